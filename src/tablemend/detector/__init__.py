@@ -1,0 +1,1 @@
+"""Which errors does an answer hold? Imports no torch."""

@@ -1,0 +1,1 @@
+"""Ways to make fewer errors, one function each."""

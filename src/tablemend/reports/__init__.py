@@ -1,0 +1,1 @@
+"""Rates, intervals, paired tests, and what people look at."""

@@ -1,0 +1,1 @@
+"""How adversarial examples are made, with ground truth by construction."""

@@ -1,0 +1,1 @@
+"""Tables: what they are, how they are read and written."""

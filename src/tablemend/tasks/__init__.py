@@ -1,0 +1,1 @@
+"""One module a benchmark: load, prompt, judge."""

@@ -1,0 +1,1 @@
+"""Renderer, fine-tuning and checkpoint checks."""
