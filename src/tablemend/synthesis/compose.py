@@ -1,0 +1,149 @@
+"""From sentences that state cells to a pair of contexts whose facts all have a known place.
+
+A row is verbalised as sentences (:class:`Sentence`), each knowing where in it every value
+stands. :func:`compose` lays the gold rows out as the clean context, and gold and distractor
+rows together, dispersed, as the adversarial one (TableHallu, A.2.2), and carries every span
+along, so that no place ever has to be searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from string import Formatter
+from typing import NamedTuple
+
+from tablemend.records import Fact, Mention
+
+
+class Stated(NamedTuple):
+    """A value inside a sentence: half-open character span, relative to the sentence."""
+
+    column: str
+    value: str
+    start: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """A sentence and the cells that it states."""
+
+    text: str
+    stated: tuple[Stated, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRow:
+    """All sentences about one row.
+
+    Attributes:
+        entity: the row's primary key.
+        sentences: in any order; each stands on its own.
+        violates: column of the condition that the row breaks; ``None`` for a gold row.
+    """
+
+    entity: str
+    sentences: tuple[Sentence, ...]
+    violates: str | None = None
+
+
+class Composition(NamedTuple):
+    """Both contexts and the place of every fact in them."""
+
+    clean: str
+    adversarial: str
+    facts: tuple[Fact, ...]
+
+
+def fill(pattern: str, values: Mapping[str, str]) -> Sentence:
+    """Fill ``{column}`` slots and record where each value lands.
+
+    Raises:
+        KeyError: a slot names a column that ``values`` lacks.
+    """
+    parts: list[str] = []
+    stated: list[Stated] = []
+    length = 0
+    for literal, slot, _, _ in Formatter().parse(pattern):
+        parts.append(literal)
+        length += len(literal)
+        if slot is not None:
+            value = values[slot]
+            stated.append(Stated(slot, value, length, length + len(value)))
+            parts.append(value)
+            length += len(value)
+    return Sentence("".join(parts), tuple(stated))
+
+
+def _lay_out(
+    sentences: Iterable[tuple[int, Sentence]], paragraph: int
+) -> tuple[str, dict[int, int]]:
+    """Join numbered sentences, a blank line after every ``paragraph``; starts by number."""
+    parts: list[str] = []
+    starts: dict[int, int] = {}
+    length = 0
+    for position, (number, sentence) in enumerate(sentences):
+        if position:
+            joint = "\n\n" if paragraph and position % paragraph == 0 else " "
+            parts.append(joint)
+            length += len(joint)
+        starts[number] = length
+        parts.append(sentence.text)
+        length += len(sentence.text)
+    return "".join(parts), starts
+
+
+def _mention(stated: Stated, sentence: Sentence, start: int) -> Mention:
+    return Mention(start + stated.start, start + stated.end, start, start + len(sentence.text))
+
+
+def compose(
+    gold: Sequence[StatedRow],
+    distractors: Sequence[StatedRow],
+    rng: Random,
+    paragraph: int = 0,
+) -> Composition:
+    """Lay out both contexts.
+
+    Sentences are shuffled, gold ones first among themselves (the clean context), then all
+    together: the gold order of the clean context is kept inside the adversarial one.
+
+    Args:
+        gold: the rows in scope, in the order of the gold table.
+        distractors: the rows out of scope; each names the condition it breaks.
+        rng: the only source of chance.
+        paragraph: sentences a paragraph; 0 writes one paragraph.
+    """
+    numbered = [
+        (row, stated_row, sentence)
+        for rows in (gold, distractors)
+        for row, stated_row in enumerate(rows)
+        for sentence in stated_row.sentences
+    ]
+    first_distractor = sum(len(row.sentences) for row in gold)
+    gold_order = list(range(first_distractor))
+    rng.shuffle(gold_order)
+    # A shuffled pattern of gold (True) and distractor places disperses the gold sentences.
+    places = [True] * first_distractor + [False] * (len(numbered) - first_distractor)
+    rng.shuffle(places)
+    other_order = list(range(first_distractor, len(numbered)))
+    rng.shuffle(other_order)
+    gold_next, other_next = iter(gold_order), iter(other_order)
+    order = [next(gold_next) if is_gold else next(other_next) for is_gold in places]
+    clean, clean_starts = _lay_out([(n, numbered[n][2]) for n in gold_order], paragraph)
+    adversarial, starts = _lay_out([(n, numbered[n][2]) for n in order], paragraph)
+    facts = tuple(
+        Fact(
+            row=row,
+            entity=stated_row.entity,
+            column=stated.column,
+            value=stated.value,
+            violates=stated_row.violates,
+            clean=_mention(stated, sentence, clean_starts[n]) if n < first_distractor else None,
+            adversarial=_mention(stated, sentence, starts[n]),
+        )
+        for n, (row, stated_row, sentence) in enumerate(numbered)
+        for stated in sentence.stated
+    )
+    return Composition(clean, adversarial, facts)
