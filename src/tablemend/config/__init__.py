@@ -1,0 +1,41 @@
+"""Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
+
+from tablemend.config.experiment import (
+    HUB,
+    SMALL_WORLD,
+    Arm,
+    Data,
+    Evaluation,
+    Experiment,
+    Lora,
+    Model,
+    Source,
+    Thinking,
+    Train,
+)
+from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
+from tablemend.config.section import DType, Format, Prompt, Recipe, Section
+
+__all__ = [
+    "HUB",
+    "RECIPES",
+    "SMALL_WORLD",
+    "Arm",
+    "ConfigError",
+    "DType",
+    "Data",
+    "Evaluation",
+    "Experiment",
+    "Format",
+    "Lora",
+    "Model",
+    "Prompt",
+    "Recipe",
+    "Section",
+    "Source",
+    "Thinking",
+    "Train",
+    "load",
+    "parse",
+    "to_yaml",
+]

@@ -1,0 +1,117 @@
+"""What a configuration class takes: its keys, for ``--help`` and for suggestions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from tablemend.config.section import Section
+
+ANY_NAME = "<name>"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a configuration; ``<name>`` in the path stands for any name."""
+
+    path: str
+    type: str
+    default: str
+    description: str
+
+    def is_child_of(self, parent: str) -> bool:
+        """Whether the key stands directly in the section at ``parent``."""
+        own = self.path.split(".")[:-1]
+        other = parent.split(".") if parent else []
+        return len(own) == len(other) and all(
+            mine in (ANY_NAME, yours) for mine, yours in zip(own, other, strict=True)
+        )
+
+
+def kind_of(cls: type[Section]) -> str | None:
+    """The one recipe kind that a class reads; ``None`` for a class without recipes."""
+    if "kind" not in cls.model_fields:
+        return None
+    return str(get_args(cls.model_fields["kind"].annotation)[0])
+
+
+def keys_of(cls: type[Section]) -> list[Key]:
+    """Every key, sections included, in the order of the schema."""
+    return list(_walk(cls, ""))
+
+
+def help_text(cls: type[Section], recipes: Sequence[tuple[str, str]]) -> str:
+    """The page that ``--help`` prints."""
+    lines = []
+    if kind_of(cls) is not None:
+        lines += ["usage: recipe=NAME [key.sub=value ...] [--check]", "", "recipes:"]
+        lines += [f"  {name:<14} {head}" for name, head in recipes] or ["  (none here)"]
+    else:
+        lines += ["usage: [key=value ...] [--check]"]
+    lines += ["", "--check  print the resolved configuration and stop", "", "keys:"]
+    for key in keys_of(cls):
+        default = f" = {key.default}" if key.default else ""
+        lines.append(f"  {key.path}: {key.type}{default}")
+        text = " ".join(key.description.split())
+        lines += textwrap.wrap(text, 96, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines)
+
+
+def _walk(cls: type[Section], prefix: str) -> Iterator[Key]:
+    for name, info in cls.model_fields.items():
+        path = f"{prefix}{name}"
+        section, named = _section(info.annotation)
+        kind = "section" if section else _type_name(info)
+        yield Key(path, kind, _default(info), info.description or "")
+        if section is not None:
+            yield from _walk(section, f"{path}.{ANY_NAME}." if named else f"{path}.")
+
+
+def _section(annotation: Any) -> tuple[type[Section] | None, bool]:
+    """The section class in an annotation, and whether it stands under free names."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation, False
+    if get_origin(annotation) is dict:
+        section, _ = _section(get_args(annotation)[1])
+        return section, section is not None
+    if get_origin(annotation) in (Union, UnionType):
+        for option in get_args(annotation):
+            section, named = _section(option)
+            if section is not None:
+                return section, named
+    return None, False
+
+
+def _type_name(info: FieldInfo) -> str:
+    return _name(info.annotation)
+
+
+def _name(annotation: Any) -> str:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation is NoneType:
+        return "null"
+    if origin is Literal:
+        return "|".join(str(arg) for arg in args)
+    if origin in (Union, UnionType):
+        return "|".join(_name(arg) for arg in args)
+    if origin is tuple:
+        return f"[{_name(args[0])}, ...]"
+    if origin is dict:
+        return f"{{{_name(args[0])}: {_name(args[1])}}}"
+    if args:  # Annotated
+        return _name(args[0])
+    return annotation.__name__ if isinstance(annotation, type) else "any"
+
+
+def _default(info: FieldInfo) -> str:
+    if info.default_factory is not None:
+        return "{}" if info.annotation is dict or get_origin(info.annotation) is dict else "[]"
+    if info.default is PydanticUndefined:
+        return ""
+    return "null" if info.default is None else str(info.default)

@@ -1,0 +1,265 @@
+"""The schema of an experiment: a model, its data, its fine-tuning and its comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from tablemend.config.nearest import nearest
+from tablemend.config.section import DType, Format, OnOff, Prompt, Recipe, Section, UnknownNames
+from tablemend.config.trl_names import OWNED, TRL_NAMES
+
+Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
+"""``off``: the empty thinking block is part of the prompt; ``on``: the model writes its own;
+``quote``: as ``on``, and a training target quotes the facts in scope there, verified."""
+
+HUB = "hub:"
+SMALL_WORLD = "small-world"
+
+
+class Model(Section):
+    """The model that every arm starts from."""
+
+    path: str
+    """Folder of a checkpoint, or a name on the Hugging Face Hub."""
+    revision: str | None = None
+    """Commit or tag on the Hub; a name without it is resolved when the run starts."""
+    dtype: DType = "auto"
+    """Type of the weights in memory; auto: as stored."""
+    context_length: int = Field(ge=16)
+    """Most tokens of prompt and answer together; longer training examples are dropped, counted."""
+    attn: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] = "sdpa"
+    """Attention kernel of transformers."""
+
+
+class Source(Section):
+    """Where examples come from."""
+
+    source: str
+    """`small-world` (generated), a JSONL or Parquet file, a folder with one file a split, or
+    `hub:owner/name`."""
+    split: Literal["train", "validation", "test"] | None = None
+    """Split to read from a folder or the Hub; the whole file where the source is a file."""
+    n: int | None = Field(default=None, ge=1)
+    """Most examples to take, from the front; all where it is null."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the generated small world."""
+    revision: str | None = None
+    """Commit of a Hub data set."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Fields that the kind of source does not read."""
+        if self.source == SMALL_WORLD:
+            if self.n is None:
+                yield "n", "a generated source needs the number of examples"
+            if self.split is not None:
+                yield "split", "a generated source has no split; give each a seed of its own"
+            return
+        if self.seed:
+            yield "seed", "only a generated source has a seed"
+        if self.revision is not None and not self.source.startswith(HUB):
+            yield "revision", "only a `hub:` source has a revision"
+        if self.split is None and not Path(self.source).suffix:
+            yield "split", "a folder or a Hub data set needs `split: train|validation|test`"
+
+
+class Data(Section):
+    """The examples of the experiment, by use."""
+
+    train: Source
+    """Examples to fine-tune on."""
+    test: Source
+    """Held-out examples to compare the arms on."""
+    validation: Source | None = None
+    """Held-out examples for the loss during training."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A part of the data that is also trained on."""
+        for name, held_out in (("validation", self.validation), ("test", self.test)):
+            if held_out is not None and _same(held_out, self.train):
+                yield name, "the same examples as data.train"
+
+
+def _same(one: Source, other: Source) -> bool:
+    return (one.source, one.split, one.seed) == (other.source, other.split, other.seed)
+
+
+class Lora(Section):
+    """Low-rank adapters (PEFT)."""
+
+    r: int = Field(default=16, ge=1)
+    """Rank."""
+    alpha: float = Field(default=32, gt=0)
+    """Scale: the adapter is multiplied by alpha / r."""
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on the adapter's input."""
+    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    """Layers that get an adapter."""
+    save: Literal["merged", "adapter"] = "merged"
+    """What the finished checkpoint holds: whole weights, or the adapter alone."""
+
+
+class Train(Section):
+    """Supervised fine-tuning. Batch sizes count sequences, over all devices or on one."""
+
+    method: Literal["full", "lora"] = "full"
+    """All weights, or adapters."""
+    lora: Lora | None = None
+    """Adapters; needed by method: lora and by nothing else."""
+    prompt: Prompt = "base"
+    """Instruction shown in training; the sft arm is evaluated with the same."""
+    context: Literal["adversarial", "clean", "both"] = "adversarial"
+    """Context shown in training."""
+    epochs: float | None = Field(default=None, gt=0)
+    """Passes over the data; give epochs or max_steps."""
+    max_steps: int | None = Field(default=None, ge=1)
+    """Optimizer steps; give epochs or max_steps."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Time budget: training ends there at the latest, the schedule with it."""
+    learning_rate: float = Field(gt=0, le=1)
+    """Peak learning rate (of AdamW, where the optimizer is muon)."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """muon: Muon on the hidden matrices, AdamW on embeddings, norms and adapters."""
+    muon_learning_rate: float | None = Field(default=None, gt=0, le=1)
+    """Peak learning rate of Muon."""
+    weight_decay: float = Field(default=0.0, ge=0, le=1)
+    """Decoupled weight decay."""
+    max_grad_norm: float = Field(default=1.0, gt=0)
+    """Gradients are clipped to this norm."""
+    scheduler: Literal["constant", "linear", "cosine"] = "cosine"
+    """Course of the learning rate after the warm-up; linear and cosine end at 0."""
+    warmup: float = Field(default=0.03, ge=0, lt=1)
+    """Share of the training during which the learning rate rises."""
+    global_batch: int = Field(ge=1)
+    """Sequences per optimizer step over all devices."""
+    micro_batch: int = Field(ge=1)
+    """Sequences per forward pass on one device."""
+    packing: bool = False
+    """Several examples in one row; needs a flash attention, which keeps them apart."""
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    """Type that the forward and backward pass compute in."""
+    gradient_checkpointing: bool = False
+    """Less memory for about a third more time."""
+    save_every: int = Field(default=200, ge=1)
+    """Optimizer steps between checkpoints; an interruption loses at most these."""
+    log_every: int = Field(default=10, ge=1)
+    """Optimizer steps between log lines."""
+    trl: dict[str, Any] = Field(default_factory=dict)
+    """Any other field of trl.SFTConfig, by its own name."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Options that contradict or repeat one another."""
+        if self.method == "lora" and self.lora is None:
+            yield "lora", "method: lora needs this section (`lora: {r: 16, alpha: 32}`)"
+        if self.method == "full" and self.lora is not None:
+            yield "lora", "method: full has no adapter; set method: lora, or lora: null"
+        if (self.epochs is None) == (self.max_steps is None):
+            yield "epochs", "give exactly one of epochs and max_steps"
+        if self.global_batch % self.micro_batch:
+            yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
+        if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
+            yield "muon_learning_rate", "goes with optimizer: muon and only with it"
+        if self.optimizer == "muon" and self.method == "lora":
+            yield "optimizer", "muon is for full matrices; adapters take adamw"
+
+    @field_validator("trl")
+    @classmethod
+    def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
+        wrong = [
+            (name, f"is set by {OWNED[name]}")
+            if name in OWNED
+            else (name, f"is no field of trl.SFTConfig{nearest(name, TRL_NAMES - set(OWNED))}")
+            for name in trl
+            if name in OWNED or name not in TRL_NAMES
+        ]
+        if wrong:
+            raise UnknownNames(wrong)
+        return trl
+
+
+class Arm(Section):
+    """One way of answering: a model and a mitigation."""
+
+    model: str = "base"
+    """`base` (model.path), `sft` (this run's checkpoint), a folder, or a Hub name."""
+    prompt: Prompt = "base"
+    """Instruction: the plain one, or one of the three prompting strategies."""
+    thinking: Thinking | None = None
+    """As the top-level `thinking`, which holds where this is null."""
+
+
+class Evaluation(Section):
+    """The comparison of the arms on the same examples."""
+
+    n: int | None = Field(default=None, ge=1)
+    """Test examples to answer; all where it is null."""
+    contexts: tuple[Literal["clean", "adversarial"], ...] = ("clean", "adversarial")
+    """Contexts to show."""
+    backend: Literal["transformers"] = "transformers"
+    """Engine that generates."""
+    batch_size: int = Field(default=16, ge=1)
+    """Prompts generated together."""
+    max_new_tokens: int = Field(ge=1)
+    """Longest answer, thinking included."""
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    """0 is greedy; above it, sampling is seeded."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the sampling."""
+    similarity: str = "lexical"
+    """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
+    arms: dict[str, Arm] = Field(min_length=1)
+    """Name of each arm and what it does."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Contexts named twice or not at all."""
+        if not self.contexts or len(set(self.contexts)) < len(self.contexts):
+            yield "contexts", "name each context once, and at least one"
+
+
+class Experiment(Recipe):
+    """One experiment: everything that sft.py and compare.py need."""
+
+    kind: Literal["experiment"]
+    """What the recipe is for; a script reads only its own kind."""
+    model: Model
+    """The model that every arm starts from."""
+    data: Data
+    """The examples, by use."""
+    format: Format = "markdown"
+    """Table format that prompts ask for."""
+    thinking: Thinking = "off"
+    """off, on (the model's own), or quote (training targets quote the facts in scope)."""
+    train: Train
+    """Supervised fine-tuning."""
+    evaluation: Evaluation
+    """The comparison of the arms."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings of one section that contradict another."""
+        if self.thinking == "on":
+            yield "thinking", "a training target has no thinking of its own: set off or quote"
+        if self.train.packing and not self.model.attn.startswith("flash"):
+            yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
+        if self.evaluation.max_new_tokens >= self.model.context_length:
+            yield (
+                "evaluation.max_new_tokens",
+                f"leaves no room for a prompt in model.context_length: {self.model.context_length}",
+            )
+        for name, arm in self.evaluation.arms.items():
+            if arm.model == "sft":
+                yield from self._prefix_conflicts(name, arm)
+
+    def _prefix_conflicts(self, name: str, arm: Arm) -> Iterator[tuple[str, str]]:
+        """The prompt of the fine-tuned arm must be the one it was trained on."""
+        path = f"evaluation.arms.{name}"
+        if arm.prompt != self.train.prompt:
+            yield f"{path}.prompt", f"is not train.prompt: {self.train.prompt}"
+        if arm.thinking is not None and (arm.thinking == "off") != (self.thinking == "off"):
+            yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
+
+    def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
+        """The arm's own thinking, else the recipe's."""
+        return self.thinking if arm.thinking is None else arm.thinking

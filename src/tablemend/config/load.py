@@ -1,0 +1,308 @@
+"""From ``recipe=NAME key.sub=value ...`` to one frozen, validated model.
+
+OmegaConf reads and merges; pydantic decides. Every problem is reported at once, each with its
+dotted path, where it came from and the nearest valid name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import ValidationError
+
+from tablemend.config.describe import Key, help_text, keys_of, kind_of
+from tablemend.config.nearest import closest, nearest
+from tablemend.config.section import Conflicts, Section, UnknownNames
+from tablemend.errors import TablemendError
+
+RECIPES = Path("recipes")
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+class ConfigError(TablemendError):
+    """Everything that is wrong with a recipe and its overrides, one problem a line."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
+        super().__init__("\n  ".join([f"the configuration has {count}:", *problems]))
+
+
+@dataclass
+class _Reading:
+    """What has been read so far, where each key came from, and what was wrong."""
+
+    values: DictConfig = field(default_factory=OmegaConf.create)
+    origins: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+    def origin(self, path: str) -> str:
+        """Where the key, or the nearest section around it, was written."""
+        while path:
+            if path in self.origins:
+                return self.origins[path]
+            path = path.rpartition(".")[0]
+        return self.origins.get("", "command line")
+
+
+def load(cls: type[SectionT], argv: Sequence[str] | None = None) -> SectionT:
+    """Read the command line of a script.
+
+    Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, or a path); others take
+    overrides of their defaults alone. ``--help`` and ``--check`` print and exit with status 0.
+
+    Args:
+        cls: the model that decides.
+        argv: the tokens after the script's name; those of the process by default.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    if {"--help", "-h"} & set(tokens):
+        print(help_text(cls, _recipes(cls)))
+        raise SystemExit(0)
+    check = "--check" in tokens
+    config = parse(cls, [token for token in tokens if token != "--check"])
+    if check:
+        print(to_yaml(config), end="")
+        raise SystemExit(0)
+    return config
+
+
+def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
+    """The same without the two flags; for tests and notebooks."""
+    reading = _Reading()
+    pairs = _split(tokens, reading)
+    recipe_read = _read_recipe(cls, pairs, reading)
+    for name, value in pairs:
+        _override(name, value, reading)
+    if recipe_read:
+        config = _validate(cls, reading)
+        if config is not None and not reading.problems:
+            return config
+    raise ConfigError(reading.problems)
+
+
+def to_yaml(config: Section) -> str:
+    """The resolved configuration, in the order of the schema; reading it gives it again."""
+    data = config.model_dump(mode="json")
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100))
+
+
+def _split(tokens: Sequence[str], reading: _Reading) -> list[tuple[str, str]]:
+    pairs = []
+    for token in tokens:
+        name, equals, value = token.partition("=")
+        if token.startswith("-"):
+            reading.problems.append(f"{token}: unknown flag; there are --help and --check")
+        elif not equals:
+            reading.problems.append(f"{token}: no `=`; write key=value or recipe=NAME")
+        elif not all(name.split(".")):
+            reading.problems.append(f"{token}: an empty name left of `=`")
+        else:
+            pairs.append((name, value))
+    return pairs
+
+
+def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Reading) -> bool:
+    """Take ``recipe=`` out of ``pairs`` and read its file; ``False`` where there is none."""
+    named = [value for name, value in pairs if name == "recipe"]
+    if kind_of(cls) is None:
+        return True  # `recipe=` is then an unknown key like any other
+    pairs[:] = [pair for pair in pairs if pair[0] != "recipe"]
+    if len(named) != 1:
+        what = "no recipe given" if not named else "more than one recipe given"
+        reading.problems.append(f"recipe: {what}; recipe=NAME with one of: {_listing(cls)}")
+        return False
+    path = _recipe_path(named[0])
+    if not path.is_file():
+        names = [name for name, _ in _recipes(cls)]
+        hint = nearest(named[0], names)
+        reading.problems.append(
+            f"recipe: no file {path}{hint} (command line); there are: {_listing(cls)}"
+        )
+        return False
+    return _read_yaml(cls, path, reading)
+
+
+def _recipe_path(name: str) -> Path:
+    looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
+    return Path(name) if looks_like_path else RECIPES / f"{name}.yaml"
+
+
+def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
+    try:
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = OmegaConf.create(text)
+    except yaml.YAMLError as error:
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        what = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error)
+        reading.problems.append(f"{where}: not readable as YAML: {what}")
+        return False
+    except UnicodeDecodeError as error:
+        reading.problems.append(f"{path}: not UTF-8 text at byte {error.start}")
+        return False
+    if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
+        reading.problems.append(f"{path}: a recipe is a mapping of keys to values")
+        return False
+    found, wanted = values.get("kind"), kind_of(cls)
+    if isinstance(found, str) and found != wanted:
+        fitting = ", ".join(name for name, _ in _recipes(cls))
+        reading.problems.append(
+            f"kind: {path} is for {found}, this command is for {wanted}; there are: {fitting}"
+        )
+        return False
+    reading.values = values
+    reading.origins[""] = str(path)
+    _note_lines(node, path, "", reading.origins)
+    return True
+
+
+def _note_lines(node: yaml.MappingNode, path: Path, prefix: str, origins: dict[str, str]) -> None:
+    for key, value in node.value:
+        dotted = f"{prefix}{key.value}"
+        origins[dotted] = f"{path}:{key.start_mark.line + 1}"
+        if isinstance(value, yaml.MappingNode):
+            _note_lines(value, path, f"{dotted}.", origins)
+
+
+def _override(name: str, value: str, reading: _Reading) -> None:
+    parts = name.split(".")
+    for depth in range(1, len(parts)):
+        section = OmegaConf.select(reading.values, ".".join(parts[:depth]))
+        if section is not None and not isinstance(section, DictConfig):
+            above = ".".join(parts[:depth])
+            reading.problems.append(f"{name}={value}: {above} is a value, not a section")
+            return
+    try:
+        parsed = OmegaConf.from_dotlist([f"value={value}"])
+        OmegaConf.update(reading.values, name, parsed._get_node("value"), force_add=True)
+    except (OmegaConfBaseException, yaml.YAMLError, ValueError) as error:
+        reading.problems.append(f"{name}={value}: {str(error).splitlines()[0]} (command line)")
+        return
+    reading.origins[name] = "command line"
+
+
+def _resolve(reading: _Reading) -> Any:
+    """Plain values with every ``${...}`` filled in; those that cannot be are reported."""
+    while True:
+        try:
+            return OmegaConf.to_container(reading.values, resolve=True)
+        except OmegaConfBaseException as error:
+            key, what = error.full_key or "", str(error).splitlines()[0]
+            reading.problems.append(f"{key}: {what} ({reading.origin(key)})")
+            if not key:
+                return None
+            OmegaConf.update(reading.values, key, None)
+            reading.broken.add(key)
+
+
+def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
+    """Validate; with unknown keys, once more without them, so that they hide no conflict."""
+    values = _resolve(reading)
+    keys = keys_of(cls)
+    while True:
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            found = error.errors()
+        unknown = [(problem, _unknown_keys(problem)) for problem in found]
+        unknown = [(problem, locations) for problem, locations in unknown if locations]
+        for problem in [problem for problem, _ in unknown] or found:
+            reading.problems += _lines(problem, keys, reading)
+        if not unknown:
+            return None
+        for _, locations in unknown:
+            for location in locations:
+                _remove(values, location)
+
+
+def _unknown_keys(problem: Any) -> list[tuple[str | int, ...]]:
+    """Where the keys stand that this pydantic error is about, if it is about unknown ones."""
+    if problem["type"] == "extra_forbidden":
+        return [problem["loc"]]
+    raised = problem.get("ctx", {}).get("error")
+    if isinstance(raised, UnknownNames):
+        return [(*problem["loc"], name) for name, _ in raised.found]
+    return []
+
+
+def _remove(values: Any, location: Sequence[str | int]) -> None:
+    for part in location[:-1]:
+        values = values[part]
+    del values[location[-1]]
+
+
+def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
+    """One pydantic error as lines for a person."""
+    path = ".".join(str(part) for part in problem["loc"])
+    if path in reading.broken:
+        return []
+    raised = problem.get("ctx", {}).get("error")
+    if isinstance(raised, Conflicts):
+        below = [(f"{path}.{name}".lstrip("."), message) for name, message in raised.found]
+        return [f"{name}: {message} ({reading.origin(name)})" for name, message in below]
+    return [f"{path}: {_message(problem, path, keys)} ({reading.origin(path)})"]
+
+
+def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key{_nearest_key(path, keys)}"
+    if problem["type"] == "missing":
+        return "missing"
+    text = str(problem["msg"]).removeprefix("Value error, ")
+    text = text[:1].lower() + text[1:]
+    if problem["type"] == "literal_error":
+        options = [part.strip("' ") for part in _options(problem["ctx"]["expected"])]
+        return f"{text}, not {problem['input']!r}{nearest(str(problem['input']), options)}"
+    if isinstance(problem["input"], str | int | float | bool | None):
+        return f"{text}, not {problem['input']!r}"
+    return text
+
+
+def _options(expected: str) -> list[str]:
+    return expected.replace(" or ", ", ").split(", ")
+
+
+def _nearest_key(path: str, keys: Sequence[Key]) -> str:
+    """The most similar sibling, else the same or a similar name in another section."""
+    parent, _, last = path.rpartition(".")
+    siblings = [key.path.rpartition(".")[2] for key in keys if key.is_child_of(parent)]
+    hint = nearest(last, siblings)
+    if hint:
+        return hint
+    by_leaf: dict[str, str] = {}
+    for key in keys:
+        by_leaf.setdefault(key.path.rpartition(".")[2], key.path)
+    leaf = closest(last, by_leaf)
+    return f"; did you mean {by_leaf[leaf]}?" if leaf else ""
+
+
+def _recipes(cls: type[Section]) -> list[tuple[str, str]]:
+    """Name and first head comment of every recipe of the class's kind, in order of name."""
+    found = []
+    for path in sorted(RECIPES.glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        kind = next((line for line in text.splitlines() if line.startswith("kind:")), "")
+        if kind.removeprefix("kind:").split("#")[0].strip() == kind_of(cls):
+            head = text.splitlines()[0]
+            found.append((path.stem, head.lstrip("# ") if head.startswith("#") else ""))
+    return found
+
+
+def _listing(cls: type[Section]) -> str:
+    names = [name for name, _ in _recipes(cls)]
+    if names:
+        return ", ".join(names)
+    return f"none in {RECIPES.resolve()} (run from the repository root)"

@@ -1,0 +1,74 @@
+"""The base of every configuration model: frozen, closed, and reporting all its conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+
+class Conflicts(ValueError):
+    """Several conflicts between fields of one section, as ``(dotted path, message)`` pairs."""
+
+    def __init__(self, found: list[tuple[str, str]]) -> None:
+        self.found = found
+        super().__init__("; ".join(f"{path}: {message}" for path, message in found))
+
+
+class UnknownNames(Conflicts):
+    """Entries of a free mapping whose names are not valid; without them it would be."""
+
+
+class Section(BaseModel):
+    """A part of a configuration.
+
+    The string under each attribute is its description in ``--help``. Rules that concern more
+    than one field go into :meth:`conflicts`, so that all of them are reported at once.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        coerce_numbers_to_str=True,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+    def conflicts(self) -> Iterable[tuple[str, str]]:
+        """Pairs of the dotted path below this section and what is wrong there."""
+        return ()
+
+    @model_validator(mode="after")
+    def _refuse_conflicts(self) -> Self:
+        found = list(self.conflicts())
+        if found:
+            raise Conflicts(found)
+        return self
+
+
+class Recipe(Section):
+    """What every recipe file says at its top; subclasses narrow ``kind`` to one literal."""
+
+    kind: str
+    """What the recipe is for; a script reads only its own kind."""
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the run: results go into runs/<name> unless `run` says otherwise."""
+    run: str | None = None
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything that is drawn at random, where no nearer seed is given."""
+
+
+def _on_off(value: Any) -> Any:
+    """YAML 1.1 reads a bare ``on`` or ``off`` as a boolean."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value
+
+
+OnOff = BeforeValidator(_on_off)
+Format = Literal["markdown", "json", "latex"]
+Prompt = Literal["base", "careful", "follow", "cot"]
+DType = Literal["float32", "bfloat16", "auto"]
