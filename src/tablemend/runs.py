@@ -1,0 +1,243 @@
+"""The run folder: resolved configuration, manifest, and files that are never half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tablemend.config import Recipe, Section, to_yaml
+from tablemend.errors import TablemendError
+
+RUNS = Path("runs")
+PACKAGES = (
+    "accelerate",
+    "datasets",
+    "numpy",
+    "peft",
+    "sentence-transformers",
+    "tablemend",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "trl",
+)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or leave the old one: a temporary file beside it, then a rename.
+
+    Raises:
+        OSError: for example of a full disk; the old file is then untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """:func:`write_text` of indented JSON. NaN is refused: it is not JSON."""
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def write_jsonl(path: Path, records: Sequence[Any]) -> None:
+    """:func:`write_text` of one JSON object a line."""
+    write_text(path, "".join(_line(record) for record in records))
+
+
+def read_jsonl(path: Path) -> Iterator[Any]:
+    """The records of a file of JSON lines; none where there is no file.
+
+    A last line without its newline was cut by an interruption and is left out.
+
+    Raises:
+        TablemendError: naming the file and line that is not JSON.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
+
+
+def append_jsonl(path: Path, records: Sequence[Any]) -> None:
+    """Append whole lines; what an interruption left of a line before is cut off first.
+
+    On a failure (a full disk) the file is cut back to the lines it had, and the error passes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        end = _end_of_last_line(path)
+        file.truncate(end)
+        try:
+            file.write("".join(_line(record) for record in records).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            os.truncate(path, end)
+            raise
+
+
+def _line(record: Any) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _end_of_last_line(path: Path, block: int = 1 << 16) -> int:
+    """Byte after the last newline; 0 where there is none."""
+    with path.open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        while position > 0:
+            start = max(0, position - block)
+            file.seek(start)
+            newline = file.read(position - start).rfind(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            position = start
+    return 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder that one recipe's commands write into."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Run:
+        """The folder a recipe names: ``run``, else ``runs/<name>``."""
+        if recipe.run is None:
+            return cls(RUNS / recipe.name)
+        return cls(Path(recipe.run) if "/" in recipe.run else RUNS / recipe.run)
+
+    @property
+    def model(self) -> Path:
+        """Folder of the finished fine-tuned checkpoint (the arm ``model: sft``)."""
+        return self.path / "model"
+
+    @property
+    def manifest(self) -> Path:
+        """File with what every stage of the run has recorded."""
+        return self.path / "manifest.json"
+
+    def begin(self, stage: str, config: Section, parts: Sequence[str]) -> None:
+        """Note the resolved configuration of a stage, or check it against the noted one.
+
+        Args:
+            stage: name of the command, such as ``sft``.
+            config: the resolved configuration; written to ``<stage>.yaml``.
+            parts: dotted keys that must not change between two calls of the same stage.
+
+        Raises:
+            TablemendError: the folder holds the same stage with other settings.
+        """
+        path = self.path / f"{stage}.yaml"
+        text = to_yaml(config)
+        if path.exists():
+            old, new = yaml.safe_load(path.read_text("utf-8")), yaml.safe_load(text)
+            changes = [line for part in parts for line in _changes(part, old, new)]
+            if changes:
+                raise TablemendError(
+                    f"{self.path} was started with other settings: {'; '.join(changes)}. "
+                    "Give run=NAME for a new run, or overwrite=true to start this one anew"
+                )
+        write_text(path, text)
+
+    def record(self, stage: str, facts: Mapping[str, Any]) -> None:
+        """Put a stage's facts into the manifest, beside those of the other stages."""
+        stages = json.loads(self.manifest.read_text("utf-8")) if self.manifest.exists() else {}
+        stages[stage] = {**surroundings(), **facts}
+        write_json(self.manifest, stages)
+
+
+def _changes(part: str, old: Any, new: Any) -> Iterator[str]:
+    before, after = dict(_leaves(_select(old, part), part)), dict(_leaves(_select(new, part), part))
+    for key in before | after:
+        if before.get(key) != after.get(key):
+            yield f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
+
+
+def _select(data: Any, part: str) -> Any:
+    for name in part.split("."):
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def _leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _leaves(value, f"{path}.{name}")
+    else:
+        yield path, data
+
+
+def surroundings() -> dict[str, Any]:
+    """What the result may depend on beside the recipe: code, packages, machine, command."""
+    return {
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": _dirty(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "world_size": int(os.environ.get("WORLD_SIZE", "1")),
+    }
+
+
+def _dirty() -> bool | None:
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return None if changes is None else bool(changes)
+
+
+def _git(*arguments: str) -> str | None:
+    """Output of git for the code that is running; ``None`` outside a repository."""
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def hash_text(text: str) -> str:
+    """SHA-256 of a text, first 16 hex digits: templates, prompts, data."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's bytes, first 16 hex digits."""
+    digest = sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()[:16]
