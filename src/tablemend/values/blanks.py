@@ -1,0 +1,52 @@
+"""The many ways to write that a cell is empty (TableHallu, C.1: one canonical blank)."""
+
+from __future__ import annotations
+
+import re
+
+from tablemend.values.text import clean
+
+_MARKS = re.compile(r"[-_.?\u2026'\"\s]*\Z")
+# "Na" is sodium and "Nan" a town: these two count in capitals, small letters or as code only.
+_CODES = frozenset({"NA", "na", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"})
+_NOUN = "data|info|information|value|values|record|records|entry|figure|figures|mention"
+_VERB = (
+    "available|applicable|reported|given|provided|specified|stated|mentioned|disclosed|recorded"
+    "|listed|found|known|announced|included|indicated|identified|determined|published"
+)
+_PHRASE = re.compile(
+    rf"""
+    n[ ]?/[ ]?a | null | none | nil\ value | blank | empty | missing | unknown | undisclosed
+  | unspecified | unavailable | unreported | undefined | undetermined | pending\ data
+  | tb[acd] | to\ be\ (announced|confirmed|determined)
+  | none\ ({_VERB})
+  | no\ ({_NOUN})(\ (was|were|is|are))?(\ ({_VERB}))?
+  | (({_NOUN})\ )?((is|are|was|were)\ )?not\ (yet\ )?(explicitly\ )?({_VERB})
+    (\ (in|by|within)\ (the\ )?(provided\ |given\ )?(context|text|source|passage|article|document))?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_blank(cell: str | None) -> bool:
+    """Whether a cell says only that there is no value.
+
+    ``no`` and ``0`` are values. ``none`` is a blank, as in the paper's list.
+    """
+    if cell is None:
+        return True
+    if len(cell) > 80:
+        return not cell.strip()
+    if cell.isalnum() and cell.isdigit():
+        return False
+    text = clean(cell)
+    if _MARKS.match(text):
+        return True
+    text = text.strip(" .*\"'")
+    if text[:1] + text[-1:] in ("()", "[]"):
+        text = text[1:-1].strip()
+    if text in _CODES or not text:
+        return True
+    if text.casefold() == "no":
+        return False
+    return _PHRASE.fullmatch(text) is not None

@@ -1,0 +1,108 @@
+"""What a cell says, read once: blank, number, date or text; and when two cells say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tablemend.values.blanks import is_blank
+from tablemend.values.dates import parse_clean_date, same_date
+from tablemend.values.numbers import Number, parse_clean_number, plain_digits, same_number
+from tablemend.values.text import clean
+from tablemend.values.units import PLAIN, Unit
+
+_CACHED_LENGTH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A cell, read.
+
+    Attributes:
+        text: the standard form, as :func:`standardise` gives it; empty for a blank.
+        number: set where the whole cell is a number.
+        dates: every ISO reading where the whole cell is a date.
+    """
+
+    text: str
+    number: Number | None = None
+    dates: tuple[str, ...] = ()
+
+    @property
+    def blank(self) -> bool:
+        """Whether the cell is empty or says that there is no value."""
+        return not self.text
+
+    def forms(self) -> tuple[object, ...]:
+        """Hashable forms: two cells with equal forms are candidates for being the same."""
+        if self.number is not None:
+            return (self.number.value,)
+        return (*self.dates, self.text) if self.dates else (self.text,)
+
+
+BLANK = Value("")
+
+
+def read_value(cell: str | None) -> Value:
+    """Read a cell; results are kept in a bounded cache (short cells only)."""
+    if cell is None:
+        return BLANK
+    return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else _read(cell)
+
+
+def _read(cell: str) -> Value:
+    if is_blank(cell):
+        return BLANK
+    text = clean(cell)
+    if (number := parse_clean_number(text)) is not None:
+        return Value(number.canonical(), number)
+    if dates := parse_clean_date(text):
+        return Value(dates[0] if len(dates) == 1 else text.casefold(), None, dates)
+    return Value(text.casefold())
+
+
+_read_cached = lru_cache(maxsize=1 << 16)(_read)
+
+
+def standardise(cell: str | None) -> str | None:
+    """The standard form of a cell (TableHallu, C.1); ``None`` for a blank.
+
+    Dates are ISO (an ambiguous ``03/04/2021`` stays as it is written), numbers are plain
+    digits with their currency and unit, text is NFKC, case-folded, with one kind of space,
+    quote and dash.
+    """
+    return read_value(cell).text or None
+
+
+def is_numeric(cell: str | None) -> bool:
+    """Whether the whole cell is a number, its unit included; a date or a range is not."""
+    return read_value(cell).number is not None
+
+
+def same_value(one: str | None, other: str | None, header: Unit = PLAIN) -> bool:
+    """Whether two cells are equal once standardised; no inclusion, no similarity.
+
+    Args:
+        one: a cell as written.
+        other: another one; two blanks are the same, a blank and a value are not.
+        header: the unit that the column header states, from
+            :func:`~tablemend.values.units.header_unit`.
+    """
+    return one == other or equal_values(read_value(one), read_value(other), header)
+
+
+def equal_values(one: Value, other: Value, header: Unit = PLAIN) -> bool:
+    """:func:`same_value` of two cells already read."""
+    if one.number is not None and other.number is not None:
+        return same_number(one.number, other.number, header)
+    if one.dates and other.dates:
+        return same_date(one.dates, other.dates)
+    return one.text == other.text
+
+
+def year_of(value: Value) -> str | None:
+    """The year that a bare four-digit number can be, or ``None``."""
+    number = value.number
+    if number is None or number.unit != PLAIN or number.decimals:
+        return None
+    return plain_digits(number.value) if 1000 <= number.value <= 2999 else None

@@ -1,0 +1,172 @@
+"""Dates in any usual English spelling, to ISO (TableHallu, C.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from tablemend.values.text import clean
+
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december"
+).split()
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS |= {name[:3]: number for name, number in list(_MONTHS.items())} | {"sept": 9}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_QUARTER_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+_LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+_WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? (?=[\da-z])")
+_MIDNIGHT = re.compile(r"[t ]00:00(?::00(?:\.0+)?)?(?:z|\+00:00)?$")
+_ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$")
+_YEAR_SECOND = re.compile(r"(\d{4})[-/](\d{2}|\d{4})$")
+_MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})$")
+_DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})$")
+_HAN = re.compile(r"(\d{4})年(\d{1,2})月(?:(\d{1,2})日)?$")
+_QUARTER = re.compile(r"(?:q([1-4])|(\d{4}))[ -]?,?(?:q([1-4])|(?:of )?(\d{4}))$")
+_QUARTER_WORD = re.compile(
+    r"(?:the )?(first|second|third|fourth|1st|2nd|3rd|4th) quarter,?(?: of| in)? (\d{4})$"
+)
+_NAMED = re.compile(
+    rf"(?:the )?(?:(?P<first>'?\d{{1,4}})(?:st|nd|rd|th)?(?: day)?(?: of|,|\.)?[ -]?)?"
+    rf"\b(?P<month>{_MONTH})\b\.?,?"
+    rf"(?:[ -]?(?:the )?(?P<second>'?\d{{1,4}})(?:st|nd|rd|th)?)?"
+    rf"(?:(?:,| of|-| )[ ]?(?:in )?(?P<third>'?\d{{2,4}}))?$"
+)
+_NAMED_INSIDE = re.compile(
+    rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -])?"
+    rf"(?P<month>{_MONTH})\b\.?,?"
+    rf"(?:[ -](?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:(?:,? |-)(?:of )?(?P<year>\d{{4}})\b)?"
+)
+_NUMERIC_INSIDE = re.compile(r"(?<![\w./-])\d{1,4}([-/.])\d{1,2}(?:\1\d{1,4})?(?![\w/-]|\.\d)")
+
+
+def parse_date(text: str) -> tuple[str, ...]:
+    """Every ISO reading of a cell that is a date and nothing else; empty where it is none.
+
+    One reading: ``2021-03-04``; also partial: ``2021-03``, ``2021-q3``, ``--03-04`` (no year
+    stated), ``2006/2007`` (a season or span of years). A lone year is a number.
+    Several readings where writers differ: ``03/04/2021`` can be the third of April or the
+    fourth of March, ``04/03/21`` any century, ``2006-07`` a month or a season. Dots are
+    day first everywhere.
+    """
+    return parse_clean_date(clean(text))
+
+
+def parse_clean_date(text: str) -> tuple[str, ...]:
+    """:func:`parse_date` of a text that :func:`~tablemend.values.text.clean` has made."""
+    if not 5 <= len(text) <= 40 or not any(letter.isdigit() for letter in text):
+        return ()
+    if text.isdigit():
+        return ()
+    text = text.casefold().strip(" .,")
+    text = _MIDNIGHT.sub("", _WEEKDAY.sub("", text, count=1))
+    readings = tuple(dict.fromkeys(_numeric(text)))
+    return readings or tuple(dict.fromkeys(_named(text)))
+
+
+def dates_in(text: str) -> set[str]:
+    """ISO readings of every date in a running text."""
+    folded = clean(text).casefold()
+    found: set[str] = set()
+    for match in _NAMED_INSIDE.finditer(folded):
+        if match["d1"] or match["d2"] or match["year"]:
+            found.update(parse_clean_date(match[0].strip(" ,")))
+    for match in _NUMERIC_INSIDE.finditer(folded):
+        found.update(parse_clean_date(match[0]))
+    return found
+
+
+def same_date(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two dates can be the same: one shared reading is enough (never a guess)."""
+    return not set(one).isdisjoint(other)
+
+
+def covers_date(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one date is a coarser spelling of the other: ``2021-03`` of ``2021-03-04``."""
+    return any(_coarser(a, b) or _coarser(b, a) for a, b in product(one, other))
+
+
+def _coarser(coarse: str, fine: str) -> bool:
+    if coarse.startswith("--"):
+        return not fine.startswith("--") and fine.endswith(coarse[1:]) and len(fine) == 10
+    return fine.startswith(coarse + "-")
+
+
+def _numeric(text: str) -> Iterator[str]:
+    if match := _ISO.match(text):
+        yield from _full(match[1], match[3], match[4])
+    elif match := _YEAR_SECOND.match(text):
+        year, second = int(match[1]), match[2]
+        if len(second) == 4:
+            if int(second) > year:
+                yield f"{year}/{second}"
+        else:
+            if 1 <= int(second) <= 12:
+                yield f"{year}-{second}"
+            last = year - year % 100 + int(second)
+            last += 100 if int(second) == 0 and year % 100 == 99 else 0
+            if last > year:
+                yield f"{year}/{last}"
+    elif match := _MONTH_YEAR.match(text):
+        if 1 <= int(match[1]) <= 12:
+            yield f"{match[2]}-{int(match[1]):02d}"
+    elif match := _DAY_FIRST.match(text):
+        for full_year in _years(match[4]):
+            yield from _full(full_year, match[3], match[1])
+            if match[2] != ".":
+                yield from _full(full_year, match[1], match[3])
+    elif match := _HAN.match(text):
+        if match[3]:
+            yield from _full(match[1], match[2], match[3])
+        elif 1 <= int(match[2]) <= 12:
+            yield f"{match[1]}-{int(match[2]):02d}"
+
+
+def _named(text: str) -> Iterator[str]:
+    if match := _QUARTER.match(text):
+        if bool(match[1] or match[3]) and bool(match[2] or match[4]):
+            yield f"{match[2] or match[4]}-q{match[1] or match[3]}"
+        return
+    if match := _QUARTER_WORD.match(text):
+        number = _QUARTER_WORDS.get(match[1]) or int(match[1][0])
+        yield f"{match[2]}-q{number}"
+        return
+    match = _NAMED.match(text)
+    if not match:
+        return
+    month = str(_MONTHS[match["month"]])
+    first, second, third = match["first"], match["second"], match["third"]
+    if first and second and third:
+        return
+    numbers = [number for number in (first, second, third) if number]
+    if len(numbers) == 2:
+        for day, year in (numbers, reversed(numbers)):
+            if len(day) <= 2 and (len(year) == 4 or (len(year) == 2 and year is not first)):
+                for full_year in _years(year):
+                    yield from _full(full_year, month, day)
+    elif len(numbers) == 1:
+        yield from _month_and(month, numbers[0], dashed="-" in text)
+
+
+def _month_and(month: str, number: str, dashed: bool) -> Iterator[str]:
+    """``March 2021``, ``4 March``, and ``Mar-21``, which can be either."""
+    if len(number) == 4:
+        yield f"{number}-{int(month):02d}"
+        return
+    if number.startswith("'") or (dashed and len(number) == 2):
+        for year in _years(number):
+            yield f"{year}-{int(month):02d}"
+    if number.isdigit() and len(number) <= 2 and 1 <= int(number) <= _LENGTHS[int(month)]:
+        yield f"--{int(month):02d}-{int(number):02d}"
+
+
+def _years(digits: str) -> tuple[str, ...]:
+    digits = digits.lstrip("'")
+    return (digits,) if len(digits) == 4 else ("20" + digits, "19" + digits)
+
+
+def _full(year: str, month: str, day: str) -> Iterator[str]:
+    if 1 <= int(month) <= 12 and 1 <= int(day) <= _LENGTHS[int(month)] and int(year) > 0:
+        yield f"{year}-{int(month):02d}-{int(day):02d}"

@@ -1,0 +1,252 @@
+"""Numbers as people write them: separators, signs, currencies, percent, scales and units."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Context, Decimal
+
+from tablemend.values.text import clean
+from tablemend.values.units import (
+    CURRENCIES,
+    MEASURES,
+    MILLION,
+    ONE,
+    PLAIN,
+    Unit,
+    read_unit,
+    same_currency,
+)
+
+_EXACT = Context(prec=120)
+_MAX_DIGITS = 60
+
+_DIGITS = re.compile(
+    r"""
+    (?P<point>
+        (?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?       # 1,234,567.8
+      | \d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?      # 12,34,567  (Indian)
+      | \d{1,3}(?:'\d{3})+(?:\.\d+)?            # 1'234'567  (Swiss)
+      | \d{1,3}(?:[ ]\d{3})+(?:\.\d+)?          # 1 234 567  (thin spaces are spaces by now)
+    )(?![\d,'.]*\d)
+  | (?P<comma>
+        \d{1,3}(?:\.\d{3})+,\d+                 # 1.234,5
+      | \d{1,3}(?:\.\d{3}){2,}                  # 1.234.567
+      | \d{1,3}(?:[ ]\d{3})+,\d+                # 1 234,5
+      | (?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)        # 12,5: no thousands group is so long
+    )(?![\d,'.]*\d)
+  | (?P<plain>\d+(?:\.\d+)?|\.\d+)(?![.,']?\d)
+    """,
+    re.VERBOSE,
+)
+_EXPONENT = re.compile(r"(?:e|\s?[x*]\s?10\s?\^\s?)([+-]?\d{1,3})(?![\d.])", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+_CURRENCY_BEFORE = re.compile(
+    r"((?:us|u\.s\.|c|ca|a|au|hk|s|nz|r)?\$|[€£¥₹₩₽₺]|rs\.?|"
+    + "|".join(sorted(code for code in CURRENCIES if code.isascii() and len(code) == 3))
+    + r")[ ]?$",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"(?:[~≈#≥>]|(?:about|approx\.?|approximately|around|roughly|nearly|almost|circa|ca\.|c\."
+    r"|over|more than|at least|some|estimated|est\.|no\.)(?=[ \d$€£¥₹]))[ ]?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDS = {word: value for value, word in enumerate(_ONES)}
+_WORDS |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
+_WORDS |= {
+    f"{ten}{dash}{one}": 10 * value + _WORDS[one]
+    for value, ten in enumerate(_TENS, 2)
+    for one in _ONES[1:10]
+    for dash in "- "
+}
+_SPELLED = re.compile(
+    "(" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")(?![\w-])", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number with everything its cell states about it.
+
+    Attributes:
+        value: sign, digits and the cell's own scale applied; exact.
+        unit: the stated scale, symbol and currency.
+        decimals: decimal places as written.
+    """
+
+    value: Decimal
+    unit: Unit = PLAIN
+    decimals: int = 0
+
+    @property
+    def percent(self) -> bool:
+        """Whether a percent sign or word was written."""
+        return self.unit.symbol == "%"
+
+    def canonical(self) -> str:
+        """Currency, plain digits and unit in one spelling: ``usd 5000000``, ``12 %``, ``5 km``."""
+        digits = plain_digits(self.value)
+        return " ".join(part for part in (self.unit.currency, digits, self.unit.symbol) if part)
+
+
+def plain_digits(value: Decimal) -> str:
+    """Digits without exponent or trailing zeros; minus zero is zero."""
+    return format(value.normalize(_EXACT), "f") if value else "0"
+
+
+def parse_number(text: str) -> Number | None:
+    """The number that a whole cell states, or ``None`` where the cell is anything else.
+
+    Read: thousands separators (``1,234``, ``12,34,567``, ``1'234``, ``1 234``, and
+    ``1.234,5`` where it is unambiguous: ``1.234`` is a decimal), currencies, percent,
+    parentheses for negatives, any minus sign, scales, the units of
+    :data:`~tablemend.values.units.MEASURES`, exponents, ordinals, number words to ninety-nine,
+    footnote marks, and hedges ("about", "~", "over"), which are dropped.
+    """
+    return parse_clean_number(clean(text))
+
+
+def parse_clean_number(text: str) -> Number | None:
+    """:func:`parse_number` of a text that :func:`~tablemend.values.text.clean` has made."""
+    if not text or len(text) > 80:
+        return None
+    if not any(letter.isdigit() for letter in text):
+        return _parse_words(text)
+    if text[0] in "0123456789" and text.isdigit() and text.isascii():  # most cells
+        return Number(Decimal(text)) if len(text) <= _MAX_DIGITS else None
+    negative = False
+    if text[0] == "(" and text[-1] == ")":
+        text, negative = text[1:-1].strip(), True
+    while match := _HEDGE.match(text):
+        text = text[match.end() :]
+    match = _DIGITS.search(text)
+    if not match:
+        return None
+    found = _scan(text, match)
+    if found is None:
+        return None
+    number, start, end = found
+    tail = text[end:].strip()
+    if tail.startswith(")") and text.startswith("(") and start == 1:  # "(5)%", "(5) million"
+        negative, start = True, 0
+        unit, stop = read_unit(tail, 1, number.unit.currency)
+        tail = tail[stop:].strip()
+        number = Number(_EXACT.multiply(number.value, unit.scale), unit, number.decimals)
+    if start != 0 or not _TAIL.match(tail):
+        return None
+    if negative and number.value > 0:
+        number = Number(-number.value, number.unit, number.decimals)
+    return number
+
+
+def quantities(text: str) -> list[Number]:
+    """Every number in a text, left to right, with the scale and unit words that follow it.
+
+    Digits inside a word (``B2B``, ``Q3``) are part of the word and are not counted.
+    """
+    text = clean(text)
+    found: list[Number] = []
+    position = 0
+    while match := _DIGITS.search(text, position):
+        position = match.end()
+        if match.start() and text[match.start() - 1].isalpha():
+            continue
+        scanned = _scan(text, match)
+        if scanned is None:
+            continue
+        number, _, end = scanned
+        if end == match.end() and text[end : end + 1].isalpha():  # "3D"
+            continue
+        found.append(number)
+        position = max(end, position)
+    return found
+
+
+def same_number(one: Number, other: Number, header: Unit = PLAIN) -> bool:
+    """Strict equality of two numbers that stand under one column header (TableHallu, C.1).
+
+    A scale, unit, currency or percent sign that only one side states is print, not a
+    difference, where the header can supply it: under "Revenue (USD million)", "$5 million" is
+    "5". Two stated units must agree, or convert exactly ("5 km" and "5000 m"); two stated
+    currencies must agree. There is no rounding: 0.5 is not 0.50001.
+    """
+    one, other = _read_metre_as_million(one, other, header)
+    other, one = _read_metre_as_million(other, one, header)
+    if not same_currency(one.unit.currency, other.unit.currency):
+        return False
+    left, right = one.value, other.value
+    if header.scale != ONE:
+        left = left if one.unit.scale != ONE else _EXACT.multiply(left, header.scale)
+        right = right if other.unit.scale != ONE else _EXACT.multiply(right, header.scale)
+    symbols = one.unit.symbol, other.unit.symbol
+    if symbols[0] == symbols[1]:
+        return left == right
+    symbols = symbols[0] or header.symbol, symbols[1] or header.symbol
+    if not symbols[0] or not symbols[1] or symbols[0] == symbols[1]:
+        return left == right
+    (measure, factor, _), (other_measure, other_factor, _) = (MEASURES[s] for s in symbols)
+    return measure == other_measure and (
+        _EXACT.multiply(left, factor) == _EXACT.multiply(right, other_factor)
+    )
+
+
+def _read_metre_as_million(number: Number, beside: Number, header: Unit) -> tuple[Number, Number]:
+    """``5m`` next to ``5 million``, or under a header in millions or a currency."""
+    unit = number.unit
+    if unit.symbol != "m" or unit.scale != ONE or header.symbol:
+        return number, beside
+    if MILLION in (beside.unit.scale, header.scale) or header.currency:
+        value = _EXACT.multiply(number.value, MILLION)
+        number = Number(value, Unit(MILLION, "", unit.currency), number.decimals)
+    return number, beside
+
+
+def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
+    """The number around matched digits, with where its currency or sign starts and it ends."""
+    digits, kind = match[0], match.lastgroup
+    if len(digits) > _MAX_DIGITS:
+        return None
+    if kind == "comma":
+        digits = digits.replace(".", "").replace(" ", "").replace(",", ".")
+    elif kind == "point":
+        digits = digits.replace(",", "").replace("'", "").replace(" ", "")
+    value = Decimal(digits)
+    decimals = len(digits.partition(".")[2])
+    start, currency, negative = match.start(), "", False
+    for _ in range(2):  # "-$5" and "$-5"
+        if start and text[start - 1] in "-+" and (start == 1 or text[start - 2] in " ($€£¥₹"):
+            negative = negative or text[start - 1] == "-"
+            start -= 1
+        if not currency and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start)):
+            first = before.start()
+            if not (first and text[first - 1].isalpha() and before[1][0].isalpha()):
+                name = before[1].casefold()
+                currency = CURRENCIES.get(name, "usd" if name == "u.s.$" else "")
+                start = first
+    end = match.end()
+    if exponent := _EXPONENT.match(text, end):
+        value = value.scaleb(int(exponent[1]), _EXACT)
+        end = exponent.end()
+    elif ordinal := _ORDINAL.match(text, end):
+        end = ordinal.end()
+    unit, end = read_unit(text, end, currency)
+    value = _EXACT.multiply(-value if negative else value, unit.scale)
+    return Number(value, unit, decimals), start, end
+
+
+def _parse_words(text: str) -> Number | None:
+    match = _SPELLED.match(text)
+    if not match:
+        return None
+    unit, end = read_unit(text, match.end())
+    if text[end:].strip():
+        return None
+    return Number(_EXACT.multiply(Decimal(_WORDS[match[1].casefold()]), unit.scale), unit)

@@ -1,0 +1,129 @@
+"""Text as it is compared: one spelling for marks that differ only in print, and its tokens.
+
+Tokens carry the borders that inclusion needs: "male" is not in "female", 7 is not in 17.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+_FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
+_FRACTION = re.compile(r"(\d?)[ \u2009\u202f]?([¼½¾])")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+# Quotes, double quotes, dashes, invisible marks: NFKC does not unify these.
+_MARKS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4\u02bc`", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", None),
+        "\u00d7": "x",
+        "\u2044": "/",
+    }
+)
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|__|`)(?=\S)(.+?)(?<=\S)\1")
+_SPACES = re.compile(r"\s+")
+_DASH_BETWEEN_DIGITS = re.compile(r"(?<=\d) ?- ?(?=\d)")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+
+_TOKEN = re.compile(
+    r"""
+    (?P<border>[()\[\]{},;])
+  | (?P<number>(?:(?<![^\s(])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?![^\W_])
+  | (?P<initials>[^\W\d_](?:\.[^\W\d_])+)\b\.?(?![^\W_])
+  | (?P<word>[^\W_]+(?:['&][^\W_]+)*(?:\+{1,2}(?![\w+])|\#(?!\w))?)
+  | (?P<and>&)
+    """,
+    re.VERBOSE,
+)
+_RATING = re.compile(r"(?<![^\s(,/])([a-d]{1,3})(-)(?=$|[\s),;/])")
+
+
+class Tokens(NamedTuple):
+    """Words and numbers of a text, and the bracket- or comma-bounded part each stands in."""
+
+    words: tuple[str, ...]
+    parts: tuple[int, ...]
+
+
+def clean(text: str) -> str:
+    """One spelling for quotes, dashes, widths, spaces and emphasis marks; the case is kept."""
+    if not text.isascii():
+        text = _FRACTION.sub(lambda m: (m[1] or "0") + _FRACTIONS[m[2]], text)
+        text = _SUPERSCRIPT.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text)
+        text = unicodedata.normalize("NFKC", text.translate(_MARKS)).translate(_MARKS)
+    if "*" in text or "`" in text or "__" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    text = _SPACES.sub(" ", text).strip()
+    if "-" in text:
+        text = _DASH_BETWEEN_DIGITS.sub("-", text)
+    return text
+
+
+def fold(text: str) -> str:
+    """:func:`clean` and case-folded: the standard form of a text cell."""
+    return clean(text).casefold()
+
+
+def strip_accents(text: str) -> str:
+    """``São`` as ``Sao``; marks of other scripts than Latin, Greek and Cyrillic stay."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def split_tokens(text: str) -> Tokens:
+    """Tokens of a text of any length: folded, accents and possessive 's dropped.
+
+    Numbers are written one way (``1,234`` as ``1234``, ``5.0`` as ``5``), initials lose their
+    dots (``u.s.`` as ``us``), ``&`` is ``and``; ``+``, ``#`` and the minus of a short rating
+    belong to their word, so that ``A+``, ``A`` and ``A-`` stay three things.
+    """
+    words: list[str] = []
+    parts: list[int] = []
+    part = 0
+    folded = _RATING.sub(r"\1minus", strip_accents(fold(text)))
+    for match in _TOKEN.finditer(folded):
+        kind, token = match.lastgroup, match[0]
+        if kind == "border":
+            part += 1
+            continue
+        if kind == "number":
+            token = plain_number(token)
+        elif kind == "initials":
+            token = token.replace(".", "")
+        elif kind == "and":
+            token = "and"
+        elif token.endswith("'s"):
+            token = token[:-2]
+        words.append(token)
+        parts.append(part)
+    return Tokens(tuple(words), tuple(parts))
+
+
+_split_cached = lru_cache(maxsize=1 << 15)(split_tokens)
+
+
+def tokens_of(text: str) -> Tokens:
+    """:func:`split_tokens` behind a bounded cache, for cells."""
+    return _split_cached(text) if len(text) <= 256 else split_tokens(text)
+
+
+def plain_number(digits: str) -> str:
+    """``1,234.50`` as ``1234.5``."""
+    digits = digits.replace(",", "")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def header_key(name: str) -> str:
+    """What two spellings of one column name share.
+
+    Case, whitespace, underscores and emphasis are print; words, numbers, units and their
+    punctuation are the name (TableHallu, Appendix E: "Top AI Company" is not
+    "Top AI Company Invested").
+    """
+    return fold(name).replace(" ", "").replace("_", "").strip("\"'")
