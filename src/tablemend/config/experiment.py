@@ -263,3 +263,12 @@ class Experiment(Recipe):
     def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
         """The arm's own thinking, else the recipe's."""
         return self.thinking if arm.thinking is None else arm.thinking
+
+
+class SftCommand(Experiment):
+    """What train/sft.py takes beside the recipe."""
+
+    overwrite: bool = False
+    """Delete what the run folder holds of this training, and start anew."""
+    show: int = Field(default=0, ge=0)
+    """Print this many training rows with their loss masks, and stop."""

@@ -1,0 +1,265 @@
+"""Checkpoints that can be trusted: whole before they are used, whole after they are saved."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from tablemend.config import Model
+from tablemend.errors import TablemendError
+from tablemend.runs import hash_file, write_json
+
+MARKER = "complete.json"
+"""Written last into a finished folder: the size of every file in it, by name."""
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "auto": "auto"}
+CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
+
+
+def mark_complete(folder: Path) -> None:
+    """Write down that a folder is whole, as the last thing that is written into it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MARKER]
+    write_json(
+        folder / MARKER, {str(path.relative_to(folder)): path.stat().st_size for path in files}
+    )
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder was marked and every file still has the size it had then."""
+    try:
+        sizes: dict[str, int] = json.loads((folder / MARKER).read_text("utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError):
+        return False
+
+
+def last_complete(folder: Path) -> Path | None:
+    """The newest whole ``checkpoint-<step>`` below a folder; ``None`` where there is none."""
+    numbered = _checkpoints(folder)
+    whole = [path for _, path in sorted(numbered, reverse=True) if is_complete(path)]
+    return whole[0] if whole else None
+
+
+def remove_partial(folder: Path) -> list[Path]:
+    """Delete checkpoints that an interruption left half-written; return what was deleted."""
+    partial = [path for _, path in sorted(_checkpoints(folder)) if not is_complete(path)]
+    for path in partial:
+        shutil.rmtree(path)
+    return partial
+
+
+def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    if not folder.is_dir():
+        return []
+    matches = ((CHECKPOINT.match(path.name), path) for path in folder.iterdir())
+    return [(int(match[1]), path) for match, path in matches if match]
+
+
+def local_folder(path: str) -> Path | None:
+    """The folder that ``model.path`` means, or ``None`` where it is a name on the Hub.
+
+    A Hub name is ``owner/name`` and no path: neither it nor its first part is here.
+    """
+    folder = Path(path).expanduser()
+    is_name = re.fullmatch(r"[\w-]+(/[\w.-]+)?", path) is not None
+    if folder.exists() or not is_name or Path(folder.parts[0]).is_dir():
+        return folder
+    return None
+
+
+def check_model(path: str) -> None:
+    """Refuse a model folder that cannot be loaded, before anything expensive happens.
+
+    Reads the headers of the weights alone. A Hub name is not checked here.
+
+    Raises:
+        TablemendError: no folder, no configuration, no tokenizer, no weights, or weights that
+            are cut short or empty.
+    """
+    folder = local_folder(path)
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise TablemendError(f"no model folder {folder}: set model.path to a checkpoint")
+    is_adapter = (folder / "adapter_config.json").is_file()
+    for name in ("adapter_config.json" if is_adapter else "config.json", "tokenizer_config.json"):
+        if not (folder / name).is_file():
+            raise TablemendError(f"{folder} has no {name}: it is not a whole checkpoint")
+    if not read_shapes(folder):
+        raise TablemendError(
+            f"{folder} has no weights (*.safetensors): fetch them, or train the checkpoint first"
+        )
+
+
+def read_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every tensor in a folder's safetensors files, from their headers.
+
+    Raises:
+        TablemendError: a file that is cut short, an empty tensor, or a file that the index
+            names and the folder lacks.
+    """
+    index = folder / "model.safetensors.index.json"
+    files = set(folder.glob("*.safetensors"))
+    if index.is_file():
+        named = {folder / name for name in json.loads(index.read_text())["weight_map"].values()}
+        for missing in sorted(named - files):
+            raise TablemendError(f"{folder} lacks {missing.name}, which its index names")
+    shapes: dict[str, tuple[int, ...]] = {}
+    for file in sorted(files):
+        try:
+            with safe_open(file, "pt") as tensors:
+                for name in tensors.keys():  # noqa: SIM118 - not a dict
+                    shapes[name] = tuple(tensors.get_slice(name).get_shape())
+        except (SafetensorError, OSError) as error:
+            raise TablemendError(f"{file} is not readable: {error}") from error
+    for name, shape in shapes.items():
+        if 0 in shape:
+            raise TablemendError(f"{folder}: tensor {name} is empty, shape {shape}")
+    return shapes
+
+
+def load_tokenizer(config: Model) -> Tokenizer:
+    """The model's tokenizer, with a chat template and a padding token of its own.
+
+    Raises:
+        TablemendError: it cannot be loaded, or lacks one of the two.
+    """
+    check_model(config.path)
+    try:
+        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(config.path, revision=config.revision)
+    except (OSError, ValueError) as error:
+        raise TablemendError(_cannot_load(config.path, error)) from error
+    if not tokenizer.chat_template:
+        raise TablemendError(f"the tokenizer of {config.path} has no chat template")
+    if tokenizer.pad_token_id is None or tokenizer.pad_token_id == tokenizer.eos_token_id:
+        raise TablemendError(
+            f"the tokenizer of {config.path} has no pad_token of its own: set one in "
+            "tokenizer_config.json that is not the end of turn"
+        )
+    return tokenizer
+
+
+def load_model(config: Model) -> PreTrainedModel:
+    """The model's weights, on the CPU.
+
+    Raises:
+        TablemendError: it cannot be loaded, weights are missing, or ``context_length`` is
+            longer than the model's window.
+    """
+    check_model(config.path)
+    try:
+        model, info = AutoModelForCausalLM.from_pretrained(
+            config.path,
+            revision=config.revision,
+            dtype=DTYPES[config.dtype],
+            attn_implementation=config.attn,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise TablemendError(_cannot_load(config.path, error)) from error
+    wrong = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
+    if wrong:
+        raise TablemendError(
+            f"{config.path} lacks {len(wrong)} weights of its architecture, first {wrong[0]}"
+        )
+    window = model.config.get_text_config().max_position_embeddings
+    if config.context_length > window:
+        raise TablemendError(
+            f"model.context_length={config.context_length} is longer than the window of "
+            f"{config.path}, {window} tokens: lower it"
+        )
+    return model
+
+
+def _cannot_load(path: str, error: Exception) -> str:
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"cannot load model.path={path}: {first}"
+
+
+def revision_of(path: str, model: PreTrainedModel | None = None) -> str:
+    """What exactly was loaded: the Hub's commit, or a hash of the local weights."""
+    folder = local_folder(path)
+    if folder is None:
+        commit = model.config._commit_hash if model is not None else None
+        return str(commit or "unknown")
+    hashes = [hash_file(file) for file in sorted(folder.glob("*.safetensors"))]
+    return "sha256:" + "+".join(hashes)
+
+
+def check_weights(folder: Path, expected: Collection[str]) -> None:
+    """Every expected tensor was saved, none is empty, none holds a NaN or is all zero by fault.
+
+    Args:
+        folder: a checkpoint, or an adapter.
+        expected: names of the tensors that must be there.
+
+    Raises:
+        TablemendError: naming the first tensor that is wrong.
+    """
+    shapes = read_shapes(folder)
+    missing = sorted(set(expected) - set(shapes))
+    if missing:
+        raise TablemendError(f"{folder} lacks {len(missing)} saved tensors, first {missing[0]}")
+    for file in sorted(folder.glob("*.safetensors")):
+        with safe_open(file, "pt") as tensors:
+            for name in tensors.keys():  # noqa: SIM118 - not a dict
+                tensor = tensors.get_tensor(name)
+                if not torch.isfinite(tensor).all():
+                    raise TablemendError(
+                        f"{folder}: tensor {name} is not finite: the training diverged; "
+                        "lower train.learning_rate"
+                    )
+                if ".lora_B." in name and not tensor.any():
+                    raise TablemendError(f"{folder}: adapter {name} is zero: it was never trained")
+
+
+def check_generation(folder: Path, tokenizer: Tokenizer) -> None:
+    """Generation must stop at the end of turn, and padding must not be it.
+
+    Raises:
+        TablemendError: naming what generation_config.json says.
+    """
+    path = folder / "generation_config.json"
+    settings: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    ends = settings.get("eos_token_id")
+    ends = ends if isinstance(ends, list) else [ends]
+    if tokenizer.eos_token_id not in ends or settings.get("pad_token_id") in (None, ends[0]):
+        raise TablemendError(
+            f"{path} has eos {ends} and pad {settings.get('pad_token_id')}; the end of turn is "
+            f"{tokenizer.eos_token_id}: generation would not stop"
+        )
+
+
+@torch.no_grad()
+def generate_once(folder: Path, config: Model, prompt: Sequence[int], tokens: int = 32) -> str:
+    """Load a saved checkpoint as any user would, and write one short answer, greedily.
+
+    Raises:
+        TablemendError: it does not load, or writes nothing.
+    """
+    tokenizer = load_tokenizer(config.model_copy(update={"path": str(folder), "revision": None}))
+    model = load_model(config.model_copy(update={"path": str(folder), "revision": None}))
+    model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    ids = torch.tensor([list(prompt)], device=model.device)
+    written = model.generate(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=tokens,
+        do_sample=False,
+        temperature=None,
+        top_p=None,
+        top_k=None,
+    )
+    answer = written[0, ids.shape[1] :].tolist()
+    if not answer:
+        raise TablemendError(f"{folder} generates nothing")
+    return str(tokenizer.decode(answer))

@@ -1,0 +1,188 @@
+"""From examples to training rows: ids, labels, and what was dropped and why."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from tablemend.config import Experiment
+from tablemend.errors import TablemendError
+from tablemend.records import CONTEXT_KINDS, ContextKind, Example
+from tablemend.renderer import Tokenizer, prompt_ids, target_ids
+from tablemend.tasks import tablehallu
+
+IGNORED = -100
+"""Label of a token that bears no loss."""
+
+Dropped = Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One training sequence: the evaluation prompt, then the target and its end of turn."""
+
+    prompt: tuple[int, ...]
+    target: tuple[int, ...]
+
+    @property
+    def input_ids(self) -> list[int]:
+        """Prompt and target, in this order."""
+        return [*self.prompt, *self.target]
+
+    @property
+    def labels(self) -> list[int]:
+        """The target's ids; :data:`IGNORED` for each id of the prompt."""
+        return [*[IGNORED] * len(self.prompt), *self.target]
+
+    def __len__(self) -> int:
+        return len(self.prompt) + len(self.target)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of a source.
+
+    Attributes:
+        rows: in the order of the examples.
+        dropped: how many examples were left out, by reason.
+    """
+
+    rows: list[Row]
+    dropped: Dropped = field(default_factory=Counter)
+
+    def content_hash(self) -> str:
+        """SHA-256 (16 hex digits) of every id and of where the loss begins."""
+        digest = hashlib.sha256()
+        for row in self.rows:
+            digest.update(f"{row.prompt}{row.target}".encode())
+        return digest.hexdigest()[:16]
+
+
+def contexts(config: Experiment) -> tuple[ContextKind, ...]:
+    """The contexts that training shows of every example."""
+    return CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
+
+
+def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Experiment) -> Row:
+    """One example as ids; the prompt is that of evaluation, through the same function."""
+    messages = tablehallu.messages(example, kind, config.train.prompt, config.format)
+    target = tablehallu.target(example, kind, config.thinking, config.format)
+    return Row(
+        tuple(prompt_ids(tokenizer, messages, config.thinking)),
+        tuple(target_ids(tokenizer, target)),
+    )
+
+
+def build_rows(tokenizer: Tokenizer, examples: Iterable[Example], config: Experiment) -> Rows:
+    """Render every example; what does not fit the context length is dropped, never cut.
+
+    Raises:
+        TablemendError: nothing is left.
+    """
+    built = Rows([])
+    longest = 0
+    for example in examples:
+        for kind in contexts(config):
+            row = render(tokenizer, example, kind, config)
+            longest = max(longest, len(row))
+            if len(row) > config.model.context_length:
+                built.dropped[f"longer than {config.model.context_length} tokens"] += 1
+            else:
+                built.rows.append(row)
+    if not built.rows:
+        raise TablemendError(
+            f"no training example fits model.context_length={config.model.context_length}; "
+            f"the longest has {longest} tokens"
+        )
+    return built
+
+
+def check_rows(tokenizer: Tokenizer, rows: Sequence[Row], targets: Sequence[str]) -> None:
+    """Assert that the supervised ids are exactly the target and one end of turn.
+
+    Raises:
+        TablemendError: a tokenizer that does not give back the text it was given, or that
+            splits the sequence differently when prompt and target stand together.
+    """
+    for row, target in zip(rows, targets, strict=True):
+        supervised = [label for label in row.labels if label != IGNORED]
+        end = tokenizer.decode([supervised[-1]])
+        decoded = tokenizer.decode(supervised)
+        if decoded != target + end or supervised.count(supervised[-1]) != 1:
+            raise TablemendError(
+                f"the supervised ids decode to {decoded[-80:]!r}, not to the target and one end "
+                f"of turn {end!r}: the tokenizer does not give back the text it is given"
+            )
+
+
+def check_end_of_turn(tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer whose ``eos_token`` is not what its chat template ends a turn with.
+
+    A model trained with the wrong one never stops.
+    """
+    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    text = tokenizer.apply_chat_template(turns, tokenize=False)
+    ids = target_ids(tokenizer, "b")
+    end = tokenizer.decode([ids[-1]])
+    if end not in text.rpartition("b")[2]:
+        raise TablemendError(
+            f"eos_token {end!r} does not end the assistant's turn in the chat template "
+            f"({text[-40:]!r}): set eos_token in tokenizer_config.json to the end of turn"
+        )
+
+
+def refuse_shared_tables(train: Iterable[Example], held_out: Iterable[Example], name: str) -> None:
+    """Refuse held-out examples cut from a table that is also trained on."""
+    tables = {example.source_hash for example in train}
+    shared = sorted({example.source_hash for example in held_out} & tables)
+    if shared:
+        raise TablemendError(
+            f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "
+            "split by table (python data_gen/tablehallu.py does)"
+        )
+
+
+def length_groups(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> Iterator[int]:
+    """Indices in an order where every optimizer step holds rows of similar length.
+
+    Shuffles, sorts by length within pools of many batches, and shuffles the batches. Depends
+    on nothing but its arguments: not on the number of devices, not on a global generator.
+
+    Args:
+        lengths: tokens of each row.
+        batch: rows per optimizer step, over all devices.
+        seed: of the run.
+        epoch: number of the pass, so that each has an order of its own.
+    """
+    rng = Random(f"{seed}/{epoch}")
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    pool = batch * POOL
+    batches: list[list[int]] = []
+    for start in range(0, len(order), pool):
+        chunk = sorted(order[start : start + pool], key=lambda index: -lengths[index])
+        batches += [chunk[at : at + batch] for at in range(0, len(chunk), batch)]
+    # A last batch that is not full stays last, so that it does not shift the others.
+    last = [batches.pop()] if len(batches[-1]) < batch else []
+    rng.shuffle(batches)
+    for indices in batches + last:
+        yield from indices
+
+
+POOL = 50
+"""Batches that are sorted together: enough to leave next to no padding, few enough to mix."""
+
+TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
+
+
+def show(tokenizer: Tokenizer, row: Row) -> str:
+    """The row as coloured text for a terminal: green bears loss, grey does not."""
+    parts = []
+    for ids, colour in ((row.prompt, MASKED), (row.target, TRAINED)):
+        tokens = [tokenizer.decode([token]) for token in ids]
+        parts.append(colour + f"{PLAIN}|{colour}".join(tokens) + PLAIN)
+    count = f"{len(row.prompt)} masked + {len(row.target)} trained tokens"
+    return f"{''.join(parts)}\n{count}"

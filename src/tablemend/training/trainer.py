@@ -1,0 +1,170 @@
+"""TRL's SFTTrainer with our order of rows, our schedule, and a head that skips the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+from trl import SFTConfig, SFTTrainer
+
+from tablemend.config import Experiment, Train
+from tablemend.errors import TablemendError
+from tablemend.training.budget import Budget, rate_factor
+from tablemend.training.data import IGNORED, length_groups
+from tablemend.training.muon import MuonAdamW
+
+
+class LengthGrouped(torch.utils.data.Sampler[int]):
+    """Rows in the order of :func:`length_groups`; each epoch has its own."""
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        self.lengths = lengths
+        self.batch = batch
+        self.seed = seed
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by accelerate before each pass."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        return length_groups(self.lengths, self.batch, self.seed, self.epoch)
+
+
+class Trainer(SFTTrainer):  # type: ignore[misc]
+    """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
+
+    Differs from its parent in four places: the order of rows, the optimizer where it is Muon,
+    the schedule, and the loss where TRL's fused head would score the prompt too.
+    """
+
+    def __init__(self, *, recipe: Train, budget: Budget, **options: Any) -> None:
+        self.recipe = recipe
+        self.budget = budget
+        self.optimizer: torch.optim.Optimizer | None = None
+        self.lr_scheduler: LambdaLR | None = None
+        super().__init__(**options, callbacks=[budget])
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        lengths = [len(ids) for ids in rows["input_ids"]]
+        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed)
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """Muon with AdamW where the recipe says so, else the parent's AdamW."""
+        rate = self.recipe.muon_learning_rate
+        if self.optimizer is None and rate is not None:
+            named = (self.model if model is None else model).named_parameters()
+            self.optimizer = MuonAdamW(
+                [(name, weight) for name, weight in named if weight.requires_grad],
+                muon_rate=rate,
+                adam_rate=self.recipe.learning_rate,
+                weight_decay=self.recipe.weight_decay,
+            )
+        super().create_optimizer(model)
+        assert self.optimizer is not None
+        return self.optimizer
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> LambdaLR:
+        """A schedule over steps and minutes, whichever is further."""
+
+        def factor(step: int) -> float:
+            return rate_factor(self.budget.progress(step, num_training_steps), self.recipe)
+
+        chosen = optimizer or self.optimizer
+        assert chosen is not None  # the Trainer makes it first
+        self.lr_scheduler = LambdaLR(chosen, factor)
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Cross-entropy of the supervised ids, averaged over all of the optimizer step.
+
+        TRL's fused head (1.16) skips ignored positions only where Triton runs. Elsewhere this
+        asks the model for the columns that hold a target, and leaves the attention mask out:
+        rows are padded on the right, where causal attention never looks.
+        """
+        if return_outputs or inputs["input_ids"].is_cuda:
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        labels = inputs["labels"][:, 1:]
+        columns = (labels != IGNORED).any(dim=0).nonzero().squeeze(1)
+        logits = model(
+            input_ids=inputs["input_ids"], logits_to_keep=columns, use_cache=False
+        ).logits
+        wanted = labels[:, columns]
+        total = nn.functional.cross_entropy(
+            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+        if num_items_in_batch is None:
+            return total / (wanted != IGNORED).sum()
+        # The count is over all processes, and DDP averages their gradients.
+        return total / num_items_in_batch * self.accelerator.num_processes
+
+    def create_model_card(self, *_: Any, **__: Any) -> None:
+        """No card beside each checkpoint: TRL's asks the Hub about the base model."""
+
+
+def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bool) -> SFTConfig:
+    """The recipe as TRL's arguments.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    train = config.train
+    at_once = train.micro_batch * world_size
+    if train.global_batch % at_once:
+        raise TablemendError(
+            f"train.global_batch={train.global_batch} is no multiple of train.micro_batch="
+            f"{train.micro_batch} on {world_size} devices: set it to a multiple of {at_once}"
+        )
+    options: dict[str, Any] = {
+        "report_to": "none",
+        "save_total_limit": 2,  # the older one stays until the newer is marked complete
+        "save_only_model": False,
+        **train.trl,
+        "output_dir": folder,
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "num_train_epochs": train.epochs or 1.0,
+        "max_steps": train.max_steps or -1,
+        "per_device_train_batch_size": train.micro_batch,
+        "per_device_eval_batch_size": train.micro_batch,
+        "gradient_accumulation_steps": train.global_batch // at_once,
+        "learning_rate": train.learning_rate,
+        "weight_decay": train.weight_decay,
+        "max_grad_norm": train.max_grad_norm,
+        "bf16": train.precision == "bfloat16",
+        "gradient_checkpointing": train.gradient_checkpointing,
+        "packing": train.packing,
+        "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
+        "max_length": config.model.context_length if train.packing else None,
+        "dataset_kwargs": None if train.packing else {"skip_prepare_dataset": True},
+        "pad_to_multiple_of": None if config.model.attn == "sdpa" else "auto",
+        "save_strategy": "steps",
+        "save_steps": train.save_every,
+        "logging_strategy": "steps",
+        "logging_steps": train.log_every,
+        "eval_strategy": "steps" if validate else "no",
+        "eval_steps": train.save_every if validate else None,
+        "prediction_loss_only": True,
+        "include_num_input_tokens_seen": "non_padding",
+    }
+    try:
+        return SFTConfig(**options)
+    except (TypeError, ValueError) as error:
+        raise TablemendError(f"train.trl: {error}") from error

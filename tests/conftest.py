@@ -1,0 +1,45 @@
+"""Fixtures for all tests: real data where it is there, and a random tiny Qwen3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def shared_data() -> Callable[[str], list[dict[str, Any]]]:
+    """Read ``shared/data/<name>/open.jsonl``, or skip where it is not there."""
+
+    def read(name: str) -> list[dict[str, Any]]:
+        path = SHARED_DATA / name / "open.jsonl"
+        if not path.is_file():
+            pytest.skip(f"no {path}: real data is not part of the repository")
+        with path.open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a random Qwen3 (2 layers, hidden 32) with its own tokenizer and chat template."""
+    from tablemend.synthesis import small_world
+    from tablemend.tasks import tablehallu
+    from tablemend.training.pretrain import Shape, build_model
+    from tablemend.training.tokenizer import train_tokenizer
+
+    examples = list(small_world.examples(seed=9, n=40))
+    texts = [tablehallu.messages(example, "adversarial")[0]["content"] for example in examples]
+    tokenizer = train_tokenizer(texts, vocab_size=600, context_length=1024)
+    shape = Shape(hidden=32, intermediate=64, layers=2, heads=2)
+    model = build_model(shape, tokenizer, context_length=1024, seed=0)
+    folder = tmp_path_factory.mktemp("tiny-model")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

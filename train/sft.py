@@ -1,0 +1,43 @@
+"""Fine-tune a model on a recipe's examples.
+
+accelerate launch train/sft.py recipe=tiny [train.learning_rate=2e-5 ...]
+"""
+
+from __future__ import annotations
+
+import os
+
+from tablemend.config import SftCommand, load
+from tablemend.runs import Run
+from tablemend.script import run_script
+
+
+def main() -> None:
+    """Data, model, training, verified checkpoint; the same command continues where it stopped."""
+    config = load(SftCommand)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    from tablemend.training import checkpoints, data, sft  # torch, only once the recipe is valid
+
+    sft.use_all_cores()
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    if config.show:
+        for row in sft.prepare(config, tokenizer).train.rows[: config.show]:
+            print(data.show(tokenizer, row))
+        return
+
+    run = Run.of(config)
+    if not sft.begin(config, run, config.overwrite):
+        print(f"finished: {run.model} (overwrite=true starts anew)")
+        return
+    prepared = sft.prepare(config, tokenizer)
+    trainer = sft.build_trainer(config, run, tokenizer, prepared)
+    facts = {**prepared.facts, "model_revision": sft.model_revision(config, trainer)}
+    sft.record(run, facts)
+    facts |= sft.train(trainer, run)
+    answer = sft.save(trainer, config, run, tokenizer, prepared.train.rows[0])
+    sft.record(run, facts | {"first_answer": answer})
+    sft.report(run, facts)
+
+
+if __name__ == "__main__":
+    run_script(main)
