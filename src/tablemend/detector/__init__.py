@@ -1,1 +1,1 @@
-"""Which errors does an answer hold? Imports no torch."""
+"""What is wrong in a table that a model wrote: answers against gold and source."""

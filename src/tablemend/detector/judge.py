@@ -1,0 +1,319 @@
+"""The detector: one answer against its gold table and context (TableHallu, Algorithm 1, C.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from tablemend.detector.keys import Gold, filled_rows, prepare_gold, why_unusable
+from tablemend.detector.matching import Cells, Steps, match_rows
+from tablemend.detector.order import SortRule, find_disorder
+from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
+from tablemend.detector.source import index_context
+from tablemend.records import Finding, Judgement
+from tablemend.tables.extract import extract_table
+from tablemend.tables.read import Format
+from tablemend.tables.table import Cell, Table
+from tablemend.values.cells import equal_values, read_value
+from tablemend.values.text import header_key
+
+DETECTOR_VERSION = "1.0.0"
+_LEXICAL = LexicalSimilarity()
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One answer to judge.
+
+    Attributes:
+        text: the raw generation.
+        gold: the table that it should be.
+        context: the text that was shown to the model.
+        order: the sort that the query demands; ``None`` leaves the order check out.
+        format: the serialisation that was asked for.
+        failed: why there is no answer (a failed request): the judgement is then *unjudged*.
+    """
+
+    text: str
+    gold: Table
+    context: str
+    order: SortRule | None = None
+    format: Format = "markdown"
+    failed: str = ""
+
+
+def judge(
+    answer: Table,
+    gold: Table,
+    context: str,
+    order: SortRule | None = None,
+    similarity: Similarity = _LEXICAL,
+) -> Judgement:
+    """Judge a table that has been read already; see :func:`judge_answers`."""
+    scores: dict[Pair, float] = {}
+    steps = _judge_table(answer, "", gold, context, order, scores, judge_name(similarity))
+    return _run_together([steps], scores, similarity)[0]
+
+
+def judge_answer(
+    text: str,
+    gold: Table,
+    context: str,
+    order: SortRule | None = None,
+    format: Format = "markdown",
+    similarity: Similarity = _LEXICAL,
+) -> Judgement:
+    """Judge one raw answer; see :func:`judge_answers`."""
+    return next(judge_answers([Submission(text, gold, context, order, format)], similarity))
+
+
+def judge_answers(
+    submissions: Iterable[Submission], similarity: Similarity = _LEXICAL, chunk: int = 1024
+) -> Iterator[Judgement]:
+    """Judge a stream of answers, in order, in bounded memory.
+
+    The similarity is asked for all open pairs of ``chunk`` answers at once, de-duplicated.
+
+    Args:
+        submissions: any iterable; read ``chunk`` at a time.
+        similarity: decides what equality and inclusion leave open.
+        chunk: answers judged side by side.
+
+    Yields:
+        One judgement a submission. A failed request or an unusable gold table gives an
+        unjudged one, with the reason.
+    """
+    name = judge_name(similarity)
+    stream = iter(submissions)
+    while part := list(islice(stream, chunk)):
+        scores: dict[Pair, float] = {}
+        runs = [_judge_submission(one, scores, name) for one in part]
+        yield from _run_together(runs, scores, similarity)
+
+
+def judge_name(similarity: Similarity) -> str:
+    """What reports print: detector version and similarity."""
+    return f"tablemend {DETECTOR_VERSION}, {similarity.name}"
+
+
+def _run_together(
+    runs: Sequence[Steps[Judgement]], scores: dict[Pair, float], similarity: Similarity
+) -> list[Judgement]:
+    """Drive many judgements side by side; every round is one call of the similarity."""
+    done: dict[int, Judgement] = {}
+    waiting = list(range(len(runs)))
+    while waiting:
+        wanted: dict[Pair, None] = {}
+        running = waiting
+        waiting = []
+        for index in running:
+            try:
+                wanted.update(dict.fromkeys(sorted(next(runs[index]))))
+                waiting.append(index)
+            except StopIteration as stop:
+                done[index] = stop.value
+        pairs = [pair for pair in wanted if pair not in scores]
+        if pairs:
+            scores.update(zip(pairs, similarity.score(pairs), strict=True))
+    return [done[index] for index in range(len(runs))]
+
+
+def _judge_submission(one: Submission, scores: dict[Pair, float], name: str) -> Steps[Judgement]:
+    if one.failed:
+        return _unjudged(f"no answer: {one.failed}", name)
+    extraction = extract_table(one.text, one.format)
+    return (
+        yield from _judge_table(
+            extraction.table, extraction.reason, one.gold, one.context, one.order, scores, name
+        )
+    )
+
+
+def _judge_table(
+    answer: Table | None,
+    reason: str,
+    gold_table: Table,
+    context: str,
+    order: SortRule | None,
+    scores: dict[Pair, float],
+    name: str,
+) -> Steps[Judgement]:
+    """Algorithm 1; ``reason`` says why there is no answer table."""
+    if problem := why_unusable(gold_table) or _order_problem(order, gold_table):
+        return _unjudged(problem, name)
+    gold = prepare_gold(gold_table)
+    if answer is None:
+        finding = Finding("format_error", None, None, None, None, f"no readable table: {reason}")
+        return Judgement((finding,), len(gold.rows), 0, gold.cells, 0, False, "", name)
+    shared = _shared_columns(gold, answer)
+    format_error = _check_format(gold, answer)
+    body = filled_rows(answer)
+    place = [index for index, _ in shared]
+    if gold.key not in place or not body:
+        alone = (format_error,) if format_error else ()
+        return Judgement(alone, len(gold.rows), 0, gold.cells, 0, not body, "", name)
+    cells = Cells(
+        [tuple(row[index] for index in place) for row in gold.rows],
+        [tuple(answer.rows[row][index] for _, index in shared) for row in body],
+        [gold.units[index] for index in place],
+        place.index(gold.key),
+        scores,
+    )
+    matched = yield from match_rows(cells)
+    yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
+    filled = _count_matched_cells(cells, matched)
+    findings = (
+        (format_error,)
+        if format_error
+        else tuple(_find_errors(gold, cells, matched, body, context, order))
+    )
+    return Judgement(findings, len(gold.rows), len(matched), gold.cells, filled, False, "", name)
+
+
+def _unjudged(reason: str, name: str) -> Judgement:
+    return Judgement((), 0, 0, 0, 0, False, reason, name)
+
+
+def _order_problem(order: SortRule | None, gold: Table) -> str:
+    if order is None or header_key(order.column) in {header_key(name) for name in gold.columns}:
+        return ""
+    return f"the sort column {order.column!r} is not in the gold table"
+
+
+def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:
+    """(gold, answer) indices of the columns of equal name, in gold order."""
+    places: dict[str, int] = {}
+    for index, column in enumerate(answer.columns):
+        places.setdefault(header_key(column), index)
+    return [(index, places[name]) for index, name in enumerate(gold.headers) if name in places]
+
+
+def _check_format(gold: Gold, answer: Table) -> Finding | None:
+    """The names of the columns and their order must be the gold table's."""
+    headers = [header_key(column) for column in answer.columns]
+    if headers == list(gold.headers):
+        return None
+    missing = [c for c, k in zip(gold.table.columns, gold.headers, strict=True) if k not in headers]
+    extra = [c for c, k in zip(answer.columns, headers, strict=True) if k not in gold.headers]
+    if missing or extra:
+        reasons = []
+        if missing:
+            reasons.append(f"missing: {', '.join(map(repr, missing))}")
+        if extra:
+            reasons.append(f"not asked for: {', '.join(map(repr, extra))}")
+        evidence = "columns " + "; ".join(reasons)
+    elif len(headers) != len(gold.headers):
+        evidence = "a column stands more than once"
+    else:
+        evidence = "the columns are in another order"
+    return Finding(
+        "format_error",
+        None,
+        missing[0] if missing else None,
+        " | ".join(gold.table.columns),
+        " | ".join(answer.columns),
+        evidence,
+    )
+
+
+def _count_matched_cells(cells: Cells, matched: dict[int, int]) -> int:
+    """Filled gold cells that a matched row states; the key of a matched row is stated."""
+    return sum(
+        not read_value(cells.gold[gold_row][column]).blank
+        and (
+            not read_value(cells.answer[row][column]).blank
+            if column == cells.key
+            else cells.same(gold_row, row, column)
+        )
+        for row, gold_row in matched.items()
+        for column in range(len(cells.units))
+    )
+
+
+def _find_errors(
+    gold: Gold,
+    cells: Cells,
+    matched: dict[int, int],
+    body: list[int],
+    context: str,
+    order: SortRule | None,
+) -> Iterator[Finding]:
+    """Everything after the format check; the answer's columns are the gold table's here."""
+    for row, number in enumerate(body):
+        if row in matched:
+            yield from _find_cell_errors(gold, cells, matched[row], row, number)
+        else:
+            yield _place_unmatched(cells, matched, row, body, context)
+    if order is not None:
+        yield from _find_order_error(gold, matched, body, order)
+
+
+def _find_cell_errors(
+    gold: Gold, cells: Cells, gold_row: int, row: int, number: int
+) -> Iterator[Finding]:
+    for column, name in enumerate(gold.table.columns):
+        expected, got = cells.gold[gold_row][column], cells.answer[row][column]
+        was_blank, is_blank = read_value(expected).blank, read_value(got).blank
+        if column == cells.key:
+            if is_blank and not was_blank:
+                evidence = "the key is missing; the rest of the row agrees"
+                yield Finding("attribute", number, name, expected, None, evidence)
+        elif was_blank:
+            if not is_blank:
+                evidence = f"the gold cell of {_name(cells.gold[gold_row][cells.key])} is blank"
+                yield Finding("blank_filling", number, name, None, got, evidence)
+        elif is_blank:
+            yield Finding("attribute", number, name, expected, got, "the value is missing")
+        elif not cells.same(gold_row, row, column):
+            evidence = (
+                f"{_name(cells.gold[gold_row][cells.key])} has {expected!r} in the gold table"
+            )
+            yield Finding("attribute", number, name, expected, got, evidence)
+
+
+def _place_unmatched(
+    cells: Cells, matched: dict[int, int], row: int, body: list[int], context: str
+) -> Finding:
+    """Out-of-range where the key is known, entity fabrication where nothing names it."""
+    key = cells.answer[row][cells.key]
+    value = read_value(key)
+    if key is None or value.blank:
+        evidence = "the row has no key and belongs to no gold row"
+        return Finding("out_of_range", body[row], None, None, None, evidence)
+    for other in matched:
+        taken = read_value(cells.answer[other][cells.key])
+        if not taken.blank and equal_values(taken, value):
+            same = cells.answer[other] == cells.answer[row]
+            evidence = (
+                f"{'repeats' if same else 'names again the key of'} row {body[other] + 1};"
+                f" the gold table has no further row for {_name(key)}"
+            )
+            return Finding("out_of_range", body[row], None, None, key, evidence)
+    if index_context(context).mentions(key):
+        evidence = f"{_name(key)} is in the context but not in the gold table"
+        return Finding("out_of_range", body[row], None, None, key, evidence)
+    evidence = f"{_name(key)} is neither in the gold table nor in the context"
+    return Finding("entity_fabrication", body[row], None, None, key, evidence)
+
+
+def _find_order_error(
+    gold: Gold, matched: dict[int, int], body: list[int], order: SortRule
+) -> Iterator[Finding]:
+    column = gold.headers.index(header_key(order.column))
+    values = [row[column] for row in gold.rows]
+    rows = sorted(matched)
+    disorder = find_disorder(values, [matched[row] for row in rows], order.order)
+    if disorder:
+        before, after = (rows[place] for place in disorder)
+        first, second = values[matched[before]], values[matched[after]]
+        evidence = (
+            f"row {body[after] + 1} ({second}) stands after row {body[before] + 1} ({first}),"
+            f" {order.order} by {gold.table.columns[column]!r} was asked for"
+        )
+        name = gold.table.columns[column]
+        yield Finding("order_mismatch", body[after], name, first, second, evidence)
+
+
+def _name(key: Cell) -> str:
+    return "the row without a key" if key is None else repr(key)

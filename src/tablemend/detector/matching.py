@@ -1,0 +1,258 @@
+"""Which answer row is which gold row, and which cells agree (TableHallu, C.1).
+
+Both need similarity scores that are cheapest by the thousand, so matching is written as a
+generator: it yields the pairs that it cannot decide alone and goes on when the caller, who
+runs many answers side by side, has added their scores to the mapping that they share.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from tablemend.detector.similarity import THRESHOLD, Pair
+from tablemend.tables.table import Cell, Row
+from tablemend.values.cells import equal_values, read_value
+from tablemend.values.inclusion import digit_words, includes, turning_words
+from tablemend.values.text import tokens_of
+from tablemend.values.units import Unit
+
+Result = TypeVar("Result")
+Steps = Generator[set[Pair], None, Result]
+Edges = dict[int, list[int]]
+
+
+def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
+    """Whether an answer cell says what a gold cell says, or the pair to ask similarity about.
+
+    In order: two blanks are the same and a blank equals nothing else; standardised equality;
+    numbers strictly; inclusion at token borders. Numbers, dates, and texts that differ in
+    their digits or negations never reach similarity.
+    """
+    if gold == answer:
+        return True
+    one, other = read_value(gold), read_value(answer)
+    if one.blank or other.blank:
+        return one.blank and other.blank
+    if equal_values(one, other, unit) or includes(one, other, unit):
+        return True
+    if one.number or other.number or one.dates or other.dates:
+        return False
+    first, second = tokens_of(one.text), tokens_of(other.text)
+    if turning_words(first) != turning_words(second):
+        return False
+    digits = digit_words(first), digit_words(second)
+    if digits[0] != digits[1] and all(digits):
+        return False
+    return (one.text, other.text) if one.text < other.text else (other.text, one.text)
+
+
+class Cells:
+    """The cells of one answer beside those of its gold table, over the columns both have.
+
+    Args:
+        gold: gold rows, cut to the shared columns.
+        answer: answer rows, cut to the same columns in the same order.
+        units: header unit of each shared column.
+        key: index of the primary key among the shared columns.
+        scores: similarity of the pairs asked for so far; the caller adds to it.
+    """
+
+    def __init__(
+        self,
+        gold: Sequence[Row],
+        answer: Sequence[Row],
+        units: Sequence[Unit],
+        key: int,
+        scores: Mapping[Pair, float],
+    ) -> None:
+        self.gold = gold
+        self.answer = answer
+        self.units = units
+        self.key = key
+        self.scores = scores
+
+    def same(self, gold_row: int, answer_row: int, column: int) -> bool:
+        """Whether two cells agree; every open pair must have its score by now."""
+        verdict = self._compare(gold_row, answer_row, column)
+        return verdict if isinstance(verdict, bool) else self.scores[verdict] >= THRESHOLD
+
+    def open_pairs(self, rows: Iterable[tuple[int, int]]) -> set[Pair]:
+        """What similarity must say before the cells of these (gold, answer) rows compare."""
+        verdicts = (
+            self._compare(gold_row, answer_row, column)
+            for gold_row, answer_row in rows
+            for column in range(len(self.units))
+            if column != self.key
+        )
+        return {v for v in verdicts if not isinstance(v, bool) and v not in self.scores}
+
+    def agreement(self, gold_row: int, answer_row: int) -> int:
+        """Columns beside the key that agree."""
+        columns = range(len(self.units))
+        return sum(self.same(gold_row, answer_row, c) for c in columns if c != self.key)
+
+    def _compare(self, gold_row: int, answer_row: int, column: int) -> bool | Pair:
+        return compare_cells(
+            self.gold[gold_row][column], self.answer[answer_row][column], self.units[column]
+        )
+
+
+def match_rows(cells: Cells) -> Steps[dict[int, int]]:
+    """One-to-one row matching by the primary key: gold row of each matched answer row.
+
+    Keys match by standardised equality, then inclusion, then similarity, each only among rows
+    that are still free; last, a row without a key is matched where more than half of its
+    other cells agree. Where several rows share a key the pairing is the one with
+    the most agreeing cells (an assignment problem), ties in favour of the given order.
+    """
+    matched: dict[int, int] = {}
+    for find_edges in (_equal_keys, _included_keys, _similar_keys, _missing_keys):
+        free_gold = sorted(set(range(len(cells.gold))) - set(matched.values()))
+        free_answer = [row for row in range(len(cells.answer)) if row not in matched]
+        if not free_gold or not free_answer:
+            break
+        edges = yield from find_edges(cells, free_gold, free_answer)
+        if edges:
+            found = yield from _assign(cells, edges)
+            matched.update(found)
+    return matched
+
+
+def _equal_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+    yield from ()
+    index: dict[object, list[int]] = defaultdict(list)
+    for row in gold:
+        for form in read_value(cells.gold[row][cells.key]).forms():
+            index[form].append(row)
+    edges: Edges = {}
+    unit = cells.units[cells.key]
+    for row in answer:
+        value = read_value(cells.answer[row][cells.key])
+        near = {found for form in value.forms() for found in index.get(form, ())}
+        equal = [
+            found
+            for found in sorted(near)
+            if equal_values(read_value(cells.gold[found][cells.key]), value, unit)
+        ]
+        if equal:
+            edges[row] = equal
+    return edges
+
+
+def _included_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+    yield from ()
+    verdicts = _key_verdicts(cells, gold, answer)
+    return _edges(cells, gold, answer, {keys for keys, v in verdicts.items() if v is True})
+
+
+def _similar_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+    verdicts = _key_verdicts(cells, gold, answer)
+    asked = {keys: pair for keys, pair in verdicts.items() if not isinstance(pair, bool)}
+    yield {pair for pair in asked.values() if pair not in cells.scores}
+    close = {keys for keys, pair in asked.items() if cells.scores[pair] >= THRESHOLD}
+    return _edges(cells, gold, answer, close)
+
+
+def _missing_keys(cells: Cells, gold: list[int], answer: list[int]) -> Steps[Edges]:
+    nameless = [row for row in answer if read_value(cells.answer[row][cells.key]).blank]
+    couples = [(one, other) for other in nameless for one in gold]
+    yield cells.open_pairs(couples)
+    edges: Edges = defaultdict(list)
+    for one, other in couples:
+        if 2 * cells.agreement(one, other) > len(cells.units) - 1:
+            edges[other].append(one)
+    return dict(edges)
+
+
+def _key_verdicts(
+    cells: Cells, gold: list[int], answer: list[int]
+) -> dict[tuple[Cell, Cell], bool | Pair]:
+    """Comparisons of all distinct free keys; a missing key is nothing to compare."""
+    gold_keys = dict.fromkeys(cells.gold[row][cells.key] for row in gold)
+    answer_keys = dict.fromkeys(cells.answer[row][cells.key] for row in answer)
+    unit = cells.units[cells.key]
+    return {
+        (one, other): compare_cells(one, other, unit)
+        for one in gold_keys
+        if not read_value(one).blank
+        for other in answer_keys
+        if not read_value(other).blank
+    }
+
+
+def _edges(
+    cells: Cells, gold: list[int], answer: list[int], admitted: set[tuple[Cell, Cell]]
+) -> Edges:
+    if not admitted:
+        return {}
+    by_key: dict[Cell, list[int]] = defaultdict(list)
+    for row in gold:
+        by_key[cells.gold[row][cells.key]].append(row)
+    edges: Edges = {}
+    for row in answer:
+        key = cells.answer[row][cells.key]
+        near = [found for one in by_key if (one, key) in admitted for found in by_key[one]]
+        if near:
+            edges[row] = sorted(near)
+    return edges
+
+
+def _assign(cells: Cells, edges: Edges) -> Steps[dict[int, int]]:
+    """One gold row for each answer row: as many as possible, then by agreement."""
+    matched: dict[int, int] = {}
+    contested: list[tuple[list[int], list[int]]] = []
+    for answer, gold in _components(edges):
+        if len(answer) == len(gold) == 1:
+            matched[answer[0]] = gold[0]
+        else:
+            contested.append((answer, gold))
+    if contested:
+        yield cells.open_pairs((g, a) for answer, _ in contested for a in answer for g in edges[a])
+    for answer, gold in contested:
+        matched.update(_best_pairing(cells, edges, answer, gold))
+    return matched
+
+
+def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]) -> dict[int, int]:
+    place = {row: index for index, row in enumerate(gold)}
+    certain = len(cells.units) + 2.0  # one more pair outweighs any agreement
+    # A strictly convex cost keeps equal rows in their order: a tie must not look like a swap.
+    nudge = 0.5 / (len(answer) + len(gold)) ** 3
+    gain = np.zeros((len(answer), len(gold)))
+    for i, row in enumerate(answer):
+        for found in edges[row]:
+            j = place[found]
+            gain[i, j] = certain + cells.agreement(found, row) - nudge * (i - j) ** 2
+    rows, columns = linear_sum_assignment(gain, maximize=True)
+    return {answer[i]: gold[j] for i, j in zip(rows, columns, strict=True) if gain[i, j] > 0.0}
+
+
+def _components(edges: Edges) -> list[tuple[list[int], list[int]]]:
+    """Connected (answer rows, gold rows); most have one of each."""
+    askers: dict[int, list[int]] = defaultdict(list)
+    for row, near in edges.items():
+        for found in near:
+            askers[found].append(row)
+    seen: set[int] = set()
+    components = []
+    for start in edges:
+        if start in seen:
+            continue
+        answer, gold, queue = [], set[int](), [start]
+        seen.add(start)
+        while queue:
+            row = queue.pop()
+            answer.append(row)
+            for found in edges[row]:
+                if found not in gold:
+                    gold.add(found)
+                    fresh = [other for other in askers[found] if other not in seen]
+                    seen.update(fresh)
+                    queue.extend(fresh)
+        components.append((sorted(answer), sorted(gold)))
+    return components

@@ -1,0 +1,136 @@
+"""Are the rows in the order that the query asks for?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tablemend.records import Constraints, SortOrder
+from tablemend.tables.table import Cell
+from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.text import fold, strip_accents, tokens_of
+
+_CALENDAR = {
+    name: place
+    for names in (
+        "january february march april may june july august september october november december",
+        "monday tuesday wednesday thursday friday saturday sunday",
+    )
+    for place, full in enumerate(names.split())
+    for name in (full, full[:3])
+}
+_ARTICLE = re.compile(r"^(?:the|an?) ")
+Rank = Callable[[Value, str], object | None]
+
+
+class SortRule(NamedTuple):
+    """The sort that a query demands: a column of the gold table and a direction."""
+
+    column: str
+    order: SortOrder
+
+    @classmethod
+    def of(cls, constraints: Constraints) -> SortRule | None:
+        """The rule of an example; ``None`` where it names no column."""
+        column = constraints.sort_column
+        return cls(column, constraints.sort_order) if column else None
+
+
+class Disorder(NamedTuple):
+    """Two neighbouring matched rows in the wrong order: positions among the matched rows."""
+
+    before: int
+    after: int
+
+
+def find_disorder(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder) -> Disorder | None:
+    """The first place where the answer breaks the order, or ``None``.
+
+    Judged on *gold* values, so that a wrong cell is never an order error too. Ties are free,
+    and so are rows whose sort cell is blank. Values are compared as numbers, dates, months
+    and weekdays, or text, in the first of these ways that the gold table itself follows; where
+    it follows none, only what the gold table has the other way round counts.
+
+    Args:
+        gold: the sort column of the gold table, top to bottom.
+        answer: for each matched answer row, top to bottom, the index of its gold row.
+        order: the direction demanded.
+    """
+    values = [read_value(cell) for cell in gold]
+    sign = 1 if order == "ascending" else -1
+    first: list[object | None] | None = None
+    for rank in _RANKS:
+        ranks = [rank(value, cell or "") for value, cell in zip(values, gold, strict=True)]
+        if any(r is None for r, value in zip(ranks, values, strict=True) if not value.blank):
+            continue  # the column is not of this kind
+        first = first or ranks
+        if _follows(ranks, sign):
+            return _find(ranks, answer, sign)
+    return _find(first, answer, sign) if first else None
+
+
+def _follows(ranks: list[object | None], sign: int) -> bool:
+    """Whether the gold table itself is in this order."""
+    known = [rank for rank in ranks if rank is not None]
+    return not any(_reversed(one, other, sign) for one, other in pairwise(known))
+
+
+def _find(ranks: list[object | None], rows: Sequence[int], sign: int) -> Disorder | None:
+    ranked = [(place, row) for place, row in enumerate(rows) if ranks[row] is not None]
+    for (before, one), (after, other) in pairwise(ranked):
+        if one > other and _reversed(ranks[one], ranks[other], sign):
+            return Disorder(before, after)
+    return None
+
+
+def _reversed(one: object, other: object, sign: int) -> bool:
+    """Ranks of one kind, so they compare."""
+    left, right = (one, other) if sign > 0 else (other, one)
+    return bool(right < left)  # type: ignore[operator]
+
+
+def _as_number(value: Value, cell: str) -> object | None:
+    return value.number.value if value.number else None
+
+
+def _as_date(value: Value, cell: str) -> object | None:
+    return value.dates[0] if value.dates else year_of(value)
+
+
+def _as_calendar(value: Value, cell: str) -> object | None:
+    return _CALENDAR.get(value.text)
+
+
+def _as_words(value: Value, cell: str) -> object | None:
+    return None if value.blank else tokens_of(value.text).words
+
+
+def _as_titles(value: Value, cell: str) -> object | None:
+    return None if value.blank else _ARTICLE.sub("", strip_accents(fold(cell)))
+
+
+def _as_letters(value: Value, cell: str) -> object | None:
+    return None if value.blank else "".join(tokens_of(value.text).words)
+
+
+def _as_folded(value: Value, cell: str) -> object | None:
+    return None if value.blank else fold(cell)
+
+
+def _as_code_points(value: Value, cell: str) -> object | None:
+    return None if value.blank else cell
+
+
+# Text has no one order: with or without accents, spaces, articles, capitals before small letters.
+_RANKS: tuple[Rank, ...] = (
+    _as_number,
+    _as_date,
+    _as_calendar,
+    _as_words,
+    _as_titles,
+    _as_letters,
+    _as_folded,
+    _as_code_points,
+)

@@ -1,0 +1,220 @@
+"""Do two texts mean the same? Pluggable: lexical by default, sentence embeddings by choice.
+
+The paper embeds both cells with ``all-mpnet-base-v2`` and accepts a cosine over 0.8
+(TableHallu, C.1). A judge asks only for pairs that standardisation and inclusion left open and
+that no number or negation has already decided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tablemend.errors import TablemendError
+from tablemend.values.inclusion import digit_words, turning_words
+from tablemend.values.text import tokens_of
+
+THRESHOLD = 0.8
+PAPER_MODEL = "sentence-transformers/all-mpnet-base-v2"
+Pair = tuple[str, str]
+
+
+class Similarity(Protocol):
+    """Scores pairs of standardised texts; deterministic and symmetric.
+
+    Attributes:
+        name: stands in the judge string of every report.
+    """
+
+    name: str
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """One similarity a pair, at most 1; :data:`THRESHOLD` and more is a match."""
+        ...
+
+
+_STOP_WORDS = frozenset(
+    "the a an of in on at to for and by with from as its their his her is are was were".split()
+)
+_ROMAN = re.compile("[ivxlc]+")
+_SAME_NAMES = {"usa": "us", "unitedstatesofamerica": "us", "unitedstates": "us", "america": "us"}
+_OPPOSITES = (
+    "increase/decrease rise/fall gain/loss growth/decline up/down high/low more/less "
+    "male/female man/woman men/women boy/girl import/export buy/sell win/lose won/lost "
+    "first/last first/second upper/lower left/right major/minor maximum/minimum max/min "
+    "positive/negative active/inactive open/closed legal/illegal permitted/prohibited "
+    "allowed/banned approved/rejected before/after early/late eastern/western "
+    "northern/southern east/west north/south public/private internal/external "
+    "domestic/foreign direct/indirect home/away summer/winter"
+)
+
+
+class LexicalSimilarity:
+    """Word overlap that knows spelling variants and does not guess at meaning.
+
+    Words count as equal when their stems are, when one is the other's initial or a dotted
+    abbreviation, or when two long words differ by one letter. A word replaced by another costs
+    twice its share of the text, a word added costs half its share: short names must agree in
+    every word ("North Korea" is not "South Korea"), long phrases may differ in one of ten.
+    It accepts word order, plurals, hyphens, accents, abbreviation dots and initialisms; it
+    cannot accept synonyms.
+    """
+
+    name = "lexical-1"
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """Scores between 0 and 1."""
+        return [lexical_similarity(one, other) for one, other in pairs]
+
+
+def lexical_similarity(one: str, other: str) -> float:
+    """The score of :class:`LexicalSimilarity` for one pair."""
+    first, second = sorted((tokens_of(one), tokens_of(other)))
+    if digit_words(first) != digit_words(second):
+        return 0.0
+    if turning_words(first) != turning_words(second):
+        return 0.0
+    if not first.words or not second.words:
+        return 0.0
+    left, right = _content(first.words), _content(second.words)
+    joined = "".join(left), "".join(right)
+    if joined[0] == joined[1] or _SAME_NAMES.get(joined[0], joined[0]) == _SAME_NAMES.get(
+        joined[1], joined[1]
+    ):
+        return 1.0
+    if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
+        return 0.9
+    sizes = len(left), len(right)
+    if min(sizes) > 1:  # a letter at the end is a class ("Group A"), not an initial
+        left[-1], right[-1] = (word + "." * (len(word) == 1) for word in (left[-1], right[-1]))
+    left, right = _without_equals(left, right)
+    if any((_stem(a), _stem(b)) in _OPPOSED_STEMS for a in left for b in right):
+        return 0.0
+    replaced = min(len(left), len(right))
+    added = max(len(left), len(right)) - replaced
+    return max(0.0, 1.0 - 2.0 * replaced / max(sizes) - added / sum(sizes))
+
+
+def _content(words: tuple[str, ...]) -> list[str]:
+    """Words without the little ones; the last word always counts ("Group A")."""
+    return [word for word in words[:-1] if word not in _STOP_WORDS] + [words[-1]]
+
+
+def _without_equals(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:
+    """What remains of both lists once equal, then akin words are paired off."""
+    for akin in (str.__eq__, _same_stem, _akin):
+        rest = list(right)
+        alone = []
+        for word in left:
+            partner = next((other for other in rest if akin(word, other)), None)
+            if partner is None:
+                alone.append(word)
+            else:
+                rest.remove(partner)
+        left, right = alone, rest
+    return left, right
+
+
+def _same_stem(one: str, other: str) -> bool:
+    return _stem(one) == _stem(other)
+
+
+def _stem(word: str) -> str:
+    """English plural and verb endings off; words of up to three letters stay."""
+    if len(word) <= 3:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            stem = word[: -len(ending)]
+            return stem[:-1] if stem[-1] == stem[-2] else stem.rstrip("e")
+    if word.endswith(("ses", "xes", "zes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word.rstrip("e")
+
+
+_OPPOSED_STEMS = frozenset(
+    (_stem(a), _stem(b))
+    for pair in _OPPOSITES.split()
+    for a, b in (pair.split("/"), reversed(pair.split("/")))
+)
+
+
+def _akin(one: str, other: str) -> bool:
+    """An initial, or one slip of the pen in a long word that begins alike."""
+    short, long = sorted((one, other), key=len)
+    if len(short) == 1:
+        return long.startswith(short) and short.isalpha() and not _ROMAN.fullmatch(long)
+    return len(short) >= 8 and short[:2] == long[:2] and _one_edit_apart(short, long)
+
+
+def _one_edit_apart(short: str, long: str) -> bool:
+    if len(long) - len(short) > 1:
+        return False
+    prefix = next(
+        (i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short)
+    )
+    if len(short) == len(long):
+        return short[prefix + 1 :] == long[prefix + 1 :]
+    return short[prefix:] == long[prefix + 1 :]
+
+
+def _is_initialism(letters: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """``uae`` for ``united arab emirates``, with or without the little words."""
+    if len(letters) != 1 or len(words) < 2 or len(letters[0]) < 2:
+        return False
+    content = [word for word in words if word not in _STOP_WORDS]
+    return letters[0] in ("".join(w[0] for w in words), "".join(w[0] for w in content))
+
+
+class EmbeddingSimilarity:
+    """Cosine of sentence embeddings (TableHallu, C.1); needs the extra ``embed``.
+
+    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together.
+
+    Args:
+        model: a sentence-transformers name or folder.
+        batch_size: texts encoded at a time.
+
+    Raises:
+        TablemendError: the package is missing, or the model cannot be loaded.
+    """
+
+    def __init__(self, model: str = PAPER_MODEL, batch_size: int = 256) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise TablemendError(
+                f"similarity {model!r} needs sentence-transformers: pip install 'tablemend[embed]'"
+                " (or use the embedded 'lexical')"
+            ) from error
+        try:
+            self._model: Any = SentenceTransformer(model)
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
+            raise TablemendError(f"cannot load similarity model {model!r}: {reason}") from error
+        self._batch_size = batch_size
+        self.name = model
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """Cosines between -1 and 1."""
+        if not pairs:
+            return []
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        index = {text: row for row, text in enumerate(texts)}
+        vectors = self._model.encode(
+            texts,
+            batch_size=self._batch_size,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+        return [float(vectors[index[one]] @ vectors[index[other]]) for one, other in pairs]
+
+
+def load_similarity(name: str) -> Similarity:
+    """``lexical``, or the name or folder of a sentence-transformers model."""
+    return LexicalSimilarity() if name == "lexical" else EmbeddingSimilarity(name)
