@@ -30,7 +30,7 @@ class Model(Section):
     dtype: DType = "auto"
     """Type of the weights in memory; auto: as stored."""
     context_length: int = Field(ge=16)
-    """Most tokens of prompt and answer together; longer training examples are dropped, counted."""
+    """Most tokens of prompt and answer together."""
     attn: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] = "sdpa"
     """Attention kernel of transformers."""
 
@@ -113,6 +113,9 @@ class Train(Section):
     """Instruction shown in training; the sft arm is evaluated with the same."""
     context: Literal["adversarial", "clean", "both"] = "adversarial"
     """Context shown in training."""
+    max_length: int | None = Field(default=None, ge=16)
+    """Longest training example in tokens; longer ones are dropped and counted, never cut.
+    model.context_length where it is null."""
     epochs: float | None = Field(default=None, gt=0)
     """Passes over the data; give epochs or max_steps."""
     max_steps: int | None = Field(default=None, ge=1)
@@ -243,6 +246,8 @@ class Experiment(Recipe):
             yield "thinking", "a training target has no thinking of its own: set off or quote"
         if self.train.packing and not self.model.attn.startswith("flash"):
             yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
+        if (self.train.max_length or 0) > self.model.context_length:
+            yield "train.max_length", f"above model.context_length: {self.model.context_length}"
         if self.evaluation.max_new_tokens >= self.model.context_length:
             yield (
                 "evaluation.max_new_tokens",
@@ -259,6 +264,11 @@ class Experiment(Recipe):
             yield f"{path}.prompt", f"is not train.prompt: {self.train.prompt}"
         if arm.thinking is not None and (arm.thinking == "off") != (self.thinking == "off"):
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
+
+    @property
+    def longest_row(self) -> int:
+        """Most tokens of a training example."""
+        return self.train.max_length or self.model.context_length
 
     def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
         """The arm's own thinking, else the recipe's."""

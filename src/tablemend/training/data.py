@@ -77,7 +77,7 @@ def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Ex
 
 
 def build_rows(tokenizer: Tokenizer, examples: Iterable[Example], config: Experiment) -> Rows:
-    """Render every example; what does not fit the context length is dropped, never cut.
+    """Render every example; what does not fit is dropped, never cut.
 
     Raises:
         TablemendError: nothing is left.
@@ -88,14 +88,14 @@ def build_rows(tokenizer: Tokenizer, examples: Iterable[Example], config: Experi
         for kind in contexts(config):
             row = render(tokenizer, example, kind, config)
             longest = max(longest, len(row))
-            if len(row) > config.model.context_length:
-                built.dropped[f"longer than {config.model.context_length} tokens"] += 1
+            if len(row) > config.longest_row:
+                built.dropped[f"longer than {config.longest_row} tokens"] += 1
             else:
                 built.rows.append(row)
     if not built.rows:
         raise TablemendError(
-            f"no training example fits model.context_length={config.model.context_length}; "
-            f"the longest has {longest} tokens"
+            f"no training example fits {config.longest_row} tokens, the longest has {longest}: "
+            "raise train.max_length or model.context_length"
         )
     return built
 

@@ -134,6 +134,7 @@ def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bo
         )
     options: dict[str, Any] = {
         "report_to": "none",
+        "dataloader_pin_memory": torch.cuda.is_available(),
         "save_total_limit": 2,  # the older one stays until the newer is marked complete
         "save_only_model": False,
         **train.trl,
@@ -149,10 +150,10 @@ def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bo
         "weight_decay": train.weight_decay,
         "max_grad_norm": train.max_grad_norm,
         "bf16": train.precision == "bfloat16",
-        "gradient_checkpointing": train.gradient_checkpointing,
+        "activation_checkpointing": train.gradient_checkpointing,  # its name in transformers 5
         "packing": train.packing,
         "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
-        "max_length": config.model.context_length if train.packing else None,
+        "max_length": config.longest_row if train.packing else None,
         "dataset_kwargs": None if train.packing else {"skip_prepare_dataset": True},
         "pad_to_multiple_of": None if config.model.attn == "sdpa" else "auto",
         "save_strategy": "steps",
