@@ -1,0 +1,240 @@
+"""Recipes and overrides: what is read, and what is said of everything that is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tablemend.config import ConfigError, Experiment, SftCommand, load, parse, to_yaml
+from tablemend.config.section import Section
+from tablemend.config.trl_names import OWNED, TRL_NAMES
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (ROOT / "recipes").glob("*.yaml")
+    if yaml.safe_load(path.read_text())["kind"] == "experiment"
+)
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def problems(*tokens: str, cls: type[Experiment] = Experiment) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        parse(cls, tokens)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
+    config = parse(Experiment, [f"recipe={name}"])
+    assert config.name == name
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
+    assert f"train/sft.py recipe={name}" in head
+    assert "Hardware" in head
+
+
+def test_the_recipes_of_the_issue_are_there() -> None:
+    sizes = ("0.6b", "1.7b", "4b", "8b", "14b", "32b")
+    assert {"tiny", *(f"qwen3-{size}" for size in sizes)} <= set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_printed_configuration_reads_back(name: str, tmp_path: Path) -> None:
+    config = parse(Experiment, [f"recipe={name}", "seed=7"])
+    path = tmp_path / "printed.yaml"
+    path.write_text(to_yaml(config))
+    assert parse(Experiment, [f"recipe={path}"]) == config
+
+
+def test_overrides_win_and_keep_their_type() -> None:
+    config = parse(
+        Experiment, ["recipe=tiny", "train.learning_rate=2e-5", "evaluation.contexts=[clean]"]
+    )
+    assert config.train.learning_rate == 2e-5
+    assert config.evaluation.contexts == ("clean",)
+
+
+def test_yaml_booleans_on_and_off_are_thinking_modes() -> None:
+    config = parse(Experiment, ["recipe=tiny", "evaluation.arms.base.thinking=on"])
+    assert config.evaluation.arms["base"].thinking == "on"
+    assert config.evaluation.arms["careful"].thinking == "off"
+
+
+def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
+    found = problems(
+        "recipe=tiny",
+        "typo",
+        "--fast",
+        "=3",
+        "learning_rate=3",
+        "train.lerning_rate=3",
+        "evaluation.arms.base.promt=cot",
+        "train.scheduler=cosin",
+        "train.warmup=7",
+        "seed.x=1",
+        "train.trl.adam_bta1=0.9",
+        "train.trl.bf16=true",
+        "data.test.source=${nowhere}",
+    )
+    text = "\n".join(found)
+    assert len(found) == 12
+    assert "typo: no `=`" in text
+    assert "--fast: unknown flag" in text
+    assert "=3: an empty name" in text
+    assert "learning_rate: unknown key; did you mean train.learning_rate? (command line)" in text
+    assert "train.lerning_rate: unknown key; did you mean learning_rate?" in text
+    assert "evaluation.arms.base.promt: unknown key; did you mean prompt?" in text
+    assert "train.scheduler" in text and "did you mean cosine?" in text
+    assert "train.warmup" in text and "not 7" in text
+    assert "seed.x=1: seed is a value" in text
+    assert "train.trl.adam_bta1: is no field of trl.SFTConfig; did you mean adam_beta1?" in text
+    assert "train.trl.bf16: is set by train.precision" in text
+    assert "data.test.source: Interpolation key 'nowhere' not found (command line)" in text
+
+
+def test_a_problem_in_the_file_names_file_and_line(tmp_path: Path) -> None:
+    lines = (ROOT / "recipes" / "tiny.yaml").read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith("global_batch"))
+    lines[at] = "  global_batch: -4"
+    path = tmp_path / "bad.yaml"
+    path.write_text("\n".join(lines))
+    assert any(
+        "train.global_batch" in p and f"{path}:{at + 1}" in p for p in problems(f"recipe={path}")
+    )
+
+
+def test_an_unknown_key_does_not_hide_a_conflict() -> None:
+    found = problems("recipe=tiny", "train.nonsense=1", "train.method=lora")
+    assert any(p.startswith("train.nonsense: unknown key") for p in found)
+    assert any(p.startswith("train.lora: method: lora needs") for p in found)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path"),
+    [
+        (["train.lora={r: 8}"], "train.lora"),
+        (["train.max_steps=5"], "train.epochs"),
+        (["train.epochs=null"], "train.epochs"),
+        (["train.micro_batch=5"], "train.micro_batch"),
+        (["train.optimizer=muon"], "train.muon_learning_rate"),
+        (["train.packing=true"], "train.packing"),
+        (["train.max_length=99999"], "train.max_length"),
+        (["thinking=on"], "thinking"),
+        (["evaluation.arms.sft.thinking=off"], "evaluation.arms.sft.thinking"),
+        (["evaluation.arms.sft.prompt=cot"], "evaluation.arms.sft.prompt"),
+        (["evaluation.max_new_tokens=99999"], "evaluation.max_new_tokens"),
+        (["evaluation.contexts=[clean,clean]"], "evaluation.contexts"),
+        (["data.test={source: x.jsonl, seed: 3}"], "data.test.seed"),
+        (["data.test={source: folder, n: 3, seed: 0}"], "data.test.split"),
+        (["data.test.split=test"], "data.test.split"),
+        (["data.test.n=null"], "data.test.n"),
+        (["data.test.seed=1", "data.train.seed=1"], "data.test"),
+    ],
+)
+def test_conflicts_are_refused_at_their_path(overrides: list[str], path: str) -> None:
+    found = problems("recipe=tiny", *overrides)
+    assert any(p.startswith(f"{path}: ") for p in found), found
+
+
+def test_unknown_recipe_lists_those_there_are() -> None:
+    (found,) = problems("recipe=tinny")
+    assert "did you mean tiny?" in found and "qwen3-8b" in found
+    assert "no recipe given" in problems()[0]
+    assert "more than one" in problems("recipe=tiny", "recipe=qwen3-8b")[0]
+
+
+def test_a_recipe_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text("kind: pretrain\nname: other\n")
+    (found,) = problems(f"recipe={path}")
+    assert "is for pretrain, this command is for experiment" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: experiment\n  name: [", "not readable as YAML"),
+        ("- a\n- b\n", "a mapping"),
+        ("kind: experiment\nname: a\nname: b\n", "duplicate"),
+    ],
+)
+def test_unreadable_recipe_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    (found,) = problems(f"recipe={path}")
+    assert message in found and str(path) in found
+
+
+def test_a_recipe_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(b"kind: \xff\xfe")
+    assert "not UTF-8" in problems(f"recipe={path}")[0]
+
+
+def test_the_model_is_frozen() -> None:
+    config = parse(Experiment, ["recipe=tiny"])
+    with pytest.raises(ValueError, match="frozen"):
+        config.train.micro_batch = 1  # type: ignore[misc]
+
+
+def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(SftCommand, ["--help"])
+    assert caught.value.code == 0
+    page = capsys.readouterr().out
+    assert "tiny " in page and "qwen3-32b" in page and "tiny-base" not in page
+    for key in ("train.learning_rate: float", "overwrite: bool = False", "arms.<name>.prompt"):
+        assert key in page
+    assert "base|careful|follow|cot" in page
+
+
+def test_a_class_without_recipes_takes_overrides_alone() -> None:
+    class Command(Section):
+        n: int = 3
+        """How many."""
+
+    assert parse(Command, ["n=4"]).n == 4
+    assert parse(Command, []).n == 3
+    with pytest.raises(ConfigError, match="recipe: unknown key"):
+        parse(Command, ["recipe=tiny"])
+
+
+def test_check_prints_the_resolved_configuration_without_torch() -> None:
+    code = (
+        "import sys\n"
+        "sys.argv = ['train/sft.py', 'recipe=qwen3-8b', 'train.learning_rate=3e-5', '--check']\n"
+        "import runpy\n"
+        "try:\n    runpy.run_path('train/sft.py', run_name='__main__')\n"
+        "finally:\n"
+        "    heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["train"]["learning_rate"] == 3e-5
+
+
+def test_a_refusal_is_short_has_no_traceback_and_loads_no_torch() -> None:
+    command = [sys.executable, "-X", "importtime", "train/sft.py", "recipe=tiny", "train.lr=1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    shown = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
+    assert done.returncode == 2
+    assert shown[0].startswith("error: ") and "did you mean learning_rate?" in shown[1]
+    assert "Traceback" not in done.stderr and " torch" not in done.stderr
+
+
+def test_the_committed_names_are_the_fields_of_the_installed_trl() -> None:
+    from trl import SFTConfig
+
+    fields = {field.name for field in dataclasses.fields(SFTConfig)}
+    assert fields == TRL_NAMES
+    assert set(OWNED) <= fields

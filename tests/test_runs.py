@@ -1,0 +1,160 @@
+"""Run folders: whole files or the old ones, and manifests that say what made them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablemend.config import Experiment, parse
+from tablemend.errors import TablemendError
+from tablemend.runs import (
+    Run,
+    append_jsonl,
+    hash_file,
+    read_jsonl,
+    write_json,
+    write_jsonl,
+    write_text,
+)
+from tablemend.script import run_script
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("seed", "train")
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    monkeypatch.chdir(ROOT)
+    return parse(Experiment, ["recipe=tiny"])
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.json"
+    write_json(path, {"n": 1})
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_json(path, {"n": 2})
+    assert json.loads(path.read_text()) == {"n": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_keeps_the_lines_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.jsonl"
+    append_jsonl(path, [{"n": 1}])
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        append_jsonl(path, [{"n": 2}])
+    assert list(read_jsonl(path)) == [{"n": 1}]
+
+
+def test_not_a_number_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "x.json", {"rate": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.text(), max_size=5), st.integers(0, 200))
+def test_a_cut_line_is_left_out_and_overwritten(texts: list[str], cut: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lines.jsonl"
+        write_jsonl(path, texts)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) - min(cut, len(whole))])
+        kept = list(read_jsonl(path))
+        assert kept == texts[: len(kept)]
+        append_jsonl(path, ["next"])
+        assert list(read_jsonl(path)) == [*kept, "next"]
+
+
+def test_appending_after_a_long_cut_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'"a"\n' + b'"' + b"x" * 300_000)
+    append_jsonl(path, ["b"])
+    assert list(read_jsonl(path)) == ["a", "b"]
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text('"a"\n{broken\n"c"\n')
+    with pytest.raises(TablemendError, match=r"lines\.jsonl:2 "):
+        list(read_jsonl(path))
+
+
+def test_run_folders(tiny: Experiment) -> None:
+    assert Run.of(tiny).path == Path("runs/tiny")
+    assert Run.of(tiny.model_copy(update={"run": "other"})).path == Path("runs/other")
+    assert Run.of(tiny.model_copy(update={"run": "/tmp/here"})).path == Path("/tmp/here")
+
+
+def test_changed_settings_are_refused_and_named(tiny: Experiment, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin("sft", tiny, PARTS)
+    run.begin("sft", tiny, PARTS)
+    other = parse(Experiment, ["recipe=tiny", "train.learning_rate=0.5", "evaluation.n=5"])
+    with pytest.raises(TablemendError, match=r"train\.learning_rate was .*, is 0\.5.*overwrite"):
+        run.begin("sft", other, PARTS)
+    run.begin("sft", parse(Experiment, ["recipe=tiny", "evaluation.n=5"]), PARTS)
+
+
+def test_the_manifest_keeps_every_stage(tiny: Experiment, tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.record("sft", {"dropped": {"too long": 2}})
+    run.record("compare", {"n": 300})
+    manifest = json.loads(run.manifest.read_text())
+    assert manifest["sft"]["dropped"] == {"too long": 2}
+    assert manifest["compare"]["n"] == 300
+    for key in ("commit", "dirty", "packages", "world_size", "time", "command"):
+        assert key in manifest["sft"]
+    assert manifest["sft"]["packages"]["numpy"]
+
+
+def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "same")
+    write_text(tmp_path / "b", "same")
+    write_text(tmp_path / "c", "other")
+    assert hash_file(tmp_path / "a") == hash_file(tmp_path / "b") != hash_file(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "line"),
+    [
+        (TablemendError("what, where, how"), 2, "error: what, where, how\n"),
+        (OSError(errno.ENOSPC, "No space left"), 1, "error: no space left on the disk"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),
+    ],
+)
+def test_scripts_end_in_one_line(
+    raised: BaseException, status: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main() -> None:
+        raise raised
+
+    with pytest.raises(SystemExit) as caught:
+        run_script(main)
+    shown = capsys.readouterr().err
+    assert caught.value.code == status
+    assert shown.startswith(line) and shown.count("\n") == 1
+
+
+def test_a_defect_keeps_its_traceback() -> None:
+    def main() -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        run_script(main)
