@@ -1,0 +1,326 @@
+"""What a table's columns hold: typed, cleaned cells and the column that names the entities.
+
+Typing is strict on purpose. A cell that could be read in two ways is text, a column is a
+number only if all its numbers have the same unit, and what cannot be cleaned without doubt
+makes the table unusable, with a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from tablemend.errors import TablemendError
+from tablemend.tables.table import Cell, Table
+
+Kind = Literal["year", "date", "number", "category", "name", "text"]
+ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
+MAX_ROWS = 400
+MAX_CELL = 80
+
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_BLANKS = frozenset(
+    "n/a na n.a. n.a nan nil null none unknown tba tbd tbc unavailable ? . .. ... \u2026".split()
+) | {"not available", "not applicable", "no data", "none reported", "not reported"}
+_FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2})\]", re.I)
+_DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
+_DOUBLED = re.compile(r"-\s?(\$?\s?[\d.,]+%?) \( (?:\$?\s?)?([\d.,]+) ?%?\)")
+_EMPTY_PERCENT = re.compile(r"\s*\(\s*%\s*\)$")
+_NUMBER = re.compile(
+    r"(?P<open>\()?\s?(?P<sign>[-\u2212\u2013+])?\s?(?P<prefix>US\$|[$€£¥])?\s{0,2}(?P<minus>[-\u2212])?"
+    r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
+    r"\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
+)
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        "jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|"
+        "sep sept september|oct october|nov november|dec december".split("|"),
+        1,
+    )
+    for name in names.split()
+}
+_MONTH_FIRST = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)? ?, ?(\d{4})")
+_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{3,9})\.? ?,? ?(\d{4})")
+_ISO = re.compile(r"(\d{4}) ?- ?(\d{2}) ?- ?(\d{2})")
+_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\b", re.I)
+_WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+_UNSPEAKABLE = frozenset('"{}')
+_POOR_KEY = re.compile(
+    r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|aggregate|report|source|refs?|"
+    r"tv|loss|save|high|leading|attendance|venue|location|site|height|weight|position|pos|period|duration|length)\b",
+    re.I,
+)
+
+
+class Unusable(TablemendError):
+    """A table from which no example can be cut; the message is the reason, to be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A typed column.
+
+    Attributes:
+        name: the header.
+        kind: what its cells are.
+        unit: currency and unit around its numbers, as ``(prefix, suffix)``.
+        serial: the numbers are consecutive, so that a missing one can be guessed.
+        usable: fit for a gold table.
+    """
+
+    name: str
+    kind: Kind
+    unit: tuple[str, str] = ("", "")
+    serial: bool = False
+    usable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTable:
+    """A clean table whose columns are typed.
+
+    Attributes:
+        table: the cleaned cells.
+        columns: one for each column of the table.
+        key: index of the column that names the entities.
+        orders: for each column the sortable value of every cell; ``None`` where it has none.
+        source_hash: content hash of the table *before* cleaning.
+    """
+
+    table: Table
+    columns: tuple[Column, ...]
+    key: int
+    orders: tuple[tuple[float | None, ...], ...]
+    source_hash: str
+
+
+def clean_cell(cell: Cell) -> Cell:
+    """Collapse white space, drop footnote marks and doubled negatives; blanks become ``None``."""
+    if cell is None:
+        return None
+    text = " ".join(cell.split())
+    if "[" in text:
+        text = _FOOTNOTE.sub("", text).strip()
+    text = _DAGGERS.sub("", text)
+    if text.casefold() in _BLANKS or not text.strip(_DASHES):
+        return None
+    if text.startswith("-") and (doubled := _DOUBLED.fullmatch(text)):
+        amount = doubled[1].strip("$ %")
+        text = f"-{doubled[1]}" if amount == doubled[2] else text
+    return _EMPTY_PERCENT.sub("", text) or None
+
+
+@lru_cache(maxsize=1 << 16)
+def read_number(text: str) -> tuple[float, str, str] | None:
+    """Value, prefix and suffix of an unambiguous number; codes such as ``007`` are none."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        return None
+    whole = match["whole"]
+    if len(whole) > 1 and whole.startswith("0"):
+        return None
+    suffix = match["suffix"] or ""
+    if suffix.casefold() in ("st", "nd", "rd", "th"):
+        return None
+    value = float(whole.replace(",", "") + (match["fraction"] or ""))
+    negative = match["open"] or match["minus"] or match["sign"] not in (None, "+")
+    return (-value if negative else value), match["prefix"] or "", suffix
+
+
+@lru_cache(maxsize=1 << 16)
+def read_date(text: str) -> float | None:
+    """Ordinal of a date whose day, month and year are unambiguous (no ``07/09/2003``)."""
+    lowered = " ".join(text.casefold().split())
+    if match := _ISO.fullmatch(lowered):
+        year, month, day = int(match[1]), int(match[2]), int(match[3])
+    elif match := _MONTH_FIRST.fullmatch(lowered):
+        year, month, day = int(match[3]), _MONTHS.get(match[1], 0), int(match[2])
+    elif match := _DAY_FIRST.fullmatch(lowered):
+        year, month, day = int(match[3]), _MONTHS.get(match[2], 0), int(match[1])
+    else:
+        return None
+    try:
+        return float(date(year, month, day).toordinal())
+    except ValueError:
+        return None
+
+
+def type_table(
+    table: Table, min_columns: int = 4, min_rows: int = 4, key: int | None = None
+) -> TypedTable:
+    """Clean a table, type its columns and choose its key, unless that is given.
+
+    Rows that sum up others, rows without an entity and exact repetitions are left out: the
+    context says only what the rest says, so nothing becomes wrong. Only the first
+    :data:`MAX_ROWS` rows are used.
+
+    Raises:
+        Unusable: with the reason.
+    """
+    duplicates = table.duplicate_columns()
+    names = [clean_cell(name) for name in table.columns]
+    if len(names) < 2:
+        raise Unusable("only one column")
+    if names[0] is None and len(set(names)) == len(names):
+        names[0] = "Item"
+    if any(name is None for name in names):
+        raise Unusable("a column without a name")
+    headers = [name or "" for name in names]
+    if duplicates or len({name.casefold() for name in headers}) < len(headers):
+        raise Unusable("duplicate column names")
+    if len(table.rows) < min_rows:
+        raise Unusable("too few rows")
+    rows = [tuple(map(clean_cell, row)) for row in table.rows[:MAX_ROWS]]
+    columns, orders = _type_columns(headers, rows)
+    key = _choose_key(columns, rows) if key is None else key
+    keep = _kept_rows(rows, key)
+    if len(keep) < min_rows:
+        raise Unusable("too few rows that name an entity")
+    if len(keep) < len(rows):
+        rows = [rows[index] for index in keep]
+        orders = [tuple(order[index] for index in keep) for order in orders]
+    columns = _mark_usable(columns, rows, key)
+    if sum(column.usable for column in columns) < min_columns:
+        raise Unusable("too few usable columns")
+    clean = Table(tuple(headers), tuple(rows), clean_cell(table.title) or "")
+    return TypedTable(clean, tuple(columns), key, tuple(orders), table.content_hash())
+
+
+def _type_columns(
+    names: Sequence[str], rows: Sequence[tuple[Cell, ...]]
+) -> tuple[list[Column], list[tuple[float | None, ...]]]:
+    columns, orders = [], []
+    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+        column, order = _type_column(name, cells)
+        columns.append(column)
+        orders.append(order)
+    return columns, orders
+
+
+def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[float | None, ...]]:
+    filled = [cell for cell in cells if cell is not None]
+    enough = 0.85 * len(filled)
+    nothing = (None,) * len(cells)
+    if not filled:
+        return Column(name, "text", usable=False), nothing
+    numbers = [None if cell is None else read_number(cell) for cell in cells]
+    found = [number for number in numbers if number is not None]
+    if len(found) >= enough:
+        prefixes = {prefix for _, prefix, _ in found if prefix}
+        suffixes = {suffix for _, _, suffix in found}
+        if len(prefixes) <= 1 and len(suffixes) == 1:
+            order = tuple(None if number is None else number[0] for number in numbers)
+            return _number_column(name, filled, order, prefixes, suffixes), order
+    dates = tuple(None if cell is None else read_date(cell) for cell in cells)
+    if sum(value is not None for value in dates) >= enough:
+        return Column(name, "date"), dates
+    return Column(name, _text_kind(filled)), nothing
+
+
+def _number_column(
+    name: str,
+    filled: list[str],
+    order: tuple[float | None, ...],
+    prefixes: set[str],
+    suffixes: set[str],
+) -> Column:
+    if all(len(cell) == 4 and cell.isdigit() and "1500" <= cell <= "2100" for cell in filled):
+        return Column(name, "year")
+    values = sorted(value for value in order if value is not None)
+    steps = {after - before for before, after in pairwise(values)}
+    serial = len(values) > 2 and steps == {1.0}
+    return Column(name, "number", (next(iter(prefixes), ""), next(iter(suffixes))), serial)
+
+
+def _text_kind(filled: list[str]) -> Kind:
+    distinct = len({cell.casefold() for cell in filled})
+    longest = max(map(len, filled))
+    if longest <= 40 and distinct <= max(2, len(filled) // 2):
+        return "category"
+    words = sum(len(cell.split()) for cell in filled) / len(filled)
+    letters = sum(any(map(str.isalpha, cell)) for cell in filled)
+    if words <= 5 and longest <= 60 and letters >= 0.8 * len(filled):
+        return "name"
+    return "text"
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
+
+
+def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> int:
+    """The column that names the entities: the leftmost with distinct names, else the most
+    distinct one; never a number or a date (TableHallu, C.1: the first non-numeric column).
+    """
+    candidates: list[tuple[float, int]] = []
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows]
+        filled = [cell for cell in cells if cell is not None]
+        if column.kind not in ("name", "category", "text") or len(filled) < 0.8 * len(cells):
+            continue
+        named = [cell for cell in filled if _letters(cell) >= 3 and len(cell) <= 60]
+        if len(named) < 0.9 * len(filled):
+            continue
+        distinct = len({cell.casefold() for cell in named}) / len(named)
+        poor = bool(_POOR_KEY.search(column.name)) or column.kind == "text"
+        if distinct >= 0.34:
+            candidates.append(((2.0 if poor else 0.0) + (0.0 if distinct >= 0.95 else 1.0), index))
+    if not candidates:
+        raise Unusable("no column that names entities")
+    best, index = min(candidates)
+    if best >= 2.0:
+        raise Unusable("no column that names entities")
+    return index
+
+
+def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:
+    seen: set[tuple[Cell, ...]] = set()
+    keep = []
+    for index, row in enumerate(rows):
+        entity = row[key]
+        if entity is None or _letters(entity) < 2 or len(entity) > 60 or _TOTAL.match(entity):
+            continue
+        if row not in seen:
+            seen.add(row)
+            keep.append(index)
+    return keep
+
+
+def _mark_usable(
+    columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], key: int
+) -> list[Column]:
+    """A column is usable if mostly filled, short, and not a copy of an earlier column."""
+    marked: list[Column] = []
+    seen: set[tuple[Cell, ...]] = {tuple(row[key] for row in rows)}
+    for index, column in enumerate(columns):
+        cells = tuple(row[index] for row in rows)
+        filled = [cell for cell in cells if cell is not None]
+        counts = Counter(filled)
+        usable = (
+            len(filled) >= 0.6 * len(cells)
+            and max(map(len, filled), default=0) <= MAX_CELL
+            and len(column.name) <= 60
+            and (index == key or cells not in seen)
+            and (len(counts) > 1 or index == key)
+            and not _UNSPEAKABLE.intersection(column.name)
+        )
+        seen.add(cells)
+        marked.append(
+            Column(column.name, column.kind, column.unit, column.serial, column.usable and usable)
+        )
+    return marked
+
+
+def words_of(text: str) -> str:
+    """Casefolded words and numbers between single spaces, with a space at both ends.
+
+    ``words_of(part) in words_of(whole)`` is a search for whole words: 7 is not in 17 or 7.5.
+    """
+    return f" {' '.join(_WORD.findall(text.casefold().replace(',', '')))} "

@@ -1,0 +1,335 @@
+"""The program engine: from source tables to verified examples, one number at a time.
+
+Example ``i`` depends on the settings, the tables and ``i`` alone, never on the examples before
+it: the same seed gives the same bytes with any number of workers, and after an interruption.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from random import Random
+from typing import NamedTuple
+
+from tablemend.config import SMALL_WORLD
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.synthesis import small_world
+from tablemend.synthesis.columns import Unusable, type_table
+from tablemend.synthesis.compose import StatedRow, compose
+from tablemend.synthesis.distractors import Rows, choose_distractors
+from tablemend.synthesis.kernel import Kernel, Prepared, Rejected, draw_kernel
+from tablemend.synthesis.query import write_query
+from tablemend.synthesis.sentences import Speaker
+from tablemend.synthesis.settings import POOL, SPLITS, Difficulty, Split, Synthesis
+from tablemend.synthesis.sources import Place, Source, SourceTable, open_source
+from tablemend.synthesis.verification import Limits, verify
+from tablemend.tables.table import Table
+
+ENGINE = "program/1"
+EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
+TOKENS_PER_WORD = 1.3
+SENTENCES_A_PARAGRAPH = 6
+TRIES_A_TABLE = 8
+TABLES_TRIED = 12
+OPEN_TABLES = 1024
+
+
+class Usable(NamedTuple):
+    """A table from which examples can be cut: its place and content hash."""
+
+    place: Place
+    source_hash: str
+
+
+class Skipped(NamedTuple):
+    """A place without a usable table, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass
+class Tally:
+    """What came of the draws so far."""
+
+    made: int = 0
+    given_up: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class OpenTable:
+    """Everything about one table that its examples share."""
+
+    def __init__(self, origin: SourceTable, settings: Synthesis) -> None:
+        shape = settings.shape
+        typed = type_table(origin.table, shape.min_columns, shape.min_rows + 1, origin.key)
+        self.origin = origin
+        self.prepared = Prepared(typed, shape)
+        if not self.prepared.scopes:
+            raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
+        self.rows = Rows(typed, settings.seed)
+        self.speaker = Speaker(typed, self.prepared.repeated)
+
+
+def split_of(source_hash: str, settings: Synthesis) -> Split:
+    """The split of a table; its content alone decides, so no table stands on two sides."""
+    position = int(source_hash[:12], 16) / 16**12
+    reached = 0.0
+    for split in SPLITS:
+        reached += getattr(settings.shares, split)
+        if position < reached:
+            return split
+    return "test" if settings.shares.test else "train"
+
+
+class Engine:
+    """Makes examples from the tables of one source.
+
+    Args:
+        settings: what to make.
+        source: where the tables are; opened from the settings by default.
+        usable: the tables found by :func:`scan`; not needed for the endless pool.
+    """
+
+    def __init__(
+        self, settings: Synthesis, usable: list[Usable], source: Source | None = None
+    ) -> None:
+        self._settings = settings
+        self._usable = usable
+        self._source = source or open_source(settings)
+        self._limits = Limits(
+            (settings.shape.min_rows, settings.shape.max_rows),
+            (settings.shape.min_columns, settings.shape.max_columns),
+        )
+        self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
+        self._epoch = lru_cache(maxsize=2)(self._order)
+        self.tally = Tally()
+
+    def make(self, number: int) -> Example | None:
+        """Example ``number``; ``None`` where no table that was tried gave a valid one.
+
+        A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
+        """
+        rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
+        for attempt in range(TABLES_TRIED):
+            try:
+                table = self._open(self._place(number, attempt, rng))
+            except TablemendError as error:
+                self.tally.rejected[str(error)] += 1
+                continue
+            for _ in range(TRIES_A_TABLE):
+                try:
+                    example = self._draw(table, rng)
+                except Rejected as reason:
+                    self.tally.rejected[str(reason)] += 1
+                    continue
+                if reason := verify(example, self._limits):
+                    self.tally.rejected[reason] += 1
+                    continue
+                self.tally.made += 1
+                return example
+        self.tally.given_up += 1
+        return None
+
+    def _read(self, place: Place) -> OpenTable:
+        return OpenTable(self._source.read(place), self._settings)
+
+    def _place(self, number: int, attempt: int, rng: Random) -> Place:
+        """Tables take turns in an order that is shuffled anew for every round."""
+        if self._settings.source == POOL:
+            index = number + attempt * self._settings.n
+            return Place(0, index, index + 1)
+        if attempt:
+            return rng.choice(self._usable).place
+        epoch, position = divmod(number, len(self._usable))
+        return self._usable[self._epoch(epoch)[position]].place
+
+    def _order(self, epoch: int) -> list[int]:
+        order = list(range(len(self._usable)))
+        Random(f"order:{self._settings.seed}:{epoch}").shuffle(order)
+        return order
+
+    def _draw(self, table: OpenTable, rng: Random) -> Example:
+        settings, typed = self._settings, table.prepared.typed
+        kernel = draw_kernel(table.prepared, rng)
+        difficulty = _draw_difficulty(settings, rng)
+        gold = _state_gold(table, kernel, rng)
+        target = _Length(gold, settings.budget_tokens, EXPANSION[difficulty])
+        distractors = _state_distractors(
+            table, kernel, target, settings.distractors == "extended", rng
+        )
+        if not distractors:
+            raise Rejected("no row out of scope")
+        composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
+        origin = table.origin
+        query, constraints = write_query(typed, kernel, origin.subject, rng)
+        return Example(
+            topic=origin.topic,
+            category=origin.category,
+            domain=origin.domain,
+            query=query,
+            constraints=constraints,
+            gold_table=_gold_table(table, kernel),
+            gold_context=composition.clean,
+            adversarial_context=composition.adversarial,
+            difficulty=difficulty,
+            facts=composition.facts,
+            source=origin.source,
+            source_hash=typed.source_hash,
+            engine=ENGINE,
+            seed=settings.seed,
+        )
+
+
+def _draw_difficulty(settings: Synthesis, rng: Random) -> Difficulty:
+    if settings.difficulty != "mixed":
+        return settings.difficulty
+    return rng.choice(tuple(EXPANSION))
+
+
+def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
+    typed = table.prepared.typed
+    columns = tuple(typed.table.columns[index] for index in kernel.columns)
+    rows = tuple(
+        tuple(
+            None if (row, column) in kernel.blanks else typed.table.rows[row][column]
+            for column in kernel.columns
+        )
+        for row in kernel.rows
+    )
+    return Table(columns, rows, table.origin.topic)
+
+
+def _state_gold(table: OpenTable, kernel: Kernel, rng: Random) -> list[StatedRow]:
+    stated = kernel.stated()
+    return [
+        table.speaker.state(
+            table.prepared.typed.table.rows[row],
+            [column for column in stated if (row, column) not in kernel.blanks],
+            None,
+            rng,
+        )
+        for row in kernel.rows
+    ]
+
+
+class _Length:
+    """How long the adversarial context may still become, in characters or in tokens."""
+
+    def __init__(self, gold: list[StatedRow], budget_tokens: int | None, expansion: int) -> None:
+        self._in_tokens = budget_tokens is not None
+        used = sum(map(self._of, gold))
+        self._left = (budget_tokens or 0) - used if self._in_tokens else used * (expansion - 1)
+
+    def _of(self, row: StatedRow) -> float:
+        if self._in_tokens:
+            words = sum(sentence.text.count(" ") + 1 for sentence in row.sentences)
+            return words * TOKENS_PER_WORD
+        return sum(len(sentence.text) + 1 for sentence in row.sentences)
+
+    def take(self, row: StatedRow) -> bool:
+        """Use up the length of a row; ``False`` where nothing was left for it."""
+        size = self._of(row)
+        if self._left <= 0 or (self._in_tokens and size > self._left):
+            return False
+        self._left -= size
+        return True
+
+
+def _state_distractors(
+    table: OpenTable, kernel: Kernel, length: _Length, invent: bool, rng: Random
+) -> list[StatedRow]:
+    typed, rows = table.prepared.typed, table.rows
+    stated = kernel.stated()
+    # What is blank for an entity in scope is left out in its other rows too.
+    hidden: dict[str | None, set[int]] = {}
+    for row, column in kernel.blanks:
+        hidden.setdefault(typed.table.rows[row][typed.key], set()).add(column)
+    found = []
+    for number, violates in choose_distractors(rows, kernel, typed.key, invent, rng):
+        cells = rows.cells[number]
+        secret = hidden.get(cells[typed.key])
+        columns = [c for c in stated if c not in secret] if secret else stated
+        row_in_words = table.speaker.state(cells, columns, violates, rng)
+        if not length.take(row_in_words):
+            break
+        found.append(row_in_words)
+    return found
+
+
+def scan(source: Source, settings: Synthesis) -> Iterator[Usable | Skipped]:
+    """Look at every table of a source once; a table that was there before is skipped."""
+    seen: set[str] = set()
+    for place in source.places():
+        try:
+            table = OpenTable(source.read(place), settings)
+        except TablemendError as error:
+            yield Skipped(source.where(place), str(error))
+            continue
+        source_hash = table.prepared.typed.source_hash
+        if source_hash in seen:
+            yield Skipped(source.where(place), "the same table as an earlier one")
+            continue
+        seen.add(source_hash)
+        yield Usable(place, source_hash)
+
+
+def examples(settings: Synthesis) -> Iterator[Example]:
+    """Stream the examples of the settings in order, without writing anything.
+
+    Raises:
+        TablemendError: the source has no usable table.
+    """
+    if settings.source == SMALL_WORLD:
+        yield from small_world.examples(settings.seed, settings.n)
+        return
+    engine = open_engine(settings)
+    for number in range(settings.n):
+        if (example := engine.make(number)) is not None:
+            yield example
+
+
+def open_engine(settings: Synthesis) -> Engine:
+    """An engine over all usable tables of a source that is not the small world."""
+    source = open_source(settings)
+    if settings.source == POOL:
+        return Engine(settings, [], source)
+    found = list(scan(source, settings))
+    usable = [entry for entry in found if isinstance(entry, Usable)]
+    if not usable:
+        raise no_table(settings, [entry for entry in found if isinstance(entry, Skipped)])
+    return Engine(settings, usable, source)
+
+
+def no_table(settings: Synthesis, skipped: list[Skipped]) -> TablemendError:
+    """The error for a source without a usable table."""
+    reasons = Counter(entry.reason for entry in skipped).most_common(3)
+    listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
+    return TablemendError(
+        f"source={settings.source}: none of {len(skipped)} tables is usable ({listing}); "
+        "smaller shape.min_columns or shape.min_rows may help"
+    )
+
+
+def small_world_limits() -> Limits:
+    """Sizes that the small world may have."""
+    size = small_world.DEFAULT_SIZE
+    low, high = size.attributes
+    return Limits(size.rows, (low + 1, high + 1))
+
+
+def make_small(settings: Synthesis, numbers: range, tally: Tally) -> Iterator[Example]:
+    """Small-world examples of a range of numbers, each verified like any other."""
+    limits = small_world_limits()
+    made = small_world.examples(settings.seed, len(numbers), start=numbers.start)
+    for example in islice(made, len(numbers)):
+        if reason := verify(example, limits):
+            tally.rejected[reason] += 1
+            tally.given_up += 1
+        else:
+            tally.made += 1
+            yield example

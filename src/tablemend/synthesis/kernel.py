@@ -1,0 +1,185 @@
+"""The ground-truth kernel: which rows, columns, order and blanks make the gold table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from tablemend.records import SortOrder
+from tablemend.synthesis.columns import ORDERED, TypedTable, words_of
+from tablemend.synthesis.scope import Row, Scope, Scopes
+from tablemend.synthesis.settings import Shape
+
+
+class Rejected(Exception):
+    """A draw that makes no valid example; the message is the reason, to be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Everything the gold table is made of, by index into the typed table.
+
+    Attributes:
+        scope: the conditions; its rows are ``rows`` in table order.
+        columns: the gold columns in order, key first.
+        rows: the gold rows, sorted.
+        sort: index of the column they are sorted by.
+        order: direction of the sort.
+        blanks: cells that the gold table leaves empty, as ``(row, column)``.
+    """
+
+    scope: Scope
+    columns: tuple[int, ...]
+    rows: tuple[int, ...]
+    sort: int
+    order: SortOrder
+    blanks: frozenset[tuple[int, int]]
+
+    def stated(self) -> tuple[int, ...]:
+        """Columns that the contexts speak of: those of the table and those of the scope."""
+        outside = {bound.column for bound in self.scope.bounds}.difference(self.columns)
+        return (*self.columns, *sorted(outside))
+
+
+class Prepared:
+    """A typed table and what is worked out of it once for all its examples."""
+
+    def __init__(self, typed: TypedTable, shape: Shape) -> None:
+        self.typed = typed
+        self.shape = shape
+        entities = [row[typed.key] or "" for row in typed.table.rows]
+        self.repeated = frozenset(name for name, count in Counter(entities).items() if count > 1)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Every scope of the table."""
+        return Scopes(self.typed, self.shape.min_rows, self.shape.max_rows)
+
+
+def draw_kernel(prepared: Prepared, rng: Random) -> Kernel:
+    """Draw a kernel at random.
+
+    Raises:
+        Rejected: the rows in scope allow no strict order, or no blank cell.
+    """
+    scope = prepared.scopes.draw(rng)
+    sort, order = _draw_sort(prepared, scope, rng)
+    columns = _draw_columns(prepared, scope, sort, rng)
+    blanks = _draw_blanks(prepared, scope, columns, sort, rng)
+    typed = prepared.typed
+    reverse = order == "descending"
+    if sort == typed.key:
+        names = typed.table.rows
+        rows = sorted(scope.rows, key=lambda r: (names[r][sort] or "").casefold(), reverse=reverse)
+    else:
+        values = typed.orders[sort]
+        rows = sorted(scope.rows, key=lambda r: values[r] or 0.0, reverse=reverse)
+    return Kernel(scope, columns, tuple(rows), sort, order, blanks)
+
+
+def _draw_sort(prepared: Prepared, scope: Scope, rng: Random) -> tuple[int, SortOrder]:
+    """A column in which all rows in scope differ, and a direction."""
+    typed = prepared.typed
+    sortable = []
+    for index, column in enumerate(typed.columns):
+        if column.kind in ORDERED and column.usable and index != typed.key:
+            values = [typed.orders[index][row] for row in scope.rows]
+            if None not in values and len(set(values)) == len(values):
+                sortable.append(index)
+    names = [typed.table.rows[row][typed.key] or "" for row in scope.rows]
+    if sortable and (rng.random() < 0.85 or not _sorts_plainly(names)):
+        descending = rng.random() < 0.5
+        return rng.choice(sortable), "descending" if descending else "ascending"
+    if not _sorts_plainly(names):
+        raise Rejected("no sort column without ties")
+    return typed.key, "descending" if rng.random() < 0.2 else "ascending"
+
+
+def _sorts_plainly(names: Sequence[str]) -> bool:
+    """Whether every alphabetical rule, with or without punctuation, gives one strict order."""
+    if not all(name.isascii() and name[:1].isalpha() for name in names):
+        return False
+    plain = sorted(names, key=str.casefold)
+    letters = ["".join(filter(str.isalnum, name.casefold())) for name in plain]
+    return len(set(letters)) == len(letters) and letters == sorted(letters)
+
+
+def _draw_columns(prepared: Prepared, scope: Scope, sort: int, rng: Random) -> tuple[int, ...]:
+    """The key, the sort column, usually the scope's columns, and others at random."""
+    typed, shape = prepared.typed, prepared.shape
+    fit = [
+        index
+        for index, column in enumerate(typed.columns)
+        if column.usable
+        and index != typed.key
+        and 2 * sum(typed.table.rows[row][index] is not None for row in scope.rows)
+        >= len(scope.rows)
+    ]
+    most = min(shape.max_columns, len(fit) + 1)
+    if most < shape.min_columns:
+        raise Rejected("too few filled columns in scope")
+    width = rng.randint(shape.min_columns, most)
+    wanted = {sort} if sort != typed.key else set()
+    for bound in scope.bounds:
+        if rng.random() < 0.7 and len(wanted) < width - 2:
+            wanted.add(bound.column)
+    # A column with one value for all gold rows asks little; the scope's own may be one.
+    others = [
+        index
+        for index in fit
+        if index not in wanted and all(index != bound.column for bound in scope.bounds)
+    ]
+    missing = width - 1 - len(wanted)
+    if missing > len(others):
+        wanted.update(bound.column for bound in scope.bounds)
+        missing = max(0, min(width - 1 - len(wanted), len(others)))
+    wanted.update(rng.sample(others, min(missing, len(others))))
+    if len(wanted) + 1 < shape.min_columns:
+        raise Rejected("too few filled columns in scope")
+    return (typed.key, *sorted(wanted))
+
+
+def _draw_blanks(
+    prepared: Prepared, scope: Scope, columns: Sequence[int], sort: int, rng: Random
+) -> frozenset[tuple[int, int]]:
+    """Cells already empty, and up to an eighth of the others; never key, sort or scope."""
+    typed = prepared.typed
+    rows: Sequence[Row] = typed.table.rows
+    fixed = {typed.key, sort, *(bound.column for bound in scope.bounds)}
+    blanks = {
+        (row, column) for row in scope.rows for column in columns if rows[row][column] is None
+    }
+    entities = Counter(rows[row][typed.key] for row in scope.rows)
+    if any(entities[rows[row][typed.key]] > 1 for row, _ in blanks):
+        raise Rejected("blank cell of an entity that is in scope twice")
+    candidates = [
+        (row, column)
+        for row in scope.rows
+        for column in columns
+        if column not in fixed
+        and (row, column) not in blanks
+        and not typed.columns[column].serial
+        and entities[rows[row][typed.key]] == 1
+    ]
+    rng.shuffle(candidates)
+    most = max(1, len(scope.rows) * len(columns) // 8)
+    target = rng.randint(1, most)
+    for row, column in candidates:
+        if len(blanks) >= target:
+            break
+        if not _stands_elsewhere(rows[row], column):
+            blanks.add((row, column))
+    if not blanks:
+        raise Rejected("no cell to blank")
+    return frozenset(blanks)
+
+
+def _stands_elsewhere(row: Row, column: int) -> bool:
+    """Whether another cell of the row gives the value away."""
+    value = words_of(row[column] or "")
+    return len(value) > 2 and any(
+        value in words_of(cell) for index, cell in enumerate(row) if index != column and cell
+    )

@@ -1,0 +1,76 @@
+"""Invented names, and when two names are too much alike to stand in one context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from functools import lru_cache
+from random import Random
+
+_ONSETS = "b br c d dr f g gr h j k kl l m n p pr r s sk st t tr v w z".split()
+_VOWELS = "a e i o u a e o ai ea".split()
+_CODAS = ["", "l", "n", "r", "s", "m", "nd", "rt", "x", "st"]
+_WORD = re.compile(r"\w+")
+
+
+def invent_word(rng: Random, syllables: int | None = None) -> str:
+    """A capitalised word of two or three syllables that means nothing."""
+    count = syllables or (2 if rng.random() < 0.7 else 3)
+    choice = rng.choice
+    parts = [choice(_ONSETS) + choice(_VOWELS) for _ in range(count)]
+    return ("".join(parts) + choice(_CODAS)).capitalize()
+
+
+def invent_name(like: str, keep: Container[str], rng: Random) -> str:
+    """A fresh name built like a real one: as many words (three new ones at most), its case,
+    and the words that many names of the column share ("United", "University", "of").
+    """
+    words, fresh = [], 0
+    for word in like.split():
+        if word in keep:
+            words.append(word)
+        elif fresh < 3:
+            words.append(invent_word(rng))
+            fresh += 1
+    name = " ".join(words) if fresh else invent_word(rng)
+    return name.lower() if like == like.lower() else name
+
+
+@lru_cache(maxsize=1 << 15)
+def _plain(name: str) -> str:
+    return "".join(_WORD.findall(name.casefold()))
+
+
+@lru_cache(maxsize=1 << 15)
+def _tokens(name: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(name.casefold()))
+
+
+@lru_cache(maxsize=1 << 15)
+def _near_forms(name: str) -> frozenset[str]:
+    """A name and all its one-letter deletions: two names one edit apart share a form."""
+    plain = _plain(name)
+    return frozenset((plain, *(plain[:i] + plain[i + 1 :] for i in range(1, len(plain)))))
+
+
+class NameGuard:
+    """Which names are too similar to those of the gold rows (TableHallu, A.2.2, rule 4).
+
+    Similar is: equal but for case and punctuation, one edit apart after the first letter, or
+    all words of one among the words of the other. An *identical* name is not similar: it is
+    the same entity, told apart by the scope.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self._forms: frozenset[str] = frozenset().union(*map(_near_forms, self._names))
+        self._tokens = [_tokens(name) for name in self._names]
+
+    def is_similar(self, name: str) -> bool:
+        """Whether a distractor of this name could be taken for a gold entity."""
+        if name in self._names:
+            return False
+        if not self._forms.isdisjoint(_near_forms(name)):
+            return True
+        tokens = _tokens(name)
+        return any(tokens <= gold or gold <= tokens for gold in self._tokens)

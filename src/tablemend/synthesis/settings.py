@@ -1,0 +1,101 @@
+"""What the program engine can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.config import SMALL_WORLD, Section
+
+POOL = "pool"
+Difficulty = Literal["easy", "medium", "hard"]
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+
+class Shape(Section):
+    """Size of the gold table; both ends are included (TableHallu, 3.3 and Appendix E)."""
+
+    min_rows: int = Field(default=3, ge=2)
+    """Fewest rows in scope."""
+    max_rows: int = Field(default=8, ge=2)
+    """Most rows in scope."""
+    min_columns: int = Field(default=4, ge=3)
+    """Fewest columns; a table with fewer usable ones is skipped."""
+    max_columns: int = Field(default=7, ge=3)
+    """Most columns."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Ranges that are upside down."""
+        if self.min_rows > self.max_rows:
+            yield "min_rows", f"more than shape.max_rows={self.max_rows}"
+        if self.min_columns > self.max_columns:
+            yield "min_columns", f"more than shape.max_columns={self.max_columns}"
+
+
+class Shares(Section):
+    """Share of the source tables in each split; a table's content hash decides."""
+
+    train: float = Field(default=0.8, ge=0, le=1)
+    """Share for training."""
+    validation: float = Field(default=0.1, ge=0, le=1)
+    """Share for validation."""
+    test: float = Field(default=0.1, ge=0, le=1)
+    """Share for testing."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Shares that do not make a whole."""
+        total = self.train + self.validation + self.test
+        if abs(total - 1) > 1e-9:
+            yield "train", f"the three shares add up to {total:g}, not to 1"
+
+
+class Synthesis(Section):
+    """A data set of adversarial examples with ground truth by construction."""
+
+    engine: Literal["program"] = "program"
+    """How examples are made; `program` needs no language model."""
+    source: str = POOL
+    """A CSV or JSONL file, a folder of them, `hub:owner/name`, `pool` (built-in topics) or
+    `small-world`."""
+    dataset_split: str = "train"
+    """Split to read where the source is on the Hub."""
+    n: int = Field(default=1000, ge=1)
+    """Number of examples, over all splits."""
+    out: str = "data/tablehallu"
+    """Folder to write into; an interrupted run in it is continued."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything that is drawn at random."""
+    difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
+    """Length of the adversarial context over the gold one: 10, 20 or 30 times; mixed: a third
+    each."""
+    budget_tokens: int | None = Field(default=None, ge=50)
+    """Length of the adversarial context in tokens (1.3 a word) instead of the difficulty's."""
+    distractors: Literal["real", "extended"] = "extended"
+    """real: only rows of the table; extended: made-up rows follow where those run out."""
+    shape: Shape = Shape()
+    """Size of the gold table."""
+    shares: Shares = Shares()
+    """Split of the source tables."""
+    workers: int = Field(default=1, ge=1, le=256)
+    """Processes; the data are the same for any number."""
+    format: Literal["jsonl", "parquet"] = "jsonl"
+    """Format of the files."""
+    shard_size: int = Field(default=1000, ge=1)
+    """Examples that are written together; an interruption loses at most this many a worker."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings that the source does not read."""
+        if self.source == SMALL_WORLD:
+            for name in ("difficulty", "budget_tokens", "distractors", "shape"):
+                if name in self.model_fields_set:
+                    yield name, "the small world has a size of its own"
+
+
+class SynthesisRecipe(Synthesis):
+    """The same from a file in recipes/."""
+
+    kind: Literal["synthesis"]
+    """What the recipe is for."""

@@ -1,0 +1,295 @@
+"""Where source tables come from: CSV and JSONL files, a ``datasets`` name, the topic pool.
+
+A source lists the places of its tables without reading them all into memory; a place is read
+when it is needed. What holds no table raises, with the reason, and is the caller's to count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tablemend.config import HUB
+from tablemend.errors import TablemendError
+from tablemend.synthesis.settings import POOL, Synthesis
+from tablemend.synthesis.topics import make_table
+from tablemend.tables.csvtable import read_csv
+from tablemend.tables.table import Cell, Table, TableError
+
+HEADER_FIELDS = ("header", "headers", "columns", "column_names", "table_column_names")
+BODY_FIELDS = ("rows", "data", "contents", "table_content_values", "cells")
+TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
+TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
+REAL = "Real tables"
+
+
+class Place(NamedTuple):
+    """Where a table stands: number of the file, byte offset (or row number), line."""
+
+    file: int
+    offset: int
+    line: int
+
+
+class SourceTable(NamedTuple):
+    """A table as it was read, and what it is about.
+
+    Attributes:
+        subject: what a query calls its rows.
+        source: file and line, relative to the source; for the record.
+        key: index of the key column where the source knows it.
+    """
+
+    table: Table
+    topic: str
+    category: str
+    domain: str
+    subject: str
+    source: str
+    key: int | None = None
+
+
+class Source(Protocol):
+    """A sequence of places and how to read one."""
+
+    def places(self) -> Iterator[Place]:
+        """Every place, in a fixed order; may be endless."""
+
+    def read(self, place: Place) -> SourceTable:
+        """The table at a place.
+
+        Raises:
+            TablemendError: there is none, with the reason.
+        """
+
+    def where(self, place: Place) -> str:
+        """The place for a person."""
+
+
+def open_source(settings: Synthesis) -> Source:
+    """The source that the settings name.
+
+    Raises:
+        TablemendError: no such file or folder, or nothing readable in it.
+    """
+    name = settings.source
+    if name == POOL:
+        return PoolSource(settings.seed)
+    if name.startswith(HUB):
+        return DatasetSource(name.removeprefix(HUB), settings.dataset_split)
+    path = Path(name)
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".csv", ".jsonl"))
+        if not files:
+            raise TablemendError(f"source={name}: the folder holds no .csv and no .jsonl file")
+        return FileSource(path, files)
+    if not path.exists():
+        raise TablemendError(
+            f"source={name}: no such file or folder; `pool` and `small-world` are built in, "
+            f"and a name on the Hub is written {HUB}NAME"
+        )
+    if path.suffix.lower() not in (".csv", ".jsonl"):
+        raise TablemendError(f"source={name}: expected a .csv or .jsonl file, or a folder of them")
+    return FileSource(path.parent, [path], path.stem)
+
+
+class FileSource:
+    """CSV files with one table each, and JSONL files with one table a line."""
+
+    def __init__(self, root: Path, files: Sequence[Path], domain: str | None = None) -> None:
+        self._root, self._files = root, list(files)
+        self._domain = domain or root.resolve().name
+
+    def places(self) -> Iterator[Place]:
+        """One place a CSV file, one a line of JSON; blank lines are passed over."""
+        for number, path in enumerate(self._files):
+            if path.suffix.lower() == ".csv":
+                yield Place(number, 0, 0)
+                continue
+            offset = 0
+            with path.open("rb") as file:
+                for line_number, line in enumerate(file, 1):
+                    if line.strip():
+                        yield Place(number, offset, line_number)
+                    offset += len(line)
+
+    def read(self, place: Place) -> SourceTable:
+        """The table of a file, or of one line of it."""
+        path = self._files[place.file]
+        if place.line == 0:
+            table = read_csv(_decode(path.read_bytes()))
+            title = table.title or path.stem.replace("_", " ")
+        else:
+            with path.open("rb") as file:
+                file.seek(place.offset)
+                line = file.readline()
+            try:
+                record = json.loads(_decode(line))
+            except ValueError as error:
+                raise TableError("not a line of JSON") from error
+            table = find_table(record)
+            title = table.title
+        return real_table(table, title, self._domain, self.where(place))
+
+    def where(self, place: Place) -> str:
+        """``file.jsonl:12``, relative to the source."""
+        name = self._files[place.file].relative_to(self._root).as_posix()
+        return f"{name}:{place.line}" if place.line else name
+
+
+class DatasetSource:
+    """A data set of the ``datasets`` library, one table a row."""
+
+    def __init__(self, name: str, split: str) -> None:
+        try:
+            from datasets import load_dataset
+        except ImportError as error:
+            raise TablemendError(
+                "a `hub:` source needs the extra: pip install 'tablemend[data]'"
+            ) from error
+        try:
+            self._rows = load_dataset(name, split=split)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise TablemendError(f"source={HUB}{name}, split {split}: {reason}") from error
+        self._name = name
+
+    def places(self) -> Iterator[Place]:
+        """One place a row."""
+        return (Place(0, number, number + 1) for number in range(len(self._rows)))
+
+    def read(self, place: Place) -> SourceTable:
+        """The table of a row."""
+        table = find_table(self._rows[place.offset])
+        return real_table(table, table.title, self._name.rpartition("/")[2], self.where(place))
+
+    def where(self, place: Place) -> str:
+        """Name and row number, from 1."""
+        return f"{self._name}:{place.line}"
+
+
+class PoolSource:
+    """Fictional tables without end, one for each number."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def places(self) -> Iterator[Place]:
+        """Every number."""
+        return (Place(0, number, number + 1) for number in count())
+
+    def read(self, place: Place) -> SourceTable:
+        """The table of that number."""
+        made = make_table(self._seed, place.offset)
+        return SourceTable(
+            made.table, made.topic, made.category, made.domain, made.topic, self.where(place), key=0
+        )
+
+    def where(self, place: Place) -> str:
+        """``pool:7``."""
+        return f"pool:{place.offset}"
+
+
+def real_table(table: Table, title: str, domain: str, where: str) -> SourceTable:
+    """A real table with what its title says of it."""
+    title = " ".join(title.replace('"', "").split())
+    subject = f"the entries for {title}" if title else "the entries"
+    return SourceTable(table, title or domain, REAL, domain, subject, where)
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TableError("not UTF-8 text") from error
+
+
+def find_table(record: Any) -> Table:
+    """The table in a JSON record, whatever its fields are called.
+
+    Understood are a header beside a body, a list of rows whose first is the header, a list of
+    objects, and any of these inside a field such as ``table``.
+
+    Raises:
+        TableError: no table, or one whose rows and header do not fit together.
+    """
+    table = _find(record, depth=0)
+    if table is None:
+        raise TableError("no table in the record")
+    title = next((t for name in TITLE_FIELDS if (t := _text_field(record, name))), "")
+    return Table(table.columns, table.rows, title)
+
+
+def _text_field(record: Any, name: str) -> str:
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _find(value: Any, depth: int) -> Table | None:
+    if depth > 3:
+        return None
+    if isinstance(value, list):
+        return _from_list(value)
+    if not isinstance(value, dict):
+        return None
+    header = next((value[name] for name in HEADER_FIELDS if _is_header(value.get(name))), None)
+    body = next((value[name] for name in BODY_FIELDS if _is_body(value.get(name))), None)
+    if header is not None and body is not None:
+        return _build(header, body)
+    for name in TABLE_FIELDS:
+        if name in value and (found := _find(value[name], depth + 1)) is not None:
+            return found
+    return None
+
+
+def _is_header(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
+
+
+def _is_body(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, list) for v in value)
+
+
+def _from_list(value: list[Any]) -> Table | None:
+    if _is_body(value):
+        header, body = _promote_header([[_cell(cell) for cell in row] for row in value])
+        return _build([cell or "" for cell in header], body)
+    if value and all(isinstance(row, dict) for row in value):
+        names = list(dict.fromkeys(str(name) for row in value for name in row))
+        return _build(names, [[row.get(name) for name in names] for row in value])
+    return None
+
+
+def _promote_header(rows: list[list[Cell]]) -> tuple[list[Cell], list[list[Cell]]]:
+    """Financial tables put a spanning line ("Years ended") above the real header: drop it.
+
+    Only where that is beyond doubt: the line above has gaps beside the first cell, the line
+    below has none there, and no first cell of its own.
+    """
+    while len(rows) > 2 and not all(rows[0][1:]):
+        below = rows[1]
+        if below[:1] not in ([None], [""]) or not all(below[1:]):
+            break
+        rows = rows[1:]
+    return rows[0], rows[1:]
+
+
+def _build(header: list[str], body: list[list[Any]]) -> Table:
+    width = len(header)
+    for number, row in enumerate(body, 1):
+        if len(row) != width:
+            raise TableError(f"ragged: row {number} has {len(row)} cells, the header has {width}")
+    return Table.of(header, ([_cell(cell) for cell in row] for row in body))
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    raise TableError("a cell that is neither text nor number")

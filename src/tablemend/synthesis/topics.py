@@ -1,0 +1,104 @@
+"""Fictional tables from the built-in topic pool, for when there is no table at all."""
+
+from __future__ import annotations
+
+from datetime import date
+from random import Random
+from typing import NamedTuple
+
+from tablemend.synthesis.names import invent_word
+from tablemend.synthesis.topic_pool import SUB_CATEGORIES, Field, SubCategory
+from tablemend.tables.table import Cell, Table
+
+ROWS = 40
+ENTITIES_OF_PANEL = 11
+LATEST = 2024
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+FIRMS = ("{} Corp", "{} Partners", "{} & Sons", "{} Ltd", "{} Union")
+
+
+class FictionalTable(NamedTuple):
+    """A table and its place in the topic pool.
+
+    Attributes:
+        topic: the filled template; it is also what a query calls the rows.
+    """
+
+    table: Table
+    topic: str
+    category: str
+    domain: str
+
+
+def make_table(seed: int, number: int) -> FictionalTable:
+    """Table ``number`` of the pool; sub-categories take turns."""
+    rng = Random(f"pool:{seed}:{number}")
+    sub = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
+    topic = rng.choice(sub.templates).format(place=invent_word(rng), entity=invent_word(rng))
+    places = [invent_word(rng) for _ in range(12)]
+    rows = _panel_rows(sub, places, rng) if sub.panel else _rows(sub, places, rng)
+    columns = [sub.key, *(field.name for field in sub.fields)]
+    return FictionalTable(Table.of(columns, rows, topic), topic, sub.category, sub.domain)
+
+
+def _rows(sub: SubCategory, places: list[str], rng: Random) -> list[list[Cell]]:
+    names = _entities(sub, ROWS, rng)
+    return [[name, *(_cell(field, places, rng) for field in sub.fields)] for name in names]
+
+
+def _panel_rows(sub: SubCategory, places: list[str], rng: Random) -> list[list[Cell]]:
+    """Every entity in several years; the first field is the year."""
+    first = sub.fields[0]
+    rows: list[list[Cell]] = []
+    for name in _entities(sub, ENTITIES_OF_PANEL, rng):
+        years = range(int(first.low), int(first.high) + 1)
+        for year in sorted(rng.sample(years, rng.randint(2, 5))):
+            others = [_cell(field, places, rng) for field in sub.fields[1:]]
+            rows.append([name, str(year), *others])
+    return rows
+
+
+def _entities(sub: SubCategory, count: int, rng: Random) -> list[str]:
+    names: dict[str, None] = {}
+    while len(names) < count:
+        pattern = rng.choice(sub.names)
+        while "{word}" in pattern:
+            pattern = pattern.replace("{word}", invent_word(rng), 1)
+        names[pattern.replace("{person}", _person(rng))] = None
+    return list(names)
+
+
+def _person(rng: Random) -> str:
+    return f"{invent_word(rng, 2)} {invent_word(rng)}"
+
+
+def _cell(field: Field, places: list[str], rng: Random) -> str:
+    match field.kind:
+        case "year":
+            return str(rng.randint(int(field.low), int(field.high)))
+        case "day":
+            first = date(int(field.low), 1, 1).toordinal()
+            day = date.fromordinal(rng.randint(first, date(int(field.high), 12, 31).toordinal()))
+            return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+        case "number":
+            return _number(field, rng)
+        case "choice":
+            return rng.choice(field.options)
+        case "person":
+            return _person(rng)
+        case "place":
+            return rng.choice(places)
+        case "firm":
+            return rng.choice(FIRMS).format(invent_word(rng))
+
+
+def _number(field: Field, rng: Random) -> str:
+    """Small values are more frequent than large ones where the range is wide."""
+    share = rng.random()
+    if field.low > 0 and field.high / field.low > 50:
+        value = field.low * (field.high / field.low) ** share
+    else:
+        value = field.low + (field.high - field.low) * share
+    return f"{value:,.{field.decimals}f}{field.unit}"

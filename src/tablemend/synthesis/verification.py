@@ -1,0 +1,369 @@
+"""The program that checks every example before it is written (TableHallu, A.3).
+
+It trusts nothing of how the example was made: it reads the record alone, parses every value
+again from the text, and derives the gold table from the stated facts and the conditions.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+from tablemend.records import Condition, Example, Fact
+from tablemend.synthesis.columns import read_date, read_number, words_of
+from tablemend.synthesis.names import NameGuard
+
+_QUOTED = re.compile(r'"([^"]*)"')
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Admitted sizes of the gold table; both ends are included."""
+
+    rows: tuple[int, int] = (3, 8)
+    columns: tuple[int, int] = (4, 7)
+
+
+class Evidence:
+    """An example's facts by row and its sentences by place."""
+
+    def __init__(self, example: Example) -> None:
+        self.example = example
+        self.gold: dict[int, list[Fact]] = defaultdict(list)
+        self.others: dict[int, list[Fact]] = defaultdict(list)
+        self.sentences: dict[Span, list[Fact]] = defaultdict(list)
+        for fact in example.facts:
+            (self.gold if fact.violates is None else self.others)[fact.row].append(fact)
+            place = fact.adversarial
+            self.sentences[place.sentence_start, place.sentence_end].append(fact)
+        self.blanks = [
+            (facts[0].entity, column)
+            for row, cells in enumerate(example.gold_table.rows)
+            for column, cell in zip(example.gold_table.columns, cells, strict=True)
+            if cell is None and (facts := self.gold.get(row))
+        ]
+
+
+def verify(example: Example, limits: Limits | None = None) -> str | None:
+    """Why an example is invalid, in the words by which rejects are counted; else ``None``."""
+    evidence = Evidence(example)
+    if reason := _check_size(evidence, limits or Limits()):
+        return reason
+    for check in CHECKS:
+        if reason := check(evidence):
+            return reason
+    return None
+
+
+def _check_size(evidence: Evidence, limits: Limits) -> str | None:
+    table = evidence.example.gold_table
+    if not limits.rows[0] <= len(table.rows) <= limits.rows[1]:
+        return "number of rows out of limits"
+    if not limits.columns[0] <= len(table.columns) <= limits.columns[1]:
+        return "number of columns out of limits"
+    if table.duplicate_columns():
+        return "duplicate columns"
+    if all(cell is not None for row in table.rows for cell in row):
+        return "no blank cell"
+    return None
+
+
+def check_places(evidence: Evidence) -> str | None:
+    """Every fact stands where it is recorded, with its entity, in both contexts."""
+    example = evidence.example
+    clean, adversarial = example.gold_context, example.adversarial_context
+    for fact in example.facts:
+        start, end, sentence_start, sentence_end = fact.adversarial
+        if not sentence_start <= start < end <= sentence_end:
+            return "fact outside its sentence"
+        if adversarial[start:end] != fact.value:
+            return "fact not at its place in the adversarial context"
+        if fact.clean is None:
+            if fact.violates is None:
+                return "gold fact without a place in the gold context"
+            continue
+        if fact.violates is not None:
+            return "distractor in the gold context"
+        if clean[fact.clean.start : fact.clean.end] != fact.value:
+            return "fact not at its place in the gold context"
+        said = clean[fact.clean.sentence_start : fact.clean.sentence_end]
+        if said != adversarial[sentence_start:sentence_end]:
+            return "gold sentence not preserved"
+    for (start, end), facts in evidence.sentences.items():
+        sentence = adversarial[start:end]
+        if any(fact.entity not in sentence for fact in facts):
+            return "sentence does not name its entity"
+        if len({(fact.violates is None, fact.row) for fact in facts}) > 1:
+            return "sentence about two rows"
+    return None
+
+
+def check_coverage(evidence: Evidence) -> str | None:
+    """Nothing stands in either context beside the recorded sentences."""
+    example = evidence.example
+    clean = {
+        (fact.clean.sentence_start, fact.clean.sentence_end)
+        for fact in example.facts
+        if fact.clean is not None
+    }
+    if not _tiles(example.gold_context, clean):
+        return "unrecorded text in the gold context"
+    if not _tiles(example.adversarial_context, evidence.sentences):
+        return "unrecorded text in the adversarial context"
+    return None
+
+
+def _tiles(text: str, spans: Iterable[Span]) -> bool:
+    position = 0
+    for start, end in sorted(spans):
+        if start < position or text[position:start].strip():
+            return False
+        position = end
+    return not text[position:].strip()
+
+
+def check_gold_facts(evidence: Evidence) -> str | None:
+    """Each non-blank gold cell is one fact, a blank one is none, and nothing else is said."""
+    example = evidence.example
+    table = example.gold_table
+    scope = {condition.column for condition in example.constraints.conditions}
+    if set(evidence.gold) != set(range(len(table.rows))):
+        return "gold row without a fact"
+    for row, cells in enumerate(table.rows):
+        stated: dict[str, str] = {}
+        for fact in evidence.gold[row]:
+            if fact.column in stated:
+                return "gold fact stated twice"
+            stated[fact.column] = fact.value
+        gold = dict(zip(table.columns, cells, strict=True))
+        for column, cell in gold.items():
+            if cell is None and column in stated:
+                return "blank cell stated"
+            if cell is not None and column not in stated:
+                return "gold fact missing"
+            if cell is not None and stated[column] != cell:
+                return "gold fact differs from its cell"
+        if any(column not in gold and column not in scope for column in stated):
+            return "gold row with a fact outside table and scope"
+        if len({fact.entity for fact in evidence.gold[row]}) > 1:
+            return "gold row with two entities"
+    keys = [
+        column
+        for index, column in enumerate(table.columns)
+        if all(cells[index] == evidence.gold[row][0].entity for row, cells in enumerate(table.rows))
+    ]
+    return None if keys else "no column holds the entities"
+
+
+def check_repetition(evidence: Evidence) -> str | None:
+    """No gold value is said a second time in the words around the recorded ones."""
+    example = evidence.example
+    for (start, end), facts in evidence.sentences.items():
+        if facts[0].violates is not None:
+            continue
+        rest, position = [], start
+        for place in sorted(fact.adversarial[:2] for fact in facts):
+            rest.append(example.adversarial_context[position : place[0]])
+            position = place[1]
+        rest.append(example.adversarial_context[position:end])
+        entity = facts[0].entity
+        said = words_of(" | ".join(rest).replace(entity, " | "))
+        for fact in facts:
+            value = words_of(fact.value)
+            if fact.value == entity or not _is_specific(fact.value) or value not in said:
+                continue
+            if all(value not in words_of(other.column) for other in facts):
+                return "value repeated in its sentence"
+    return None
+
+
+def check_blanks(evidence: Evidence) -> str | None:
+    """A blank attribute is stated nowhere for its entity (null value protection)."""
+    hidden = set(evidence.blanks)
+    if any((fact.entity, fact.column) in hidden for fact in evidence.example.facts):
+        return "blank attribute stated for its entity"
+    text = evidence.example.adversarial_context
+    places = sorted(evidence.sentences)
+    starts = [start for start, _ in places]
+    for entity, column in hidden:
+        label = words_of(column)
+        position = text.find(entity)
+        while position >= 0 and label.strip():
+            start, end = places[bisect_right(starts, position) - 1]
+            spoken = words_of(text[start:end].replace(entity, " | "))
+            for fact in evidence.sentences[start, end]:
+                other = words_of(fact.column)
+                if label in other and fact.column != column:
+                    spoken = spoken.replace(other, " | ")
+            if label in spoken:
+                return "blank attribute named beside its entity"
+            position = text.find(entity, end)
+    return None
+
+
+def check_scope(evidence: Evidence) -> str | None:
+    """Gold rows meet every condition; each distractor row fails the one it says, at least."""
+    conditions = evidence.example.constraints.conditions
+    if not conditions:
+        return "no condition"
+    for facts in evidence.gold.values():
+        values = {fact.column: fact.value for fact in facts}
+        met = [meets(values.get(condition.column), condition) for condition in conditions]
+        if not all(met):
+            return "gold row out of scope" if False in met else "gold row's scope not stated"
+    for facts in evidence.others.values():
+        values = {fact.column: fact.value for fact in facts}
+        if len(values) < len(facts):
+            return "distractor fact stated twice"
+        failed = set()
+        for condition in conditions:
+            found = meets(values.get(condition.column), condition)
+            if found is None:
+                return "distractor's scope not stated"
+            if not found:
+                failed.add(condition.column)
+        if not failed:
+            return "distractor in scope"
+        if any(fact.violates not in failed for fact in facts):
+            return "distractor breaks another condition than recorded"
+    return None
+
+
+def meets(value: str | None, condition: Condition) -> bool | None:
+    """Whether a stated value meets a condition; ``None`` where that cannot be read."""
+    if value is None:
+        return None
+    if condition.values:
+        return value in condition.values
+    ends = (condition.low, condition.high)
+    if ends == (None, None):
+        return None
+    is_date = any(end is not None and _ISO.fullmatch(end) for end in ends)
+    read: Callable[[str], float | None] = read_date if is_date else _number
+    found = read(value)
+    low, high = (None if end is None else read(end) for end in ends)
+    if found is None or (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None):
+        return None
+    return (low is None or found >= low) and (high is None or found <= high)
+
+
+def _number(text: str) -> float | None:
+    number = read_number(text)
+    return None if number is None else number[0]
+
+
+def check_identity(evidence: Evidence) -> str | None:
+    """No distractor could be taken for a gold row, and no sentence leaves open its row."""
+    gold = {facts[0].entity for facts in evidence.gold.values()}
+    guard = NameGuard(gold)
+    rows: dict[str, int] = defaultdict(int)
+    sentences: dict[str, int] = defaultdict(int)
+    for facts in (*evidence.gold.values(), *evidence.others.values()):
+        rows[facts[0].entity] += 1
+    for facts in evidence.sentences.values():
+        sentences[facts[0].entity] += 1
+    for entity, count in rows.items():
+        if count > 1 and sentences[entity] > count:
+            return "sentence of a repeated entity does not tell its row"
+        if entity not in gold and guard.is_similar(entity):
+            return "distractor with a name similar to a gold one"
+    return None
+
+
+def check_order(evidence: Evidence) -> str | None:
+    """The gold rows are in strict order of the sort column."""
+    constraints = evidence.example.constraints
+    table = evidence.example.gold_table
+    if constraints.sort_column not in table.columns:
+        return "sort column not in the table"
+    cells = [cell for cell in table.column(constraints.sort_column) if cell is not None]
+    if len(cells) < len(table.rows):
+        return "blank cell in the sort column"
+    keys = _sort_keys(cells)
+    if constraints.sort_order == "descending":
+        keys.reverse()
+    if any(not before < after for before, after in pairwise(keys)):
+        return "rows not in the declared order"
+    return None
+
+
+def _sort_keys(cells: list[str]) -> list[Any]:
+    """Numbers if all cells are, else dates if all are, else letters."""
+    for read in (_number, read_date):
+        values = [value for cell in cells if (value := read(cell)) is not None]
+        if len(values) == len(cells):
+            return values
+    return [cell.casefold() for cell in cells]
+
+
+def check_query(evidence: Evidence) -> str | None:
+    """The query names the columns in order and the sort rule, and no cell but the scope's."""
+    example = evidence.example
+    constraints = example.constraints
+    columns = list(example.gold_table.columns)
+    quoted = _QUOTED.findall(example.query)
+    width = len(columns)
+    if columns not in (quoted[i : i + width] for i in range(len(quoted) - width + 1)):
+        return "columns not listed in order in the query"
+    if constraints.sort_column not in quoted or constraints.sort_order not in example.query:
+        return "sort rule not in the query"
+    known = {*columns, *(condition.column for condition in constraints.conditions)}
+    free = _QUOTED.sub(lambda match: " | " if match[1] in known else match[0], example.query)
+    spoken = words_of(free)
+    allowed = _bounds(constraints.conditions)
+    for cells in example.gold_table.rows:
+        for cell in cells:
+            if cell is not None and _is_specific(cell):
+                words = words_of(cell)
+                if words in spoken and words not in allowed and _number(cell) not in allowed:
+                    return "gold cell in the query"
+    return None
+
+
+def _is_specific(value: str) -> bool:
+    """A letter or two ("A", "no") are no value that one could recognise again."""
+    return any(map(str.isdigit, value)) or sum(map(str.isalpha, value)) > 2
+
+
+def _bounds(conditions: Iterable[Condition]) -> set[str | float | None]:
+    """What the query may say of cells: the admitted values, the ends, the parts of a date."""
+    allowed: set[str | float | None] = set()
+    for condition in conditions:
+        allowed.update(map(words_of, condition.values))
+        for end in (condition.low, condition.high):
+            if end is None:
+                continue
+            if _ISO.fullmatch(end):
+                day = date.fromisoformat(end)
+                allowed.update((float(day.day), float(day.year), words_of(end)))
+                allowed.add(words_of(f"{day.day} {_MONTH_NAMES[day.month - 1]} {day.year}"))
+            else:
+                allowed.add(_number(end))
+    allowed.discard(None)
+    return allowed
+
+
+_MONTH_NAMES = (
+    "January February March April May June July August September October November December"
+).split()
+
+CHECKS: tuple[Callable[[Evidence], str | None], ...] = (
+    check_places,
+    check_coverage,
+    check_gold_facts,
+    check_repetition,
+    check_blanks,
+    check_scope,
+    check_identity,
+    check_order,
+    check_query,
+)
