@@ -19,7 +19,8 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
         "descending",
         re.compile(
             r"\bdescend|\bdecreas|\breverse|\bz ?(?:to|-) ?a\b"
-            r"|\b(?:high|larg|great|new|lat|bigg)est (?:to|first)\b|\bmost recent first\b|\bhigh to low\b|\bmost to (?:least|fewest)\b"
+            r"|\b(?:high|larg|great|new|lat|bigg)est (?:to|first)\b"
+            r"|\bmost recent first\b|\bhigh to low\b|\bmost to (?:least|fewest)\b"
         ),
     ),
     (

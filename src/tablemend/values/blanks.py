@@ -42,7 +42,7 @@ def is_blank(cell: str | None) -> bool:
     text = clean(cell)
     if _MARKS.match(text):
         return True
-    text = text.strip(" .*\"'")
+    text = text.strip(" .\"'")
     if text[:1] + text[-1:] in ("()", "[]"):
         text = text[1:-1].strip()
     if text in _CODES or not text:

@@ -18,13 +18,15 @@ from tablemend.values.units import PLAIN, Unit
 # Words that turn what they stand beside into something else.
 TURNING_WORDS = frozenset(
     "no not non never neither nor none without except excluding cannot un anti counter pseudo "
-    "ex former formerly previously past pre post before after until since under below less fewer "
-    "minus half semi quarter sub vice deputy assistant associate acting co step runner partly "
-    "partially unless against denied rejected failed false "
-    "north south east west northern southern eastern western northeast northwest southeast "
-    "southwest new upper lower inner outer democratic".split()
+    "ex former formerly previously past pre post half semi quarter sub vice deputy assistant "
+    "associate acting co step runner partly partially unless against denied rejected failed "
+    "false north south east west northern southern eastern western northeast northwest "
+    "southeast southwest new upper lower inner outer democratic".split()
 )
+# Words that turn a number or a date into a bound of it.
+BOUND_WORDS = frozenset("before after until since under below less fewer minus within".split())
 _HAS_DIGIT = re.compile(r"\d")
+_WORDING = 500  # a number with wording around it is no longer than this
 _BOUND_MARK = re.compile(r"[<≤]")
 
 
@@ -70,11 +72,14 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
 
 
 def _states_number(text: Value, number: Value, header: Unit) -> bool:
-    assert number.number is not None
+    if number.number is None or len(text.text) > _WORDING:
+        return False
     stated = quantities(text.text)
     if len(stated) != 1 or not same_number(stated[0], number.number, header):
         return False
-    return not turning_words(tokens_of(text.text)) and not _BOUND_MARK.search(text.text)
+    tokens = tokens_of(text.text)
+    bound = BOUND_WORDS.intersection(tokens.words) or _BOUND_MARK.search(text.text)
+    return not bound and not turning_words(tokens)
 
 
 def _holds(whole: Tokens, piece: Tokens, dated: bool) -> bool:
@@ -98,7 +103,7 @@ def _rest_is_print(whole: Tokens, start: int, end: int, dated: bool) -> bool:
     """Whether the tokens outside ``start:end`` leave the meaning of those inside."""
     outside = [*range(start), *range(end, len(whole.words))]
     rest = Tokens(tuple(whole.words[i] for i in outside), tuple(whole.parts[i] for i in outside))
-    if turning_words(rest):
+    if turning_words(rest) or (dated and BOUND_WORDS.intersection(rest.words)):
         return False
     inside = whole.words[start:end]
     numbered = any(_HAS_DIGIT.search(word) for word in inside)

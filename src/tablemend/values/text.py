@@ -25,7 +25,7 @@ _MARKS = str.maketrans(
         "\u2044": "/",
     }
 )
-_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|__|`)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|__|`)(?=\S)(.{1,300}?)(?<=\S)\1")
 _SPACES = re.compile(r"\s+")
 _DASH_BETWEEN_DIGITS = re.compile(r"(?<=\d) ?- ?(?=\d)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     r"""
     (?P<border>[()\[\]{},;])
   | (?P<number>(?:(?<![^\s(])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?![^\W_])
-  | (?P<initials>[^\W\d_](?:\.[^\W\d_])+)\b\.?(?![^\W_])
+  | (?P<initials>[^\W\d_](?:\.[^\W\d_]){1,7})\b\.?(?![^\W_])
   | (?P<word>[^\W_]+(?:['&][^\W_]+)*(?:\+{1,2}(?![\w+])|\#(?!\w))?)
   | (?P<and>&)
     """,

@@ -1,0 +1,122 @@
+"""Dates: every usual spelling is one day, an ambiguous one is each day that it can be."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablemend.values import is_numeric, parse_date, same_value, standardise
+from tablemend.values.dates import dates_in
+
+DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2199, 12, 31))
+
+
+def ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"
+
+
+def spellings(day: datetime.date) -> list[str]:
+    month, short = day.strftime("%B"), day.strftime("%b")
+    return [
+        day.isoformat(),
+        f"{day.year}/{day.month}/{day.day}",
+        f"{day.isoformat()}T00:00:00",
+        f"{day.isoformat()} 00:00:00",
+        f"{day.day} {month} {day.year}",
+        f"{day.day:02d} {short} {day.year}",
+        f"{month} {day.day}, {day.year}",
+        f"{short}. {day.day}, {day.year}",
+        f"{month.upper()} {day.day} {day.year}",
+        f"{ordinal(day.day)} of {month} {day.year}",
+        f"the {ordinal(day.day)} of {month}, {day.year}",
+        f"{month} {ordinal(day.day)}, {day.year}",
+        f"{day.strftime('%A')}, {day.day} {month} {day.year}",
+        f"{day.strftime('%a')} {month} {day.day}, {day.year}",
+        f"{day.day}-{short}-{day.year}",
+        f"{day.day:02d}.{day.month:02d}.{day.year}",
+        f"{day.year} {month} {day.day}",
+        f"{day.year}年{day.month}月{day.day}日",
+    ]
+
+
+@given(DAYS)
+def test_every_spelling_is_the_iso_date(day: datetime.date) -> None:
+    for spelling in spellings(day):
+        assert parse_date(spelling) == (day.isoformat(),), spelling
+        assert standardise(spelling) == day.isoformat()
+
+
+@given(DAYS, DAYS)
+def test_only_one_day_is_the_same(one: datetime.date, other: datetime.date) -> None:
+    for left, right in zip(spellings(one), reversed(spellings(other)), strict=True):
+        assert same_value(left, right) == (one == other)
+
+
+@given(DAYS)
+def test_slashes_may_be_either_way_round(day: datetime.date) -> None:
+    for spelling in (f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", f"{day:%d-%m-%Y}"):
+        assert same_value(spelling, day.isoformat())
+        assert same_value(day.isoformat(), spelling)
+
+
+def test_ambiguity_is_the_benefit_of_the_doubt() -> None:
+    assert set(parse_date("03/04/2021")) == {"2021-04-03", "2021-03-04"}
+    assert parse_date("13/04/2021") == ("2021-04-13",)
+    assert standardise("03/04/2021") == "03/04/2021"
+    assert same_value("03/04/2021", "04/03/2021")
+    assert not same_value("03/04/2021", "05/04/2021")
+    assert same_value("4/3/21", "3 April 2021")
+    assert same_value("2006\u201307", "2006-2007")
+    assert same_value("2006-07", "July 2006")
+    assert not same_value("2006-2007", "July 2006")
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("March 2021", {"2021-03"}),
+        ("Mar 2021", {"2021-03"}),
+        ("2021-03", {"2021-03"}),
+        ("03/2021", {"2021-03"}),
+        ("16 December", {"--12-16"}),
+        ("December 16th", {"--12-16"}),
+        ("Q3 2021", {"2021-q3"}),
+        ("2021 Q3", {"2021-q3"}),
+        ("third quarter of 2021", {"2021-q3"}),
+        ("1999-00", {"1999/2000"}),
+        ("2019-2021", {"2019/2021"}),
+        ("Mar-21", {"2021-03", "1921-03", "--03-21"}),
+    ],
+)
+def test_reads_partial_dates(text: str, readings: set[str]) -> None:
+    assert set(parse_date(text)) == readings
+
+
+@pytest.mark.parametrize(
+    "text",
+    "2021|May|12/25|9/11|3-1|31 April 2021|2021-13-01|May 50|4 to 6 March 2020|v1.2.3|"
+    "March 2010 - June 2011|the march of 1963 on|1 2 March 2020|".split("|"),
+)
+def test_other_texts_are_no_dates(text: str) -> None:
+    assert parse_date(text) == ()
+
+
+def test_a_year_is_a_number_and_a_date_is_not() -> None:
+    assert is_numeric("2021")
+    assert not is_numeric("2021-03-04")
+    assert not is_numeric("2019-2021")
+
+
+def test_finds_dates_in_a_text() -> None:
+    text = "Opened on March 4, 2021 and closed 2022-01-31; the 5th of May 1999 and June 1998 too."
+    assert dates_in(text) == {"2021-03-04", "2022-01-31", "1999-05-05", "1998-06"}
+
+
+@given(st.text(alphabet="0123456789-/. ,marchQt'", max_size=24))
+def test_any_text_can_be_read(text: str) -> None:
+    parse_date(text)
+    dates_in(text)

@@ -1,0 +1,141 @@
+"""Blanks, text and inclusion: what is wording, and what changes the meaning."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablemend.values import header_unit, includes, is_blank, read_value, same_value, standardise
+from tablemend.values.text import header_key, tokens_of
+
+BLANKS = (
+    "|-|--|\u2014|\u2013|n/a|N/A|N.A.|NA|null|NULL|None|none|NaN|?|...|…|TBA|TBD|unknown|"
+    "Not available|not applicable|none reported|None stated|no data|No information available|not specified|"
+    "(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|undisclosed|"
+    "data not available|not yet announced|\u200b| - "
+).split("|")
+
+
+@pytest.mark.parametrize("cell", [None, *BLANKS])
+def test_every_blank_is_one_blank(cell: str | None) -> None:
+    assert is_blank(cell)
+    assert standardise(cell) is None
+    assert same_value(cell, None)
+    assert same_value(cell, "not available")
+
+
+@pytest.mark.parametrize(
+    "cell", "0|No|no|Na|Nan|nothing else|None of the Above|Unknown Pleasures|- 5|X|+|*".split("|")
+)
+def test_values_are_no_blanks(cell: str) -> None:
+    assert not is_blank(cell)
+    assert not same_value(cell, None)
+
+
+def test_standard_text_has_one_spelling() -> None:
+    assert standardise("  The\u00a0\u201cBig\u201d\n Apple ") == 'the "big" apple'
+    assert standardise("ﬁne\u2014\uff57\uff49\uff44\uff45") == "fine-wide"
+    assert standardise("3 \u2013 1") == "3-1"
+    assert standardise("**Japan**") == "japan"
+
+
+def included(one: str, other: str, header: str = "") -> bool:
+    unit = header_unit(header)
+    forth = includes(read_value(one), read_value(other), unit)
+    assert forth == includes(read_value(other), read_value(one), unit), "not mutual"
+    return forth
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Permitted", "permitted regulatory approval"),
+        ("Toyota", "Toyota Motor Corporation"),
+        ("Toyota", "Toyota (since 2013)"),
+        ("Falcon 9", "Falcon 9 (2010)"),
+        ("São Paulo", "Sao Paulo"),
+        ("D.J. Augustin", "DJ Augustin"),
+        ("U.S.", "US"),
+        ("Smith & Co", "Smith and Co"),
+        ("7", "7 cities"),
+        ("5 million people", "5,000,000"),
+        ("2021", "4 March 2021"),
+        ("March 2021", "2021-03-04"),
+        ("4 March", "4 March 2021"),
+        ("think I like it", '"I think I like it"'),
+    ],
+)
+def test_wording_around_a_value_is_included(one: str, other: str) -> None:
+    assert included(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("male", "female"),
+        ("7", "17"),
+        ("7", "7 of 17"),
+        ("7", "70"),
+        ("5", "5.5"),
+        ("2019", "2019-2021"),
+        ("2019", "from 2019 to 2021"),
+        ("2020", "4 March 2021"),
+        ("May 2019", "May 2019 - June 2020"),
+        ("permitted", "not permitted"),
+        ("permitted", "isn't permitted"),
+        ("profit", "non-profit"),
+        ("President", "Vice President"),
+        ("final", "semi-final"),
+        ("5", "under 5"),
+        ("5", "<5"),
+        ("2010", "before 2010"),
+        ("5 km", "5 miles away"),
+        ("Korea", "North Korea"),
+        ("Apollo", "Apollo 11"),
+        ("Apollo 1", "Apollo 11"),
+        ("A", "A+"),
+        ("AA", "AA-"),
+        ("C", "C minor"),
+        ("Disney", "Disney+"),
+        ("3-1", "1-3"),
+        ("Niger", "Nigeria"),
+        ("", "anything"),
+    ],
+)
+def test_what_changes_the_meaning_is_not_included(one: str, other: str) -> None:
+    assert not included(one, other)
+
+
+def test_headers_are_lenient_in_print_and_strict_in_words() -> None:
+    assert header_key("Growth (%)") == header_key("**growth(%)**") == header_key(" GROWTH (%) ")
+    assert header_key("first_name") == header_key("First Name")
+    assert header_key("Top AI Company") != header_key("Top AI Company Invested")
+    assert header_key("Revenue (USD)") != header_key("Revenue (EUR)")
+
+
+def test_tokens_write_numbers_and_initials_one_way() -> None:
+    assert tokens_of("The U.S. paid 1,234.50 (5.0) & men's A+ C#").words == (
+        "the",
+        "us",
+        "paid",
+        "1234.5",
+        "5",
+        "and",
+        "men",
+        "a+",
+        "c#",
+    )
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_sameness_is_symmetric_and_reads_anything(one: str, other: str) -> None:
+    assert same_value(one, other) == same_value(other, one)
+    included(one, other)
+
+
+def test_a_very_long_cell_is_read_in_time() -> None:
+    for piece in ("*", "1,", "a.", "word ", "(", "5 "):
+        long = piece * 200_000
+        assert not same_value(long, "5")
+        assert not included(long, "5")
