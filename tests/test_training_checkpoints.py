@@ -1,0 +1,159 @@
+"""Checkpoints: refused when they are not whole, verified when they are saved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tablemend.config import Model
+from tablemend.errors import TablemendError
+from tablemend.training import checkpoints
+
+
+@pytest.fixture
+def copy(tiny_model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_model, tmp_path / "model"))
+
+
+def _cut(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+
+
+def _empty(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors["model.norm.weight"] = torch.zeros(0)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _index(folder: Path) -> None:
+    index = {"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "no model folder"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
+        (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
+        (lambda folder: (folder / "tokenizer_config.json").unlink(), "no tokenizer_config.json"),
+        (_cut, "is not readable"),
+        (_empty, "norm.weight is empty"),
+        (_index, "lacks model-00002-of-00002.safetensors"),
+    ],
+)
+def test_a_folder_that_is_not_whole_is_refused(copy: Path, damage: object, message: str) -> None:
+    checkpoints.check_model(str(copy))
+    damage(copy)  # type: ignore[operator]
+    with pytest.raises(TablemendError, match=message):
+        checkpoints.check_model(str(copy))
+
+
+def test_a_missing_weight_is_refused(copy: Path) -> None:
+    tensors = load_file(copy / "model.safetensors")
+    del tensors["model.layers.1.mlp.up_proj.weight"]
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(TablemendError, match=r"lacks 1 weights.*up_proj"):
+        checkpoints.load_model(Model(path=str(copy), context_length=128))
+
+
+def test_a_context_longer_than_the_window_is_refused(tiny_model: Path) -> None:
+    with pytest.raises(TablemendError, match="longer than the window"):
+        checkpoints.load_model(Model(path=str(tiny_model), context_length=4096))
+
+
+def test_a_tokenizer_without_template_or_padding_is_refused(copy: Path) -> None:
+    config = Model(path=str(copy), context_length=128)
+    settings = json.loads((copy / "tokenizer_config.json").read_text())
+    settings["pad_token"] = settings["eos_token"]
+    (copy / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(TablemendError, match="no pad_token of its own"):
+        checkpoints.load_tokenizer(config)
+    (copy / "chat_template.jinja").unlink()
+    with pytest.raises(TablemendError, match="no chat template"):
+        checkpoints.load_tokenizer(config)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_name"),
+    [
+        ("Qwen/Qwen3-8B", True),
+        ("gpt2", True),
+        ("checkpoints/none", False),
+        ("./none", False),
+        ("/none/x", False),
+        ("runs/a/model", False),
+    ],
+)
+def test_folders_and_names_on_the_hub(
+    path: str, is_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert (checkpoints.local_folder(path) is None) == is_name
+
+
+def test_half_written_checkpoints_are_recognised_and_removed(tmp_path: Path) -> None:
+    for step in (5, 10, 20, 100):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"x" * step)
+        if step != 100:
+            checkpoints.mark_complete(folder)
+    (tmp_path / "checkpoint-20" / "model.safetensors").write_bytes(b"cut")
+    assert checkpoints.last_complete(tmp_path) == tmp_path / "checkpoint-10"
+    removed = checkpoints.remove_partial(tmp_path)
+    assert [path.name for path in removed] == ["checkpoint-20", "checkpoint-100"]
+    assert checkpoints.last_complete(tmp_path / "nowhere") is None
+
+
+def test_saved_weights_are_checked(copy: Path) -> None:
+    names = set(load_file(copy / "model.safetensors"))
+    checkpoints.check_weights(copy, names)
+    with pytest.raises(TablemendError, match=r"lacks 1 saved tensors, first other\.weight"):
+        checkpoints.check_weights(copy, {*names, "other.weight"})
+    tensors = load_file(copy / "model.safetensors")
+    tensors["model.norm.weight"][3] = torch.nan
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(TablemendError, match=r"model\.norm\.weight is not finite"):
+        checkpoints.check_weights(copy, names)
+
+
+def test_an_untrained_adapter_is_refused(tmp_path: Path) -> None:
+    name = "base_model.model.layers.0.q_proj.lora_B.weight"
+    save_file({name: torch.zeros(4, 2)}, tmp_path / "adapter_model.safetensors")
+    with pytest.raises(TablemendError, match="is zero: it was never trained"):
+        checkpoints.check_weights(tmp_path, {name})
+
+
+@pytest.mark.parametrize("field", ["eos_token_id", "pad_token_id"])
+def test_a_generation_that_would_not_stop_is_refused(copy: Path, field: str) -> None:
+    tokenizer = checkpoints.load_tokenizer(Model(path=str(copy), context_length=128))
+    checkpoints.check_generation(copy, tokenizer)
+    path = copy / "generation_config.json"
+    settings = json.loads(path.read_text())
+    del settings[field]
+    path.write_text(json.dumps(settings))
+    with pytest.raises(TablemendError, match="generation would not stop"):
+        checkpoints.check_generation(copy, tokenizer)
+
+
+def test_generate_once(tiny_model: Path) -> None:
+    config = Model(path="elsewhere", context_length=128, dtype="float32")
+    first = checkpoints.generate_once(tiny_model, config, [5, 6, 7], tokens=4)
+    assert first == checkpoints.generate_once(tiny_model, config, [5, 6, 7], tokens=4) != ""
+
+
+def test_the_revision_of_local_weights_is_their_hash(copy: Path, tiny_model: Path) -> None:
+    one = checkpoints.revision_of(str(copy))
+    assert one == checkpoints.revision_of(str(tiny_model))
+    tensors = load_file(copy / "model.safetensors")
+    tensors["model.norm.weight"] += 1
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    assert checkpoints.revision_of(str(copy)) != one
