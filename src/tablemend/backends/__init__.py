@@ -1,1 +1,1 @@
-"""Engines that turn prompts into answers."""
+"""Engines that answer prompts: each is a ``generate(requests, sampling, ...)``."""

@@ -1,0 +1,121 @@
+"""Where a model's weights are: what can be said of a checkpoint without loading it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from tablemend.errors import TablemendError
+from tablemend.runs import hash_file
+
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+CONFIG = "config.json"
+ADAPTER = "adapter_config.json"
+PREFIX = "hf:"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model to load: a folder, or a name on the Hugging Face Hub.
+
+    Attributes:
+        path: folder or name.
+        revision: commit or tag on the Hub; ``None`` for a folder, or the newest.
+    """
+
+    path: str
+    revision: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, revision: str | None = None) -> Checkpoint:
+        """A checkpoint from ``hf:NAME_OR_FOLDER`` or a bare name or folder."""
+        path = text.removeprefix(PREFIX)
+        return cls(path, None if Path(path).is_dir() else revision)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on this machine, or ``None`` for a name on the Hub."""
+        path = Path(self.path)
+        return path if path.is_dir() or not _is_hub_name(self.path) else None
+
+    @property
+    def adapter_base(self) -> Checkpoint | None:
+        """The base model of a LoRA adapter's folder; ``None`` where the weights are whole."""
+        folder = self.folder
+        if folder is None or not (folder / ADAPTER).is_file():
+            return None
+        config = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))
+        return Checkpoint.parse(config["base_model_name_or_path"], config.get("revision"))
+
+    def check(self) -> None:
+        """Refuse a folder that cannot be a checkpoint; a Hub name is taken on trust.
+
+        Raises:
+            TablemendError: no such folder, or one without a configuration or weights.
+        """
+        folder = self.folder
+        if folder is None:
+            return
+        if not folder.is_dir():
+            raise TablemendError(f"no checkpoint folder {folder}")
+        config = ADAPTER if (folder / ADAPTER).is_file() else CONFIG
+        if not (folder / config).is_file():
+            raise TablemendError(f"{folder} is no checkpoint: it has no {CONFIG}")
+        if not self._weights(folder):
+            raise TablemendError(
+                f"{folder} has a {config} but no weights ({' or '.join(WEIGHTS)}): "
+                "train the model first, or copy the weight files there"
+            )
+        if self.adapter_base is not None:
+            self.adapter_base.check()
+
+    def fingerprint(self) -> str:
+        """A hash that changes whenever the model could answer otherwise.
+
+        For a folder: every file in it by content (weights, tokenizer, chat template), and an
+        adapter's base. For a Hub name: the commit, looked up where no revision is given.
+        """
+        folder = self.folder
+        if folder is None:
+            return f"{self.path}@{self.revision or _hub_commit(self.path)}"
+        files = sorted(path for path in folder.iterdir() if _is_part(path))
+        parts = [f"{path.name} {hash_file(path)}" for path in files]
+        if self.adapter_base is not None:
+            parts.append(self.adapter_base.fingerprint())
+        return sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    @staticmethod
+    def _weights(folder: Path) -> list[Path]:
+        found = [path for pattern in WEIGHTS for path in folder.glob(pattern)]
+        return [path for path in found if path.stat().st_size > 0]
+
+
+def _is_part(path: Path) -> bool:
+    """Whether a checkpoint's file can change an answer; training state and cards cannot."""
+    return path.is_file() and (
+        any(path.match(pattern) for pattern in WEIGHTS)
+        or path.suffix in (".jinja", ".model")
+        or path.name in ("merges.txt", "vocab.txt", CONFIG, ADAPTER, "generation_config.json")
+        or path.name.endswith(("tokenizer.json", "tokenizer_config.json", "vocab.json"))
+    )
+
+
+def _is_hub_name(text: str) -> bool:
+    """``name`` or ``owner/name``; anything else is a path."""
+    parts = text.split("/")
+    return len(parts) <= 2 and all(parts) and parts[0] not in (".", "..", "~")
+
+
+def _hub_commit(name: str) -> str:
+    """Commit of the newest revision: from the Hub, else the newest in the local cache."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(name, CONFIG)).parent.name
+    except (OSError, ValueError) as error:
+        raise TablemendError(
+            f"{name} is neither a folder nor a model that the Hugging Face Hub or its local "
+            f"cache gives: {str(error).strip().splitlines()[0]}"
+        ) from error

@@ -1,0 +1,311 @@
+"""The transformers backend: batched generation that never waits for its slowest row.
+
+``model.generate`` runs a batch until its last row ends, so one answer that does not end costs
+the whole batch the full length. Here a row that ends leaves and the next prompt takes its place.
+Greedy answers are those of ``model.generate`` (tests/test_backends_hf.py).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from tablemend.backends import kv
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.requests import Completion, Request, Sampling, check_window
+from tablemend.errors import TablemendError
+from tablemend.records import FinishReason
+
+# Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
+# leave it idle.
+PREFILL_TOKENS = {"cpu": 4096, "cuda": 32768}
+CROWD = 4  # ended rows are taken out when they are one in so many
+ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
+
+
+@dataclass(frozen=True)
+class HFModel:
+    """A loaded model and what is needed to use it.
+
+    Attributes:
+        model: a transformers causal language model, in evaluation mode.
+        tokenizer: its tokenizer, with a chat template.
+        window: most tokens of prompt and answer together.
+        stop_ids: tokens that end an answer.
+    """
+
+    model: Any
+    tokenizer: Any
+    window: int
+    stop_ids: frozenset[int]
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling, batch_size: int
+    ) -> Iterator[Completion]:
+        """Answer every request, in the order in which the answers end.
+
+        Long prompts go first, so that a batch too large for the memory fails at once.
+
+        Raises:
+            TablemendError: before the first token, a prompt that does not fit into the window;
+                a batch that does not fit into the GPU's memory.
+        """
+        check_window(requests, sampling.max_new_tokens, self.window)
+        queue = deque(sorted(requests, key=lambda request: len(request.prompt_ids), reverse=True))
+        try:
+            yield from self._decode(queue, sampling, batch_size)
+        except torch.OutOfMemoryError as error:
+            raise TablemendError(
+                f"out of GPU memory with {batch_size} prompts at once: "
+                "lower evaluation.batch_size; the answers so far are kept"
+            ) from error
+
+    def _decode(
+        self, queue: deque[Request], sampling: Sampling, batch_size: int
+    ) -> Iterator[Completion]:
+        batch = _Batch(self, sampling)
+        most_tokens = PREFILL_TOKENS[self.model.device.type]
+        while queue or batch.rows:
+            while queue and len(batch.rows) < batch_size:
+                batch.add(_take(queue, batch_size - len(batch.rows), most_tokens))
+            yield from batch.leave()
+            if batch.rows:
+                batch.step()
+
+
+def _take(queue: deque[Request], most: int, most_tokens: int) -> list[Request]:
+    """The next requests for one prefill pass: at least one, else within both limits."""
+    width = len(queue[0].prompt_ids)  # the longest: the queue is sorted
+    count = max(1, min(most, most_tokens // width, len(queue)))
+    return [queue.popleft() for _ in range(count)]
+
+
+@dataclass
+class _Row:
+    """One answer in the making."""
+
+    request: Request
+    stream: random.Random
+    ids: list[int] = field(default_factory=list)
+    finish: FinishReason | None = None
+    left: bool = False
+
+
+class _Batch:
+    """Rows decoded together, right-aligned: ``mask`` is 0 where a row has no token."""
+
+    def __init__(self, owner: HFModel, sampling: Sampling) -> None:
+        self.owner = owner
+        self.sampling = sampling
+        self.rows: list[_Row] = []
+        self.device = owner.model.device
+        self.cache = kv.new_cache()
+        self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
+        self.last = torch.zeros(0, 1, dtype=torch.long, device=self.device)
+
+    @torch.inference_mode()
+    def add(self, requests: Sequence[Request]) -> None:
+        """Read prompts, choose the first token of each, and let the rows in."""
+        width = max(len(request.prompt_ids) for request in requests)
+        ids = [[0] * (width - len(r.prompt_ids)) + list(r.prompt_ids) for r in requests]
+        mask = [[0] * (width - len(r.prompt_ids)) + [1] * len(r.prompt_ids) for r in requests]
+        rows = [_Row(r, random.Random(self.sampling.stream_seed(r))) for r in requests]
+        new_mask = torch.tensor(mask, device=self.device)
+        cache = kv.new_cache()
+        output = self.owner.model(
+            input_ids=torch.tensor(ids, device=self.device),
+            attention_mask=new_mask,
+            position_ids=(new_mask.cumsum(1) - 1).clamp(min=0),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        last = self._choose(rows, output.logits[:, -1])
+        if self.rows:
+            kv.join(self.cache, cache)
+            self.mask = _stack(self.mask, new_mask)
+            self.last = torch.cat([self.last, last])
+        else:
+            self.cache, self.mask, self.last = cache, new_mask, last
+        self.rows += rows
+
+    @torch.inference_mode()
+    def step(self) -> None:
+        """One more token for every row."""
+        positions = self.mask.sum(1, keepdim=True)
+        self.mask = torch.cat([self.mask, torch.ones_like(self.last)], dim=1)
+        output = self.owner.model(
+            input_ids=self.last,
+            attention_mask=self.mask,
+            position_ids=positions,
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        self.last = self._choose(self.rows, output.logits[:, -1])
+
+    def _choose(self, rows: Sequence[_Row], logits: Tensor) -> Tensor:
+        """The next token of every row, (rows, 1), noted in the rows that have not ended."""
+        if self.sampling.temperature == 0:
+            chosen = logits.argmax(-1, keepdim=True)
+        else:
+            # Inverse of the distribution function at a number from the row's own stream.
+            weights = torch.softmax(logits.float() / self.sampling.temperature, -1).cumsum(-1)
+            draws = torch.tensor([[row.stream.random()] for row in rows], device=weights.device)
+            chosen = torch.searchsorted(weights, draws * weights[:, -1:], right=True)
+            chosen = chosen.clamp(max=logits.shape[-1] - 1)
+        for row, token in zip(rows, chosen[:, 0].tolist(), strict=True):
+            if row.finish is None:
+                row.ids.append(token)
+                if token in self.owner.stop_ids:
+                    row.finish = "stop"
+                elif len(row.ids) == self.sampling.max_new_tokens:
+                    row.finish = "length"
+        return chosen.to(self.device)
+
+    def leave(self) -> Iterator[Completion]:
+        """Hand out the answers that have ended; take their rows out once they are a crowd."""
+        for row in self.rows:
+            if row.finish is not None and not row.left:
+                row.left = True
+                yield self._completion(row, row.finish)
+        if self.rows and sum(row.left for row in self.rows) * CROWD >= len(self.rows):
+            self._compact()
+
+    @torch.inference_mode()
+    def _compact(self) -> None:
+        kept = [index for index, row in enumerate(self.rows) if not row.left]
+        self.rows = [self.rows[index] for index in kept]
+        if not kept:
+            return
+        self.mask, self.last = self.mask[kept], self.last[kept]
+        first_column = int(self.mask.any(0).int().argmax())
+        self.mask = self.mask[:, first_column:]
+        kv.keep_rows(self.cache, kept, first_column)
+
+    def _completion(self, row: _Row, finish: FinishReason) -> Completion:
+        text_ids = row.ids[:-1] if finish == "stop" else row.ids
+        return Completion(
+            id=row.request.id,
+            text=self.owner.tokenizer.decode(text_ids, skip_special_tokens=False),
+            prompt_tokens=len(row.request.prompt_ids),
+            completion_tokens=len(row.ids),
+            finish_reason=finish,
+        )
+
+
+def _stack(above: Tensor, below: Tensor) -> Tensor:
+    """Two masks, right-aligned."""
+    width = max(above.shape[1], below.shape[1])
+    pads = [torch.nn.functional.pad(mask, (width - mask.shape[1], 0)) for mask in (above, below)]
+    return torch.cat(pads)
+
+
+def load_model(
+    checkpoint: Checkpoint,
+    *,
+    dtype: str = "auto",
+    context_length: int | None = None,
+    attn: str = "sdpa",
+) -> HFModel:
+    """Load a model for generation, on the GPU where there is one.
+
+    Args:
+        checkpoint: a folder, a Hub name, or the folder of a LoRA adapter, which is merged into
+            its base.
+        dtype: ``float32``, ``bfloat16``, or ``auto``: as stored.
+        context_length: most tokens of prompt and answer; never more than the model was made for.
+        attn: attention kernel of transformers.
+
+    Raises:
+        TablemendError: no weights, no chat template, no end of turn, or an architecture whose
+            state is not a key-value cache.
+    """
+    tokenizer = load_tokenizer(checkpoint)
+    window = read_window(checkpoint, context_length)
+    base = checkpoint.adapter_base or checkpoint
+    with _named_failures(checkpoint):
+        model = AutoModelForCausalLM.from_pretrained(
+            base.path,
+            revision=base.revision,
+            dtype=dtype,
+            attn_implementation=attn,
+            device_map="auto" if torch.cuda.is_available() else None,
+        )
+    if checkpoint.adapter_base is not None:
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
+    model.eval()
+    return HFModel(model, tokenizer, window, _stop_ids(model, tokenizer, checkpoint))
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> Any:
+    """The tokenizer of a checkpoint; an adapter without its own has its base's.
+
+    Raises:
+        TablemendError: no such checkpoint, or no chat template.
+    """
+    checkpoint.check()
+    folder, base = checkpoint.folder, checkpoint.adapter_base
+    own = base is None or (folder is not None and (folder / "tokenizer_config.json").is_file())
+    source = checkpoint if own or base is None else base
+    with _named_failures(checkpoint):
+        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision)
+    if not tokenizer.chat_template:
+        raise TablemendError(
+            f"{source.path} has no chat template: use the instruction-tuned model, or put a "
+            "chat_template.jinja beside its tokenizer"
+        )
+    return tokenizer
+
+
+def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> int:
+    """Most tokens of prompt and answer together: the model's, or less where asked for.
+
+    Raises:
+        TablemendError: an architecture that keeps more than keys and values; its rows could
+            not be right-aligned after the fact.
+    """
+    base = checkpoint.adapter_base or checkpoint
+    with _named_failures(checkpoint):
+        config = AutoConfig.from_pretrained(base.path, revision=base.revision)
+    text = config.get_text_config().to_dict()
+    kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
+    if kinds or "max_position_embeddings" not in text:
+        raise TablemendError(
+            f"{checkpoint.path} ({config.model_type}) has layers other than attention"
+            f"{': ' + ', '.join(sorted(kinds)) if kinds else ''}; "
+            "the transformers backend does not support them yet"
+        )
+    most = int(text["max_position_embeddings"])
+    return min(most, context_length or most)
+
+
+@contextmanager
+def _named_failures(checkpoint: Checkpoint) -> Iterator[None]:
+    """Turn what transformers raises for an unusable checkpoint into one line."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
+
+
+def _stop_ids(model: Any, tokenizer: Any, checkpoint: Checkpoint) -> frozenset[int]:
+    named = model.generation_config.eos_token_id
+    ids = set(named) if isinstance(named, list) else {named}
+    ids = (ids | {tokenizer.eos_token_id}) - {None}
+    if not ids:
+        raise TablemendError(
+            f"{checkpoint.path} names no end of turn, so no answer could end: set eos_token in "
+            "tokenizer_config.json"
+        )
+    return frozenset(ids)

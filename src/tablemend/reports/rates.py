@@ -1,0 +1,113 @@
+"""Rates with their intervals: what share of the answers shows an error, and how sure is that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+import numpy as np
+from scipy.stats import binomtest
+
+from tablemend.records import ERROR_TYPES, Judgement
+
+CONFIDENCE = 0.95
+RESAMPLES = 10_000
+
+
+class Rate(TypedDict):
+    """A rate or a mean with its 95 % interval; all ``None`` where nothing could be judged."""
+
+    rate: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+def _shows(error: str) -> Callable[[Judgement], bool]:
+    return lambda judgement: any(finding.type == error for finding in judgement.findings)
+
+
+EVENTS: dict[str, Callable[[Judgement], bool]] = {
+    **{error: _shows(error) for error in ERROR_TYPES},
+    "constraint_violation": lambda judgement: judgement.constraint_violation,
+    "context_violation": lambda judgement: judgement.context_violation,
+    "total_hallu": lambda judgement: judgement.hallucinated,
+    "abstention": lambda judgement: judgement.abstained,
+}
+"""What an answer shows or does not show; each is a rate over the judged answers."""
+
+SHARES: dict[str, Callable[[Judgement], float]] = {
+    "row_recall": lambda judgement: judgement.row_recall,
+    "cell_recall": lambda judgement: judgement.cell_recall,
+}
+"""A number from 0 to 1 for each answer; each is a mean over the judged answers."""
+
+UNJUDGED = "unjudged"
+METRICS: tuple[str, ...] = (
+    *(name for name in EVENTS if name != "abstention"),
+    *SHARES,
+    "abstention",
+    UNJUDGED,
+)
+"""Every metric of a report, in the order of its columns."""
+
+
+def rate_interval(count: int, n: int) -> Rate:
+    """``count`` of ``n`` with Wilson's 95 % score interval (Wilson 1927).
+
+    >>> {name: round(value, 3) for name, value in rate_interval(3, 10).items()}
+    {'rate': 0.3, 'low': 0.108, 'high': 0.603, 'n': 10}
+    """
+    if n == 0:
+        return Rate(rate=None, low=None, high=None, n=0)
+    interval = binomtest(count, n).proportion_ci(CONFIDENCE, method="wilson")
+    return Rate(rate=count / n, low=float(interval.low), high=float(interval.high), n=n)
+
+
+def mean_interval(values: Sequence[float], seed: int = 0) -> Rate:
+    """The mean of values from 0 to 1 with a 95 % percentile bootstrap interval, seeded.
+
+    Where all values are equal, resampling shows no spread at all. Values that are all 0 or all
+    1 then get Wilson's interval, as a count does; other constants keep an interval of width 0.
+    """
+    n = len(values)
+    if n == 0:
+        return Rate(rate=None, low=None, high=None, n=0)
+    if set(values) <= {0.0} or set(values) <= {1.0}:
+        return rate_interval(n if values[0] else 0, n)
+    means = resample_means(np.asarray(values, dtype=float)[:, None], seed)[:, 0]
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Rate(rate=math.fsum(values) / n, low=float(low), high=float(high), n=n)
+
+
+def resample_means(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Bootstrap means of the columns of ``rows``: (n, k) -> (RESAMPLES, k).
+
+    Few different rows occur (recalls are fractions of small numbers), so drawing how often
+    each occurs is enough: memory does not grow with n.
+    """
+    different, counts = np.unique(rows, axis=0, return_counts=True)
+    n = len(rows)
+    generator = np.random.default_rng(seed)
+    means = np.empty((RESAMPLES, rows.shape[1]))
+    step = max(1, 2_000_000 // len(different))
+    for start in range(0, RESAMPLES, step):
+        size = min(step, RESAMPLES - start)
+        draws = generator.multinomial(n, counts / n, size=size)
+        means[start : start + size] = draws @ different / n
+    return means
+
+
+def summarise(judgements: Sequence[Judgement]) -> dict[str, Rate]:
+    """All of :data:`METRICS` over one arm's judgements of one context.
+
+    Unjudged answers count in ``unjudged`` alone: elsewhere they are neither 0 nor 1.
+    """
+    judged = [judgement for judgement in judgements if not judgement.unjudged]
+    rates = {
+        name: rate_interval(sum(map(shows, judged)), len(judged)) for name, shows in EVENTS.items()
+    }
+    rates |= {name: mean_interval([share(j) for j in judged]) for name, share in SHARES.items()}
+    rates[UNJUDGED] = rate_interval(len(judgements) - len(judged), len(judgements))
+    return {name: rates[name] for name in METRICS}
