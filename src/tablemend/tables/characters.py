@@ -1,0 +1,38 @@
+"""Characters that a text format cannot carry: refused by the writers, never lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tablemend.tables.table import Table, TableError
+
+CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f"
+"""All ASCII control characters but tab, newline and carriage return, for a character class."""
+SURROGATES = r"\ud800-\udfff"
+"""Lone surrogates: Python strings hold them, no encoded file does."""
+
+
+def refuse_characters(table: Table, refused: re.Pattern[str], form: str, *, title: bool) -> None:
+    """Refuse a table whose names or cells (and title, where it is written) match ``refused``.
+
+    Raises:
+        TableError: names the character, the place and the format.
+    """
+    for place, text in _texts(table, title):
+        match = refused.search(text)
+        if match is not None:
+            raise TableError(
+                f"{place} holds the character U+{ord(match[0]):04X}, which {form} cannot carry"
+            )
+
+
+def _texts(table: Table, title: bool) -> Iterator[tuple[str, str]]:
+    if title:
+        yield "the title", table.title
+    for index, name in enumerate(table.columns, 1):
+        yield f"the name of column {index}", name
+    for number, row in enumerate(table.rows, 1):
+        for index, cell in enumerate(row, 1):
+            if cell:
+                yield f"row {number}, column {index}", cell

@@ -1,0 +1,175 @@
+"""Take the table out of a model's answer, or say why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from tablemend.tables.html import locate_html
+from tablemend.tables.jsontable import locate_json
+from tablemend.tables.latex import locate_latex
+from tablemend.tables.markdown import has_rows_without_delimiter, locate_markdown
+from tablemend.tables.read import READERS, Format
+from tablemend.tables.table import Table, TableError
+
+TRIED_CHARACTERS = 1_000_000
+"""Tables that cannot be read are passed over until they sum up to this."""
+
+_MARKER = re.compile(r"(?<!#)####(?!#)")
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an answer holds.
+
+    Attributes:
+        table: the table; ``None`` where there is none that can be read.
+        reason: why there is none, in one line; empty where there is one.
+        start, end: where the table's text stands in the answer; both 0 where there is none.
+        format: the table's format; ``None`` where there is no table.
+    """
+
+    table: Table | None
+    reason: str
+    start: int = 0
+    end: int = 0
+    format: Format | None = None
+
+
+class _Candidate(NamedTuple):
+    start: int
+    end: int
+    format: Format
+
+
+def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extraction:
+    """Find the table that a model's answer gives.
+
+    The thinking is dropped: all up to the last ``</think>``, and all from a ``<think>`` that
+    is never closed. What counts then, first match:
+
+    1. the first readable table after the last ``####`` (one inside a table is no marker);
+    2. nothing, where something after that ``####`` looks like a table but cannot be read;
+    3. the last readable table of the answer: earlier ones are drafts.
+
+    Prose and code fences around a table are passed over. ``"auto"`` looks for Markdown, JSON,
+    LaTeX and HTML; CSV, which any prose with commas resembles, only when asked for, and then it
+    is the first code block or else all that follows the marker. Runs in time linear in ``text``.
+    """
+    if not text.strip():
+        return Extraction(None, "the answer is empty")
+    start = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
+    open_think = text.find("<think>", start)
+    end = len(text) if open_think < 0 else open_think
+    answer = text[start:end]
+    if not answer.strip():
+        if open_think >= 0:
+            return Extraction(None, "the thinking never ended (no </think>)")
+        return Extraction(None, "nothing follows the thinking")
+    if format == "csv":
+        found = _extract_csv(answer)
+    else:
+        found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,))
+    if found.table is None and open_think >= 0:
+        return Extraction(None, "the thinking never ended (no </think>)")
+    if found.table is None:
+        return found
+    return Extraction(found.table, "", found.start + start, found.end + start, found.format)
+
+
+_LOCATORS: dict[Format, Callable[[str], list[tuple[int, int]]]] = {
+    "markdown": locate_markdown,
+    "json": locate_json,
+    "latex": locate_latex,
+    "html": locate_html,
+}
+
+
+def _extract(answer: str, formats: Sequence[Format]) -> Extraction:
+    groups = _locate(answer, formats)
+    marker = _last_marker(answer, groups)
+    if marker >= 0:
+        after = [group for group in groups if group[0].start >= marker]
+        found, reason = _first_readable(answer, after)
+        if found is not None:
+            return found
+        reason = reason or _missing(answer[marker:], formats)
+        if reason:
+            return Extraction(None, reason)
+    found, reason = _first_readable(answer, groups[::-1])
+    if found is not None:
+        return found
+    reason = reason or _missing(answer, formats)
+    return Extraction(None, reason or f"no table found ({' or '.join(formats)})")
+
+
+def _locate(answer: str, formats: Sequence[Format]) -> list[list[_Candidate]]:
+    """Candidates in order of appearance, each in a group with those inside of it."""
+    candidates = [
+        _Candidate(start, end, format)
+        for format in formats
+        for start, end in _LOCATORS[format](answer)
+    ]
+    candidates.sort(key=lambda candidate: (candidate.start, -candidate.end))
+    groups: list[list[_Candidate]] = []
+    for candidate in candidates:
+        if groups and candidate.start < groups[-1][0].end:
+            groups[-1].append(candidate)
+        else:
+            groups.append([candidate])
+    return groups
+
+
+def _missing(answer: str, formats: Sequence[Format]) -> str:
+    """Why Markdown rows are no candidate; empty where there are none."""
+    if "markdown" in formats and has_rows_without_delimiter(answer):
+        return "Markdown rows without a delimiter row (|---|---|) under the header"
+    return ""
+
+
+def _last_marker(answer: str, groups: Sequence[Sequence[_Candidate]]) -> int:
+    """Where the text after the last ``####`` outside of the candidates starts, or -1."""
+    last = -1
+    covered = index = 0
+    for match in _MARKER.finditer(answer):
+        while index < len(groups) and groups[index][0].start <= match.start():
+            covered = groups[index][0].end
+            index += 1
+        if match.start() >= covered:
+            last = match.end()
+    return last
+
+
+def _first_readable(
+    answer: str, groups: Sequence[Sequence[_Candidate]]
+) -> tuple[Extraction | None, str]:
+    """The first candidate that can be read, and why the first one that cannot be is not."""
+    reason = ""
+    tried = 0
+    for start, end, format in chain.from_iterable(groups):
+        if tried > TRIED_CHARACTERS:
+            break
+        tried += end - start
+        try:
+            table = READERS[format](answer[start:end])
+        except TableError as error:
+            reason = reason or str(error)
+        else:
+            return Extraction(table, "", start, end, format), ""
+    return None, reason
+
+
+def _extract_csv(answer: str) -> Extraction:
+    """Read the first code block after the last ``####``, or all that follows it."""
+    start = answer.rfind("####") + 4 if "####" in answer else 0
+    end = len(answer)
+    fence = answer.find("```", start)
+    if fence >= 0 and (line_end := answer.find("\n", fence)) >= 0:
+        start = line_end + 1
+        closing = answer.find("```", start)
+        end = closing if closing >= 0 else end
+    found, reason = _first_readable(answer, [[_Candidate(start, end, "csv")]])
+    return found or Extraction(None, reason)

@@ -1,0 +1,269 @@
+"""HTML tables: find, read, write."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+import lxml.etree
+import lxml.html
+
+from tablemend.tables.characters import CONTROLS, SURROGATES, refuse_characters
+from tablemend.tables.table import Table, TableError
+
+MAX_CELLS = 2_000_000
+"""Cells of one table after colspan and rowspan are expanded."""
+MAX_COLSPAN, MAX_ROWSPAN = 1000, 65534
+"""The limits of the HTML standard (4.9.11): larger spans count as these."""
+
+_TABLE_TAG = re.compile(r"<(/?)table(?=[\s/>])[^>]*+>?", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+# Text that HTML's rules for white space would change stands in <pre>.
+_PRESERVED = re.compile(r"[\t\r\f]| {2}| \n|\n |^\s|\s$")
+_C1 = re.compile(r"[\x80-\x9f]")
+_REFUSED = re.compile(rf"[{CONTROLS}\x80-\x9f{SURROGATES}]")
+_BLOCKS = frozenset("address blockquote dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre ul".split())
+_SILENT = frozenset(("script", "style", "template"))
+
+_Hanging = dict[int, tuple[str, int]]
+"""Column to text and number of rows still to fill, for cells with a rowspan."""
+
+
+def locate_html(text: str) -> list[tuple[int, int]]:
+    """Spans of the outermost ``<table>`` elements, and of the first tag that is never closed."""
+    spans: list[tuple[int, int]] = []
+    opened: list[tuple[int, int]] = []
+    for tag in _TABLE_TAG.finditer(text):
+        if not tag[1]:
+            opened.append(tag.span())
+        elif opened:
+            start, _ = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, tag.end()))
+    return sorted([*spans, *opened[:1]])
+
+
+def read_html(text: str) -> Table:
+    """Read the one table in ``text``.
+
+    Spanning cells are repeated in every place they span. The header is the ``<thead>``, else the
+    leading rows of nothing but ``<th>``, else the first row; several header rows are joined with
+    a space. Rows narrower than the widest are filled, as a browser shows them. ``<br>`` and block
+    elements are newlines, other white space collapses (but in ``<pre>``), a cell of non-breaking
+    spaces is empty, the caption is the title.
+
+    Raises:
+        TableError: no table, several, one inside another, one cut off, or no row.
+    """
+    spans = locate_html(text)
+    if not spans:
+        raise TableError("no HTML table (<table> ... </table>)")
+    if len(spans) > 1:
+        raise TableError(f"{len(spans)} HTML tables where one is expected")
+    span = text[slice(*spans[0])]
+    if len(_TABLE_TAG.findall(span)) != 2:
+        inner = span.lower().count("</table") > 1
+        raise TableError("an HTML table inside another" if inner else "the HTML table is cut off")
+    element = _parse(span)
+    grid, heads = _read_grid(element)
+    header, body = grid[:heads], grid[heads:]
+    columns = [_join_names(names) for names in zip(*header, strict=True)]
+    caption = element.find("caption")
+    return Table.of(columns, body, "" if caption is None else _read_text(caption))
+
+
+def write_html(table: Table) -> str:
+    """Write ``<table>`` with a caption, ``<thead>`` and ``<tbody>``, one row a line.
+
+    Raises:
+        TableError: a cell holds a control character (tab, newline and carriage return are
+            carried) or a lone surrogate.
+    """
+    refuse_characters(table, _REFUSED, "HTML", title=True)
+    lines = ["<table>"]
+    if table.title:
+        lines.append(f"  <caption>{_write_text(table.title)}</caption>")
+    names = "".join(f"<th>{_write_text(name)}</th>" for name in table.columns)
+    lines += ["  <thead>", f"    <tr>{names}</tr>", "  </thead>", "  <tbody>"]
+    for row in table.rows:
+        cells = "".join(f"<td>{_write_text(cell or '')}</td>" for cell in row)
+        lines.append(f"    <tr>{cells}</tr>")
+    return "\n".join([*lines, "  </tbody>", "</table>"])
+
+
+def _parse(text: str) -> lxml.html.HtmlElement:
+    if "\x00" in text:
+        raise TableError("the HTML holds a NUL character")
+    parser = lxml.html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        element = lxml.html.fragment_fromstring(text, parser=parser)
+    except lxml.etree.ParserError as error:
+        raise TableError(f"invalid HTML: {error}") from error
+    for entry in parser.error_log:
+        # After a fatal error the tree is cut without an exception.
+        if entry.level == lxml.etree.ErrorLevels.FATAL:
+            raise TableError(f"invalid HTML at line {entry.line}: {entry.message.strip()}")
+    return element
+
+
+def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
+    """The rectangular grid of texts, and how many leading rows are the header."""
+    grid: list[list[str]] = []
+    hanging: _Hanging = {}
+    section: lxml.html.HtmlElement | None = None
+    head_rows = th_rows = width = 0
+    for row in table.iter("tr"):
+        cells = [cell for cell in row if cell.tag in ("td", "th")]
+        parent = row.getparent()
+        if parent is not section:
+            section, hanging = parent, {}
+        slots, hanging = _lay_out(cells, hanging)
+        if not slots:
+            continue
+        head_rows += parent is not None and parent.tag == "thead"
+        th_rows += th_rows == len(grid) and all(cell.tag == "th" for cell in cells)
+        grid.append(slots)
+        width = max(width, len(slots))
+        if width * len(grid) > MAX_CELLS:
+            raise TableError(f"the HTML table expands to more than {MAX_CELLS:,} cells")
+    if not grid:
+        raise TableError("the HTML table has no row (<tr> with <td> or <th>)")
+    if not head_rows:
+        head_rows = th_rows if 0 < th_rows < len(grid) else 1
+    return [slots + [""] * (width - len(slots)) for slots in grid], head_rows
+
+
+def _lay_out(cells: list[lxml.html.HtmlElement], hanging: _Hanging) -> tuple[list[str], _Hanging]:
+    """Place one row's cells between those that hang down into it (HTML standard, 4.9.12)."""
+    slots: list[str] = []
+    below: _Hanging = {}
+
+    def place(text: str, height: int) -> None:
+        if height > 1:
+            below[len(slots)] = (text, height - 1)
+        slots.append(text)
+
+    for cell in cells:
+        while len(slots) in hanging:
+            place(*hanging[len(slots)])
+        text = _read_text(cell)
+        height = _span(cell, "rowspan", MAX_ROWSPAN)
+        for _ in range(_span(cell, "colspan", MAX_COLSPAN)):
+            place(text, height)
+        if len(slots) > MAX_CELLS:
+            raise TableError(f"the HTML table expands to more than {MAX_CELLS:,} cells")
+    for column in range(len(slots), max(hanging, default=-1) + 1):
+        place(*hanging.get(column, ("", 1)))
+    return slots, below
+
+
+def _span(cell: lxml.html.HtmlElement, name: str, limit: int) -> int:
+    value = (cell.get(name) or "1").strip()
+    if not value.isascii() or not value.isdigit() or len(value) > 9:
+        return 1
+    span = int(value)
+    if span == 0:
+        return limit if name == "rowspan" else 1  # rowspan="0" reaches the end of the section
+    return min(span, limit)
+
+
+def _join_names(names: tuple[str, ...]) -> str:
+    return " ".join(dict.fromkeys(name for name in names if name))
+
+
+class _Text:
+    """Text under construction, with HTML's rules for white space."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[str, bool]] = []  # text, and whether its white space is kept
+        self.gap = ""  # white space that appears only if more text follows
+
+    def add(self, text: str) -> None:
+        """Running text: white space collapses."""
+        text = _SPACES.sub(" ", text)
+        if text.startswith(" "):
+            self.gap = self.gap or " "
+        if text.strip(" "):
+            self._append(text.strip(" "), kept=False)
+            self.gap = " " if text.endswith(" ") else ""
+
+    def add_preformatted(self, text: str) -> None:
+        """Text inside ``<pre>``."""
+        self._append(text, kept=True)
+
+    def end_line(self, *, kept: bool) -> None:
+        """``<br>``: a newline that does not collapse."""
+        self.gap = ""
+        self.pieces.append(("\n", kept))
+
+    def separate(self) -> None:
+        """The edge of a block: what follows starts on a line of its own."""
+        self.gap = "\n"
+
+    def _append(self, text: str, *, kept: bool) -> None:
+        if self.gap and self.pieces and self.pieces[-1][0] != "\n":
+            self.pieces.append((self.gap, False))
+        self.gap = ""
+        self.pieces.append((text, kept))
+
+    def finish(self) -> str:
+        """The text; white space at its edges (non-breaking too) is gone unless kept."""
+        start, stop = 0, len(self.pieces)
+        while start < stop and not self.pieces[start][1] and not self.pieces[start][0].strip():
+            start += 1
+        while (
+            stop > start and not self.pieces[stop - 1][1] and not self.pieces[stop - 1][0].strip()
+        ):
+            stop -= 1
+        pieces = self.pieces[start:stop]
+        if pieces and not pieces[0][1]:
+            pieces[0] = (pieces[0][0].lstrip(), False)
+        if pieces and not pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0].rstrip(), False)
+        return "".join(text for text, _ in pieces)
+
+
+def _read_text(element: lxml.html.HtmlElement) -> str:
+    """The text that a browser shows for a cell."""
+    text = _Text()
+    preformatted = 0
+    walker = lxml.etree.iterwalk(element, events=("start", "end"))
+    for event, node in walker:
+        if event == "start":
+            preformatted += node.tag == "pre"
+            if node.tag in _BLOCKS:
+                text.separate()
+            if node.tag == "br":
+                text.end_line(kept=preformatted > 0)
+            if node.tag in _SILENT:
+                walker.skip_subtree()
+            elif node.text:
+                _add(text, node.text, preformatted)
+        else:
+            preformatted -= node.tag == "pre"
+            if node.tag in _BLOCKS:
+                text.separate()
+            if node.tail and node is not element:
+                _add(text, node.tail, preformatted)
+    return text.finish()
+
+
+def _add(text: _Text, piece: str, preformatted: int) -> None:
+    piece = _C1.sub(_read_windows_1252, piece)
+    if _REFUSED.search(piece):
+        raise TableError("the HTML table holds a control character")
+    if preformatted:
+        text.add_preformatted(piece)
+    else:
+        text.add(piece)
+
+
+def _read_windows_1252(match: re.Match[str]) -> str:
+    # &#150; is a dash on every real page (HTML standard, 13.2.5.80).
+    return match[0].encode("latin-1").decode("cp1252", errors="replace")
+
+
+def _write_text(text: str) -> str:
+    written = escape(text, quote=False).replace("\n", "<br>").replace("\r", "&#13;")
+    return f"<pre>{written}</pre>" if _PRESERVED.search(text) else written

@@ -1,0 +1,162 @@
+"""JSON tables: find, read, write."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tablemend.tables.characters import SURROGATES, refuse_characters
+from tablemend.tables.table import Cell, Table, TableError
+
+MAX_STARTS = 1000
+"""How many brackets that do not open valid JSON are tried in one text."""
+
+_START = re.compile(r"[{\[](?=\s*+[\"{\[\]}])")
+_decoder = json.JSONDecoder(parse_float=str, parse_int=str)
+_REFUSED = re.compile(f"[{SURROGATES}]")
+
+
+def locate_json(text: str) -> list[tuple[int, int]]:
+    """Spans of the JSON objects and arrays in ``text``, and of broken ones up to the error."""
+    spans: list[tuple[int, int]] = []
+    position = failures = 0
+    while failures < MAX_STARTS and (match := _START.search(text, position)):
+        try:
+            _, position = _decoder.raw_decode(text, match.start())
+        except json.JSONDecodeError as error:
+            failures += 1
+            position = max(error.pos, match.start() + 1)
+        except RecursionError:
+            # Where the nesting ends is not known, and no table is nested so deeply.
+            return [*spans, match.span()]
+        spans.append((match.start(), position))
+    return spans
+
+
+def read_json(text: str) -> Table:
+    """Read a table from a JSON document.
+
+    Shapes: ``{name: [record, ...]}`` (the name is the title), a bare list of records,
+    ``{"columns": [...], "rows": [[...], ...]}`` (or ``"data"``) with an optional ``"title"``,
+    which is also the shape of :meth:`Table.to_json`. Records may differ in their keys: the
+    columns are the union in order of first appearance, what is missing is empty. Numbers keep
+    their spelling (1.50 stays 1.50), booleans become ``true`` and ``false``.
+
+    Raises:
+        TableError: no valid JSON, another shape, a nested value, or a key twice in a record.
+    """
+    if not text.strip():
+        raise TableError("the JSON text is empty")
+    table = _read_shape(_parse(text))
+    refuse_characters(table, _REFUSED, "a text file", title=True)
+    return table
+
+
+def write_json(table: Table) -> str:
+    """Write one record a line: ``{title: [...]}``, or a bare list where there is no title.
+
+    A table that records cannot carry (no row, or a column name twice) is written as
+    ``{"title": ..., "columns": [...], "rows": [[...], ...]}``. :func:`read_json` reads all three.
+
+    Raises:
+        TableError: a cell holds a lone surrogate.
+    """
+    refuse_characters(table, _REFUSED, "JSON", title=True)
+    if not table.rows or table.duplicate_columns():
+        return json.dumps(table.to_json(), ensure_ascii=False)
+    records = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+    lines = ",\n".join("  " + json.dumps(record, ensure_ascii=False) for record in records)
+    if not table.title:
+        return f"[\n{lines}\n]"
+    return f"{{{json.dumps(table.title, ensure_ascii=False)}: [\n{lines}\n]}}"
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(
+            text.removeprefix("\ufeff"),
+            parse_float=str,
+            parse_int=str,
+            parse_constant=str,
+            object_pairs_hook=_read_object,
+        )
+    except json.JSONDecodeError as error:
+        if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
+            raise TableError(f"the JSON is cut off at line {error.lineno}") from error
+        raise TableError(
+            f"invalid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from error
+    except RecursionError as error:
+        raise TableError("the JSON is nested too deeply for a table") from error
+
+
+def _read_shape(value: Any) -> Table:
+    if isinstance(value, list):
+        return _read_records(value, "")
+    if not isinstance(value, dict):
+        raise TableError("the JSON holds a single value, not a table")
+    for body in ("rows", "data"):
+        if "columns" in value and body in value:
+            return _read_split(value, body)
+    if len(value) != 1:
+        raise TableError(
+            f"the JSON object has {len(value)} keys; expected one, the table's name, "
+            "with a list of records"
+        )
+    ((title, records),) = value.items()
+    if not isinstance(records, list):
+        raise TableError(f"the JSON value of {title!r} is not a list of records")
+    return _read_records(records, title)
+
+
+def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise TableError(f"the JSON key {twice!r} stands twice in one object")
+    return value
+
+
+def _read_records(records: Sequence[Any], title: str) -> Table:
+    if not records:
+        raise TableError("the JSON list is empty: no record, so no column is known")
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise TableError(f"JSON record {number} is not an object of column and value")
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    if not columns:
+        raise TableError("the JSON records are empty")
+    rows = [
+        [_read_cell(record.get(name), number, name) for name in columns]
+        for number, record in enumerate(records, 1)
+    ]
+    return Table.of(columns, rows, title)
+
+
+def _read_split(value: Mapping[str, Any], body: str) -> Table:
+    columns, rows, title = value["columns"], value[body], value.get("title")
+    unknown = sorted(set(value) - {"title", "columns", body})
+    if unknown:
+        raise TableError(f"unknown JSON key {unknown[0]!r} beside columns and {body}")
+    if not isinstance(columns, list) or not isinstance(rows, list):
+        raise TableError(f"JSON columns and {body} must be lists")
+    if not all(isinstance(row, list) for row in rows):
+        raise TableError(f"JSON {body} must be lists of cells, in the order of the columns")
+    names = [_read_cell(name, 0, f"column {i}") or "" for i, name in enumerate(columns, 1)]
+    cells = [
+        [_read_cell(cell, number, f"column {i}") for i, cell in enumerate(row, 1)]
+        for number, row in enumerate(rows, 1)
+    ]
+    return Table.of(names, cells, _read_cell(title, 0, "title") or "")
+
+
+def _read_cell(value: object, number: int, name: str) -> Cell:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    place = f"JSON record {number}" if number else "the JSON header"
+    raise TableError(f"{place} has a nested value under {name!r}")

@@ -1,0 +1,372 @@
+r"""LaTeX tables: find, read, write.
+
+Parsed with pylatexenc. What its database of symbols and accents lacks for tables is added here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pylatexenc.latex2text import (
+    LatexNodes2Text,
+    MacroTextSpec,
+    SpecialsTextSpec,
+)
+from pylatexenc.latex2text import (
+    get_default_latex_context_db as get_text_db,
+)
+from pylatexenc.latexwalker import (
+    LatexCharsNode,
+    LatexCommentNode,
+    LatexEnvironmentNode,
+    LatexGroupNode,
+    LatexMacroNode,
+    LatexSpecialsNode,
+    LatexWalker,
+    LatexWalkerError,
+)
+from pylatexenc.latexwalker import (
+    get_default_latex_context_db as get_walker_db,
+)
+from pylatexenc.macrospec import std_environment, std_macro
+
+from tablemend.tables.characters import CONTROLS, SURROGATES, refuse_characters
+from tablemend.tables.table import Cell, Table, TableError
+
+MAX_CHARACTERS = 500_000
+"""Longest LaTeX table that is parsed (pylatexenc reads some 150,000 characters a second)."""
+MAX_SPAN = 1000
+MAX_HEADER_ROWS = 3
+
+_TABULARS = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{"}
+_TABULARS["longtable"] = "[{"
+_ENVIRONMENT = re.compile(r"\\(begin|end)[ \t]*+\{(table\*?|tabular[*xy]?|longtable)\}")
+_ROW_ENDS = frozenset(("\\", "tabularnewline", "cr"))
+_RULES = frozenset(
+    "addlinespace bottomrule cline cmidrule hhline hline midrule morecmidrules rowcolor "
+    "specialrule toprule".split()
+)
+_LONGTABLE_PARTS = frozenset(("endfirsthead", "endhead", "endfoot", "endlastfoot"))
+_ARGUMENTS = {
+    "addlinespace": "[",
+    "bottomrule": "[",
+    "caption": "*[{",
+    "cellcolor": "[{",
+    "cline": "{",
+    "cmidrule": "{",
+    "hhline": "{",
+    "href": "{{",
+    "makecell": "*[{",
+    "midrule": "[",
+    "multicolumn": "{{{",
+    "multirow": "[{[{[{",
+    "num": "[{",
+    "rowcolor": "[{",
+    "specialrule": "{{{",
+    "symbol": "{",
+    "thead": "*[{",
+    "toprule": "[",
+}
+# White space that LaTeX must not collapse, while the rest of a cell does.
+_KEPT = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
+_KEPT_TABLE = str.maketrans(_KEPT)
+_SPACES = re.compile(r"[ \t\r\n]+")
+_CMIDRULE_TRIM = re.compile(r"(\\cmidrule[ \t]*+)\([lr]*\)")
+_REFUSED = re.compile(rf"[{CONTROLS}{SURROGATES}]")
+
+_LIGATURES = re.compile(r"(['<>,-])(?=\1)")
+_KEPT_SPACE = re.compile(r"^ | $|(?<=\s) | (?=\s)")
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "`": r"\textasciigrave{}",
+        "\x00": "\\ ",
+        "\n": r"\newline{}",
+        "\t": r"\symbol{9}",
+        "\r": r"\symbol{13}",
+        **{character: "\\" + character for character in "{}$&#_%"},
+    }
+)
+
+
+def locate_latex(text: str) -> list[tuple[int, int]]:
+    r"""Spans of the outermost ``table`` or tabular environments, and of the first open one."""
+    spans: list[tuple[int, int]] = []
+    opened: list[tuple[int, int]] = []
+    for match in _ENVIRONMENT.finditer(text):
+        if match[1] == "begin":
+            opened.append(match.span())
+        elif opened:
+            start, _ = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, match.end()))
+    return sorted([*spans, *opened[:1]])
+
+
+def read_latex(text: str) -> Table:
+    r"""Read the one tabular (``tabular*``, ``tabularx``, ``tabulary``, ``longtable``) in ``text``.
+
+    The header is the first row, or the up to three rows above the first ``\midrule``, joined
+    with a space. ``\multicolumn`` and ``\multirow`` are repeated in every place they span. Rules,
+    comments and formatting are dropped, escapes, accents and simple mathematics become text,
+    ``\caption`` becomes the title. A short row is filled with empty cells, as LaTeX sets it.
+
+    Raises:
+        TableError: no tabular, several, malformed LaTeX, a row with more cells than the header,
+            or more than :data:`MAX_CHARACTERS` characters.
+    """
+    spans = locate_latex(text)
+    if not spans:
+        raise TableError(r"no LaTeX table (\begin{tabular} ... \end{tabular})")
+    if len(spans) > 1:
+        raise TableError(f"{len(spans)} LaTeX tables where one is expected")
+    span = text[slice(*spans[0])]
+    if len(span) > MAX_CHARACTERS:
+        raise TableError(
+            f"the LaTeX table has {len(span):,} characters; the limit is {MAX_CHARACTERS:,}"
+        )
+    if list(_ENVIRONMENT.finditer(span))[-1][1] == "begin":
+        raise TableError(r"the LaTeX table is cut off (no \end{tabular})")
+    if _REFUSED.search(span):
+        raise TableError("the LaTeX table holds a control character")
+    try:
+        return _read_nodes(_parse(span))
+    except LatexWalkerError as error:
+        last = str(error).strip().splitlines()[0]
+        raise TableError(f"malformed LaTeX table: {last}") from error
+    except RecursionError as error:
+        raise TableError("malformed LaTeX table: nested too deeply") from error
+
+
+def write_latex(table: Table) -> str:
+    r"""Write a ``tabular`` ruled by ``\hline``; a title makes it a ``table`` with ``\caption``.
+
+    Raises:
+        TableError: a cell holds a control character (tab, newline and carriage return are
+            carried) or a lone surrogate.
+    """
+    refuse_characters(table, _REFUSED, "LaTeX", title=True)
+    lines = [
+        f"\\begin{{tabular}}{{{'l' * len(table.columns)}}}",
+        "\\hline",
+        _write_row(table.columns),
+        "\\hline",
+        *map(_write_row, table.rows),
+        *(["\\hline"] if table.rows else []),
+        "\\end{tabular}",
+    ]
+    if table.title:
+        caption = f"\\caption{{{_escape(table.title)}}}"
+        lines = ["\\begin{table}", caption, *lines, "\\end{table}"]
+    return "\n".join(lines)
+
+
+def _walker_db() -> Any:
+    db = get_walker_db()
+    macros = [std_macro(name, arguments) for name, arguments in _ARGUMENTS.items()]
+    environments = [std_environment(name, arguments) for name, arguments in _TABULARS.items()]
+    db.add_context_category("tables", macros=macros, environments=environments, prepend=True)
+    return db
+
+
+def _text_db() -> Any:
+    texts = {
+        "\\": "\x01",
+        " ": "\x00",
+        "cellcolor": "",
+        "footnote": "",
+        "href": "%(2)s",
+        "makecell": "%(3)s",
+        "multicolumn": "%(3)s",
+        "multirow": "%(6)s",
+        "newline": "\x01",
+        "num": "%(2)s",
+        "textasciicircum": "^",
+        "thead": "%(3)s",
+        "url": "%s",
+    }
+    macros = [MacroTextSpec(name, simplify_repl=text) for name, text in texts.items()]
+    macros.append(MacroTextSpec("symbol", simplify_repl=_read_symbol))
+    specials = [SpecialsTextSpec("~", simplify_repl=" ")]
+    db = get_text_db()
+    db.add_context_category("tables", macros=macros, specials=specials, prepend=True)
+    return db
+
+
+def _read_symbol(node: Any, l2tobj: Any) -> str:
+    code = l2tobj.nodelist_to_text(node.nodeargd.argnlist).strip()
+    return {"9": "\x02", "13": "\x03"}.get(code, "\ufffd")
+
+
+_WALKER_DB = _walker_db()
+_to_text = LatexNodes2Text(latex_context=_text_db(), math_mode="text", keep_comments=False)
+
+
+def _parse(text: str) -> list[Any]:
+    text = _CMIDRULE_TRIM.sub(r"\1", text)
+    walker = LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
+    nodes: list[Any] = walker.get_latex_nodes()[0]
+    return nodes
+
+
+def _read_nodes(nodes: Sequence[Any]) -> Table:
+    found = list(_descend(nodes))
+    tabulars = [node for node in found if _is_tabular(node)]
+    captions = [node for node in found if not _is_tabular(node)]
+    if len(tabulars) != 1:
+        raise TableError(f"{len(tabulars)} LaTeX tabulars where one is expected")
+    body = _Body()
+    for node in tabulars[0].nodelist:
+        body.add(node)
+    header, rows = body.finish()
+    captions += body.captions
+    title = _read_text([captions[0].nodeargd.argnlist[-1]]) if captions else ""
+    return _build(header, rows, title)
+
+
+def _descend(nodes: Sequence[Any]) -> Iterator[Any]:
+    """Tabulars and captions, outside of tabulars, in order."""
+    for node in nodes:
+        if _is_tabular(node) or _name(node) == "caption":
+            yield node
+        elif isinstance(node, LatexEnvironmentNode | LatexGroupNode):
+            yield from _descend(node.nodelist)
+
+
+def _is_tabular(node: Any) -> bool:
+    return isinstance(node, LatexEnvironmentNode) and node.environmentname in _TABULARS
+
+
+def _name(node: Any) -> str:
+    """The macro's name, or an empty string for any other node."""
+    return str(node.macroname) if isinstance(node, LatexMacroNode) else ""
+
+
+@dataclass(slots=True)
+class _Body:
+    """The rows of a tabular under construction; a row is a list of cells, a cell of nodes."""
+
+    rows: list[list[list[Any]]] = field(default_factory=list)
+    row: list[list[Any]] = field(default_factory=lambda: [[]])
+    header_rows: int = 0
+    parts: dict[str, list[list[list[Any]]]] = field(default_factory=dict)
+    captions: list[Any] = field(default_factory=list)
+
+    def add(self, node: Any) -> None:
+        """Take the next node of the environment."""
+        name = _name(node)
+        if isinstance(node, LatexSpecialsNode) and node.specials_chars == "&":
+            self.row.append([])
+        elif name in _ROW_ENDS:
+            self._end_row()
+        elif name in _RULES:
+            if name == "midrule" and not self.header_rows:
+                self.header_rows = len(self.rows)
+        elif name in _LONGTABLE_PARTS:
+            self.parts[name], self.rows = self.rows, []
+        elif name == "caption":
+            self.captions.append(node)
+        elif name != "label" and not isinstance(node, LatexCommentNode):
+            self.row[-1].append(node)
+
+    def finish(self) -> tuple[list[list[list[Any]]], list[list[list[Any]]]]:
+        """Header rows and body rows."""
+        self._end_row()
+        head = self.parts.get("endfirsthead") or self.parts.get("endhead")
+        if head:
+            return head, self.rows
+        if not self.rows:
+            raise TableError("the LaTeX tabular has no row")
+        # A \midrule far down divides the body, not the header from it.
+        count = self.header_rows if 0 < self.header_rows <= MAX_HEADER_ROWS else 1
+        return self.rows[:count], self.rows[count:]
+
+    def _end_row(self) -> None:
+        # A row without "&" and without a cell is vertical space, or the end of the tabular.
+        if len(self.row) > 1 or not all(_is_space(node) for node in self.row[0]):
+            self.rows.append(self.row)
+        self.row = [[]]
+
+
+def _is_space(node: Any) -> bool:
+    return isinstance(node, LatexCharsNode) and not node.chars.strip(" \t\r\n")
+
+
+def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: str) -> Table:
+    names = _lay_out(header)
+    width = max(map(len, names))
+    columns = [
+        " ".join(dict.fromkeys(filter(None, (row[i] for row in names if i < len(row)))))
+        for i in range(width)
+    ]
+    cells = _lay_out(rows)
+    for number, row in enumerate(cells, 1):
+        if len(row) > width:
+            raise TableError(
+                f"LaTeX row {number} has {len(row)} cells, the header has {width}: "
+                "escape & inside a cell as \\&"
+            )
+    return Table.of(columns, [row + [""] * (width - len(row)) for row in cells], title)
+
+
+def _lay_out(rows: list[list[list[Any]]]) -> list[list[str]]:
+    r"""Texts of the cells, ``\multicolumn`` and ``\multirow`` repeated where they span."""
+    grid: list[list[str]] = []
+    hanging: dict[int, tuple[str, int]] = {}
+    for row in rows:
+        texts: list[str] = []
+        for nodes in row:
+            text = _read_text(nodes)
+            for _ in range(_read_span(nodes, "multicolumn", 0)):
+                column = len(texts)
+                above, left = hanging.pop(column, ("", 0))
+                height = _read_span(nodes, "multirow", 1) - 1
+                if height > 0:
+                    hanging[column] = (text, height)
+                elif left > 1 and not text:
+                    hanging[column] = (above, left - 1)
+                texts.append(text or above)
+        grid.append(texts)
+    return grid
+
+
+def _read_span(nodes: Sequence[Any], macro: str, argument: int) -> int:
+    r"""The first number of a ``\multicolumn`` or ``\multirow`` among ``nodes``, else 1."""
+    for node in nodes:
+        if _name(node) in ("multicolumn", "multirow"):
+            arguments = node.nodeargd.argnlist
+            if _name(node) == macro:
+                number = _read_text([arguments[argument]])
+                if not re.fullmatch(r"[0-9]{1,4}", number) or not 0 < int(number) <= MAX_SPAN:
+                    raise TableError(f"malformed LaTeX table: \\{macro}{{{number[:20]}}}")
+                return int(number)
+            return _read_span([arguments[-1]], macro, argument)
+        if isinstance(node, LatexGroupNode):
+            span = _read_span(node.nodelist, macro, argument)
+            if span > 1:
+                return span
+    return 1
+
+
+def _read_text(nodes: Sequence[Any]) -> str:
+    text: str = _to_text.nodelist_to_text(list(nodes))
+    return _SPACES.sub(" ", text).strip(" ").translate(_KEPT_TABLE)
+
+
+def _write_row(cells: Sequence[Cell]) -> str:
+    texts = [_escape(cell or "") for cell in cells]
+    # "\\" of the row above would take "[" or "*" for its own; an empty line is no row.
+    if texts[0].startswith(("[", "*")) or texts == [""]:
+        texts[0] = "{}" + texts[0]
+    return " & ".join(texts) + " \\\\"
+
+
+def _escape(text: str) -> str:
+    text = _KEPT_SPACE.sub("\x00", text).translate(_ESCAPES)
+    return _LIGATURES.sub(r"\1{}", text)

@@ -1,0 +1,122 @@
+"""Read a table from a text or a file in any of the five formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, get_args
+
+from tablemend.tables.csvtable import read_csv
+from tablemend.tables.html import locate_html, read_html
+from tablemend.tables.jsontable import read_json
+from tablemend.tables.latex import locate_latex, read_latex
+from tablemend.tables.markdown import locate_markdown, read_markdown
+from tablemend.tables.table import Table, TableError
+
+Format = Literal["markdown", "json", "latex", "csv", "html"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+READERS: dict[Format, Callable[[str], Table]] = {
+    "markdown": read_markdown,
+    "json": read_json,
+    "latex": read_latex,
+    "csv": read_csv,
+    "html": read_html,
+}
+SUFFIXES: dict[str, Format] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".tex": "latex",
+    ".latex": "latex",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".html": "html",
+    ".htm": "html",
+}
+MAX_BYTES = 64 * 2**20
+"""Largest file that :func:`load_table` opens."""
+
+
+def read_table(text: str, format: Format | Literal["auto"] = "auto") -> Table:
+    """Read the one table that ``text`` holds.
+
+    ``"auto"`` goes by content: JSON where the text starts with a bracket, else LaTeX, HTML or
+    Markdown where such a table stands in it, else CSV with at least two columns and one row.
+
+    Raises:
+        TableError: what hinders, in one line.
+    """
+    if not text.strip():
+        raise TableError("the text is empty")
+    if format != "auto":
+        return READERS[format](text)
+    found = detect_format(text)
+    if found is not None:
+        return READERS[found](text)
+    try:
+        table = read_csv(text)
+    except TableError:
+        table = None
+    if table is None or len(table.columns) < 2 or not table.rows:
+        raise TableError(f"no table found in any format ({', '.join(FORMATS)})")
+    return table
+
+
+def detect_format(text: str) -> Format | None:
+    """The format of the table in ``text`` by its content; CSV has no mark and gives ``None``."""
+    if re.match(r"\ufeff?\s*+[\[{]\s*+[\"{\[\]}]", text):
+        return "json"
+    if locate_latex(text):
+        return "latex"
+    if locate_html(text):
+        return "html"
+    return "markdown" if locate_markdown(text) else None
+
+
+def load_table(path: Path, format: Format | Literal["auto"] = "auto") -> Table:
+    """Read a UTF-8 file; ``"auto"`` goes by the suffix, else by the content.
+
+    Raises:
+        TableError: starts with the path. No file, unreadable, binary, not UTF-8, empty, larger
+            than :data:`MAX_BYTES`, or not one table.
+    """
+    text = load_text(path)
+    try:
+        return read_table(
+            text, SUFFIXES.get(path.suffix.lower(), "auto") if format == "auto" else format
+        )
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from error
+
+
+def load_text(path: Path) -> str:
+    """The text of a UTF-8 file, newlines as they are, a byte-order mark removed.
+
+    Raises:
+        TableError: as :func:`load_table`.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise TableError(
+                f"{path}: the file has {size / 2**20:.0f} MiB; "
+                f"the limit is {MAX_BYTES // 2**20} MiB"
+            )
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except IsADirectoryError as error:
+        raise TableError(f"{path}: is a folder, not a file") from error
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from error
+    if not data.strip():
+        raise TableError(f"{path}: the file is empty")
+    if b"\x00" in data:
+        raise TableError(f"{path}: a binary file (or UTF-16), not UTF-8 text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
