@@ -1,0 +1,112 @@
+"""The schema of the embedded base's pre-training recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tablemend.config.section import Recipe, Section
+
+Bounds = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
+
+
+class Shape(Section):
+    """The model's shape: Qwen3 architecture, tied embeddings, as many key as query heads."""
+
+    hidden: int = Field(ge=8)
+    """Width of the residual stream."""
+    layers: int = Field(ge=1)
+    """Transformer blocks."""
+    heads: int = Field(ge=1)
+    """Attention heads; hidden / heads is the head's width."""
+    intermediate: int = Field(ge=8)
+    """Width of the MLP."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A head width that does not come out even (rotary positions need pairs)."""
+        if self.hidden % (2 * self.heads):
+            yield "heads", f"hidden: {self.hidden} is not an even multiple of it"
+
+
+class World(Section):
+    """Size of the small-world examples, both ends included."""
+
+    rows: Bounds
+    """Rows in scope."""
+    attributes: Bounds
+    """Columns beside the key."""
+    distractors: Bounds
+    """Rows out of scope."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Bounds in the wrong order."""
+        for name, (low, high) in self.model_dump().items():
+            if low > high:
+                yield name, f"the lower bound {low} is above the upper {high}"
+
+
+class Skills(Section):
+    """Shares of the exercises; they need not add up to one."""
+
+    copy: float = Field(ge=0)
+    """Copy a clean context; the share falls to zero at `schedule.ease_in`."""
+    table: float = Field(ge=0)
+    """Tables from clean contexts, under all four prompt strategies."""
+    quote: float = Field(ge=0)
+    """Quote the sentences in scope, among distractors."""
+    list: float = Field(ge=0)
+    """List the entities in scope, among distractors."""
+    look_up: float = Field(ge=0)
+    """Look single cells up, among distractors."""
+    sort: float = Field(ge=0)
+    """Sort named numbers."""
+
+
+class Schedule(Section):
+    """How long and how fast; shares are of the whole run."""
+
+    tokens: int = Field(ge=1)
+    """Tokens in all, padding included; the run ends with the batch that reaches them."""
+    batch_tokens: int = Field(ge=64)
+    """Most tokens a step, padding included."""
+    muon_lr: float = Field(gt=0)
+    """Peak learning rate of Muon, which trains the matrices inside the layers."""
+    adam_lr: float = Field(gt=0)
+    """Peak learning rate of AdamW, which trains embeddings and gains."""
+    warmup: float = Field(ge=0, lt=1)
+    """Share of rising learning rates."""
+    decay: float = Field(gt=0, le=1)
+    """Share of falling learning rates, at the end."""
+    context_weight: float = Field(ge=0, le=1)
+    """Loss weight of prompt tokens at the start; it falls to zero at `ease_in`."""
+    ease_in: float = Field(gt=0, le=1)
+    """Share during which examples grow from the smallest to full size."""
+
+
+class Pretraining(Recipe):
+    """One tiny base: tokenizer, shape, world, exercises, schedule."""
+
+    kind: Literal["pretrain"]
+    """What the recipe is for; a script reads only its own kind."""
+    out: str
+    """Folder of the finished checkpoint."""
+    context_length: int = Field(ge=64)
+    """Window of the model in tokens."""
+    vocab_size: int = Field(ge=300)
+    """Entries of the tokenizer: 256 bytes, 5 special tokens, merges."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads; all cores where it is null."""
+    log_every: int = Field(default=100, ge=1)
+    """Steps between log lines."""
+    save_every: int = Field(default=500, ge=1)
+    """Steps between saved states; an interruption loses at most these."""
+    shape: Shape
+    """The model's shape."""
+    world: World
+    """Size of the examples."""
+    skills: Skills
+    """Shares of the exercises."""
+    schedule: Schedule
+    """How long and how fast."""

@@ -1,0 +1,132 @@
+"""TableHallu: query-driven table generation (prompts and targets).
+
+The four prompt strategies and three output formats follow the rules of the paper's prompts
+(TableHallu, Appendix E) in words of our own; the context stands first, so that prompts over
+the same context share a prefix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal, get_args
+
+from tablemend.errors import TablemendError
+from tablemend.records import ContextKind, Example
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+
+PROMPT_VERSION = "1"
+
+Strategy = Literal["base", "careful", "follow", "cot"]
+OutputFormat = Literal["markdown", "json", "latex"]
+Thinking = Literal["off", "on", "quote"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+MARKER = "####"
+BLANK = "-"
+
+FORMATS: dict[OutputFormat, str] = {
+    "markdown": (
+        "Answer with a Markdown table and nothing else: cells between `|`, a line of `---` "
+        f"under the header. Put the final table after `{MARKER}`."
+    ),
+    "json": (
+        "Answer with a table in JSON and nothing else: one object whose only key is the name of "
+        'the table and whose value is the list of its rows, {"name": [{"column": "value", ...}, '
+        f"...]}}, every row with all columns in order. Put the final table after `{MARKER}`."
+    ),
+    "latex": (
+        "Answer with a LaTeX tabular and nothing else: \\begin{tabular}{...}, the header as first "
+        "row, cells between &, rows ended by \\\\, \\end{tabular}. "
+        f"Put the final table after `{MARKER}`."
+    ),
+}
+
+EMPHASES: dict[Strategy, str] = {
+    "base": "",
+    "careful": (
+        " Before you give the table, check each of its values once more against the context "
+        "and correct what does not agree."
+    ),
+    "follow": (
+        " IMPORTANT: keep strictly to the query and to the context; "
+        "use only what the context states explicitly."
+    ),
+    "cot": " Let us think step by step.",
+}
+
+
+def prompt(
+    context: str, query: str, strategy: Strategy = "base", output: OutputFormat = "markdown"
+) -> str:
+    """The text of the user turn."""
+    return f"Context:\n{context}\n\nQuery:\n{query}\n\n{FORMATS[output]}{EMPHASES[strategy]}"
+
+
+def messages(
+    example: Example,
+    context: ContextKind,
+    strategy: Strategy = "base",
+    output: OutputFormat = "markdown",
+) -> list[dict[str, str]]:
+    """The chat that is shown to the model: one user turn."""
+    text = prompt(example.context(context), example.query, strategy, output)
+    return [{"role": "user", "content": text}]
+
+
+def prompt_hash() -> str:
+    """Hash of everything in this module that a generation depends on."""
+    content = json.dumps([PROMPT_VERSION, FORMATS, EMPHASES, prompt("{context}", "{query}")])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def quotation(example: Example, context: ContextKind) -> str:
+    """The sentences of a context that state the gold rows, in their order, one a line.
+
+    True by construction: the places come from the example's facts.
+    """
+    text = example.context(context)
+    mentions = (
+        fact.clean if context == "clean" else fact.adversarial
+        for fact in example.facts
+        if fact.violates is None
+    )
+    spans = {(m.sentence_start, m.sentence_end) for m in mentions if m is not None}
+    return "\n".join(text[start:end] for start, end in sorted(spans))
+
+
+def answer(table: Table, output: OutputFormat = "markdown") -> str:
+    """The text of a faithful answer: the marker, then the table.
+
+    A blank cell is written as a dash (``null`` in JSON), so that leaving a value out is
+    something a model writes and not something it skips.
+    """
+    if output != "json":
+        rows = [[BLANK if cell is None else cell for cell in row] for row in table.rows]
+        table = Table.of(table.columns, rows)
+    return f"{MARKER}\n{write_table(table, output).rstrip()}"
+
+
+def target(
+    example: Example,
+    context: ContextKind,
+    thinking: Thinking = "off",
+    output: OutputFormat = "markdown",
+) -> str:
+    """What the model is trained to write after the prompt, without the end of turn.
+
+    With ``thinking="off"`` the empty thinking block belongs to the prompt (Qwen3's format).
+
+    Raises:
+        TablemendError: ``thinking="on"``, for which no true thought is known.
+    """
+    if thinking == "on":
+        raise TablemendError(
+            "thinking=on has no training target: use thinking=quote (a verified quotation of "
+            "the facts in scope) or thinking=off (the table alone)"
+        )
+    table = answer(example.gold_table, output)
+    if thinking == "off":
+        return table
+    return f"<think>\n{quotation(example, context)}\n</think>\n\n{table}"

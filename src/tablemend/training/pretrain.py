@@ -1,0 +1,308 @@
+"""Pre-training of the embedded tiny base: shape, batches, optimizers, loop.
+
+A plain loop, because nothing here needs a trainer: Muon on the matrices and AdamW on the rest
+(Jordan et al., 2024), weighted token loss, bfloat16 autocast, a warm-up, a plateau and a
+linear decay. Exercises are made on the fly from their number, so that the data need no disk
+and a resumed run sees what an uninterrupted one would.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from tablemend.config.pretrain import Pretraining, Schedule, Shape
+from tablemend.renderer import prompt_ids, target_ids
+from tablemend.synthesis.small_world import Size
+from tablemend.training import attention
+from tablemend.training.skills import practice
+from tablemend.training.tokenizer import train_tokenizer
+
+POOL = 768  # exercises that are sorted by length together, then cut into batches
+TOKENIZER_EXERCISES = 4000
+TEST_EXERCISES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Right-padded exercises: ``ids`` and ``weights`` are (exercises, tokens)."""
+
+    ids: Tensor
+    weights: Tensor
+    skills: tuple[str, ...]
+
+
+def build_model(
+    shape: Shape, tokenizer: PreTrainedTokenizerFast, context_length: int, seed: int
+) -> Qwen3ForCausalLM:
+    """A randomly initialised model; the same weights for the same seed."""
+    torch.manual_seed(seed)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.hidden,
+        intermediate_size=shape.intermediate,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        head_dim=shape.hidden // shape.heads,
+        max_position_embeddings=context_length,
+        tie_word_embeddings=True,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        use_cache=False,
+    )
+    model = Qwen3ForCausalLM(config)
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return model
+
+
+def size_at(progress: float, full: Size, ease_in: float) -> Size:
+    """Small examples first: the upper bounds grow linearly until ``ease_in`` of the run."""
+    share = min(1.0, progress / ease_in) if ease_in else 1.0
+
+    def grow(low: int, bounds: tuple[int, int]) -> tuple[int, int]:
+        high = round(low + share * (bounds[1] - low))
+        return min(bounds[0], high), high
+
+    return Size(
+        rows=grow(1, full.rows), attributes=grow(2, full.attributes),
+        distractors=grow(1, full.distractors),
+    )  # fmt: skip
+
+
+def shares_at(progress: float, shares: Mapping[str, float], ease_in: float) -> dict[str, float]:
+    """Shares of the skills: copying gives way to the others until ``ease_in`` of the run."""
+    return {**shares, "copy": shares["copy"] * max(0.0, 1 - progress / ease_in)}
+
+
+def batches(
+    tokenizer: PreTrainedTokenizerFast,
+    schedule: Schedule,
+    shares: Mapping[str, float],
+    full: Size,
+    seed: int,
+) -> Iterator[tuple[float, Batch]]:
+    """Batches of similar length, each with the progress (0 to 1) it was made at."""
+    seen, index = 0, 0
+    while seen < schedule.tokens:
+        progress = seen / schedule.tokens
+        size = size_at(progress, full, schedule.ease_in)
+        weight = schedule.context_weight * max(0.0, 1 - progress / max(schedule.ease_in, 1e-9))
+        now = shares_at(progress, shares, schedule.ease_in)
+        rows = [_row(tokenizer, seed, number, now, size) for number in range(index, index + POOL)]
+        index += POOL
+        for batch in _cut(rows, schedule.batch_tokens, weight, Random(f"{seed}:{index}")):
+            yield seen / schedule.tokens, batch
+            seen += batch.ids.numel()
+
+
+Row = tuple[list[int], list[int], str]
+
+
+def _row(
+    tokenizer: PreTrainedTokenizerFast,
+    seed: int,
+    number: int,
+    shares: Mapping[str, float],
+    size: Size,
+) -> Row:
+    exercise = practice(seed, number, shares, size)
+    prompt = prompt_ids(tokenizer, exercise.messages, "off")
+    return prompt, target_ids(tokenizer, exercise.target), exercise.skill
+
+
+def _cut(rows: list[Row], batch_tokens: int, weight: float, rng: Random) -> list[Batch]:
+    rows = sorted(rows, key=lambda row: len(row[0]) + len(row[1]))
+    cuts: list[list[Row]] = [[]]
+    for row in rows:
+        width = len(row[0]) + len(row[1])  # rows are sorted, so this one is the widest yet
+        if cuts[-1] and width * (len(cuts[-1]) + 1) > batch_tokens:
+            cuts.append([])
+        cuts[-1].append(row)
+    rng.shuffle(cuts)
+    return [collate(cut, weight) for cut in cuts]
+
+
+def collate(rows: Sequence[Row], context_weight: float) -> Batch:
+    """Pad on the right; padding weighs nothing, targets 1, prompts ``context_weight``."""
+    width = max(len(prompt) + len(target) for prompt, target, _ in rows)
+    ids = torch.zeros(len(rows), width, dtype=torch.long)
+    weights = torch.zeros(len(rows), width)
+    for number, (prompt, target, _) in enumerate(rows):
+        end = len(prompt) + len(target)
+        ids[number, :end] = torch.tensor(prompt + target)
+        weights[number, : len(prompt)] = context_weight
+        weights[number, len(prompt) : end] = 1.0
+    return Batch(ids, weights, tuple(skill for _, _, skill in rows))
+
+
+def build_optimizers(model: nn.Module, schedule: Schedule) -> list[torch.optim.Optimizer]:
+    """Muon for the matrices inside the layers, AdamW for embeddings and gains."""
+    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
+    rest = [p for n, p in model.named_parameters() if p.ndim != 2 or "embed" in n]
+    return [
+        torch.optim.Muon(matrices, lr=schedule.muon_lr, weight_decay=0.01),
+        torch.optim.AdamW(rest, lr=schedule.adam_lr, betas=(0.9, 0.98), weight_decay=0.0),
+    ]
+
+
+def rate_at(progress: float, schedule: Schedule) -> float:
+    """Factor on the peak learning rates: warm-up, plateau, linear decay to zero."""
+    if progress < schedule.warmup:
+        return max(progress, 1e-4) / schedule.warmup
+    return min(1.0, (1 - progress) / schedule.decay)
+
+
+def weighted_loss(model: Qwen3ForCausalLM, batch: Batch) -> Tensor:
+    """Cross-entropy of the weighted tokens, divided by the sum of their weights."""
+    weights = batch.weights[:, 1:]
+    chosen = weights > 0
+    hidden = model.model(input_ids=batch.ids).last_hidden_state[:, :-1][chosen]
+    losses = nn.functional.cross_entropy(
+        model.lm_head(hidden).float(), batch.ids[:, 1:][chosen], reduction="none"
+    )
+    chosen_weights = weights[chosen]
+    return (losses * chosen_weights).sum() / chosen_weights.sum()
+
+
+@torch.no_grad()
+def exact_match(model: Qwen3ForCausalLM, batch: Batch) -> dict[str, tuple[int, int]]:
+    """Per skill: targets that greedy decoding would write exactly, and targets in all.
+
+    Teacher forcing is enough: greedy decoding writes the target exactly if and only if every
+    target token is the most likely one after the true prefix.
+    """
+    hidden = model.model(input_ids=batch.ids).last_hidden_state[:, :-1]
+    wrong = model.lm_head(hidden).argmax(-1) != batch.ids[:, 1:]
+    right = ~(wrong & (batch.weights[:, 1:] == 1.0)).any(dim=1)
+    counts: dict[str, tuple[int, int]] = {}
+    for skill, is_right in zip(batch.skills, right.tolist(), strict=True):
+        hits, total = counts.get(skill, (0, 0))
+        counts[skill] = (hits + is_right, total + 1)
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One line of the training log; ``exact`` is the share of held-out exact matches by skill."""
+
+    step: int
+    tokens: int
+    seconds: float
+    loss: float
+    exact: dict[str, float]
+
+
+def full_size(config: Pretraining) -> Size:
+    """The size that examples grow to."""
+    return Size(config.world.rows, config.world.attributes, config.world.distractors)
+
+
+def build_tokenizer(config: Pretraining) -> PreTrainedTokenizerFast:
+    """The tokenizer of a recipe, trained on its first exercises."""
+    shares, size = config.skills.model_dump(), full_size(config)
+    exercises = (practice(config.seed, n, shares, size) for n in range(TOKENIZER_EXERCISES))
+    texts = (f"{e.messages[0]['content']}\n{e.target}" for e in exercises)
+    return train_tokenizer(texts, config.vocab_size, config.context_length)
+
+
+class Trainer:
+    """Trains one tiny base; its state can be saved and loaded between any two steps."""
+
+    def __init__(self, config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> None:
+        if config.threads is not None:
+            torch.set_num_threads(config.threads)
+        self.config = config
+        self.tokenizer = tokenizer
+        self.model = build_model(config.shape, tokenizer, config.context_length, config.seed)
+        self.model.set_attn_implementation(attention.register())
+        self.optimizers = build_optimizers(self.model, config.schedule)
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        self.groups = [(group, group["lr"]) for group in groups]
+        self.shares = config.skills.model_dump()
+        self.step = 0
+        self.tokens = 0
+        self.seconds = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a resumed run needs; for ``torch.save``."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "step": self.step,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Continue where :meth:`state` was taken."""
+        self.model.load_state_dict(state["model"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
+        self.groups = [(g, peak) for g, (_, peak) in zip(groups, self.groups, strict=True)]
+        self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
+
+    def steps(self) -> Iterator[float]:
+        """Take one step after the other; yields each step's loss."""
+        config = self.config
+        stream = batches(
+            self.tokenizer, config.schedule, self.shares, full_size(config), config.seed
+        )
+        self.model.train()
+        for progress, batch in islice(stream, self.step, None):
+            start = time.monotonic()
+            factor = rate_at(progress, config.schedule)
+            for group, peak in self.groups:
+                group["lr"] = peak * factor
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = weighted_loss(self.model, batch)
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            for optimizer in self.optimizers:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            self.step += 1
+            self.tokens += batch.ids.numel()
+            self.seconds += time.monotonic() - start
+            yield loss.item()
+
+    def test(self, losses: Sequence[float]) -> Progress:
+        """Exact matches on held-out exercises of full size."""
+        config = self.config
+        rows = [
+            _row(self.tokenizer, config.seed + 1, number, self.shares, full_size(config))
+            for number in range(TEST_EXERCISES)
+        ]
+        self.model.eval()
+        exact: dict[str, tuple[int, int]] = {}
+        with torch.autocast("cpu", torch.bfloat16):
+            for batch in _cut(rows, 16_384, 0.0, Random(0)):
+                for skill, (hits, total) in exact_match(self.model, batch).items():
+                    known_hits, known = exact.get(skill, (0, 0))
+                    exact[skill] = (known_hits + hits, known + total)
+        self.model.train()
+        shown = {skill: round(hits / total, 4) for skill, (hits, total) in sorted(exact.items())}
+        mean = sum(losses) / max(len(losses), 1)
+        return Progress(self.step, self.tokens, round(self.seconds, 1), round(mean, 4), shown)
+
+    def save(self, folder: Path) -> None:
+        """Write model (bfloat16 safetensors), tokenizer and chat template."""
+        model = copy.deepcopy(self.model).to(torch.bfloat16)
+        model.config.use_cache = True
+        model.set_attn_implementation("sdpa")
+        model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
