@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal
 
 from tablemend.errors import TablemendError
@@ -73,6 +73,7 @@ class Column:
         unit: currency and unit around its numbers, as ``(prefix, suffix)``.
         serial: the numbers are consecutive, so that a missing one can be guessed.
         usable: fit for a gold table.
+        derived: the sum of other columns, or part of one, so that a missing one can be told.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Column:
     unit: tuple[str, str] = ("", "")
     serial: bool = False
     usable: bool = True
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ def type_table(
     if len(keep) < len(rows):
         rows = [rows[index] for index in keep]
         orders = [tuple(order[index] for index in keep) for order in orders]
-    columns = _mark_usable(columns, rows, key)
+    columns = _mark_derived(_mark_usable(columns, rows, key), orders)
     if sum(column.usable for column in columns) < min_columns:
         raise Unusable("too few usable columns")
     clean = Table(tuple(headers), tuple(rows), clean_cell(table.title) or "")
@@ -312,10 +314,30 @@ def _mark_usable(
             and not _UNSPEAKABLE.intersection(column.name)
         )
         seen.add(cells)
-        marked.append(
-            Column(column.name, column.kind, column.unit, column.serial, column.usable and usable)
-        )
+        marked.append(replace(column, usable=column.usable and usable))
     return marked
+
+
+def _mark_derived(
+    columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]
+) -> list[Column]:
+    """Mark the columns of every sum ``a + b = total`` or ``a + b + c = total`` of the table."""
+    numbers = [index for index, column in enumerate(columns) if column.kind == "number"][:10]
+    rows = [row for row in zip(*orders, strict=True) if None not in [row[i] for i in numbers]]
+    derived: set[int] = set()
+    if len(rows) >= 3:
+        for total in numbers:
+            others = [index for index in numbers if index != total]
+            for parts in (*combinations(others, 2), *combinations(others, 3)):
+                if all(
+                    abs(sum(row[i] or 0.0 for i in parts) - (row[total] or 0.0)) < 0.06
+                    for row in rows
+                ):
+                    derived.update((total, *parts))
+    return [
+        replace(column, derived=True) if index in derived else column
+        for index, column in enumerate(columns)
+    ]
 
 
 def words_of(text: str) -> str:

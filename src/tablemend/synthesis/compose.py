@@ -94,10 +94,6 @@ def _lay_out(
     return "".join(parts), starts
 
 
-def _mention(stated: Stated, sentence: Sentence, start: int) -> Mention:
-    return Mention(start + stated.start, start + stated.end, start, start + len(sentence.text))
-
-
 def compose(
     gold: Sequence[StatedRow],
     distractors: Sequence[StatedRow],
@@ -133,17 +129,19 @@ def compose(
     order = [next(gold_next) if is_gold else next(other_next) for is_gold in places]
     clean, clean_starts = _lay_out([(n, numbered[n][2]) for n in gold_order], paragraph)
     adversarial, starts = _lay_out([(n, numbered[n][2]) for n in order], paragraph)
-    facts = tuple(
-        Fact(
-            row=row,
-            entity=stated_row.entity,
-            column=stated.column,
-            value=stated.value,
-            violates=stated_row.violates,
-            clean=_mention(stated, sentence, clean_starts[n]) if n < first_distractor else None,
-            adversarial=_mention(stated, sentence, starts[n]),
-        )
-        for n, (row, stated_row, sentence) in enumerate(numbered)
-        for stated in sentence.stated
-    )
-    return Composition(clean, adversarial, facts)
+    facts: list[Fact] = []
+    # tuple.__new__ skips the keyword handling of named tuples: a third of the time of compose.
+    new = tuple.__new__
+    for n, (row, stated_row, sentence) in enumerate(numbered):
+        entity, violates = stated_row.entity, stated_row.violates
+        at, length = starts[n], len(sentence.text)
+        clean_at = clean_starts[n] if n < first_distractor else None
+        for column, value, start, end in sentence.stated:
+            clean_place = None
+            if clean_at is not None:
+                place = (clean_at + start, clean_at + end, clean_at, clean_at + length)
+                clean_place = new(Mention, place)
+            place = (at + start, at + end, at, at + length)
+            fact = (row, entity, column, value, violates, clean_place, new(Mention, place))
+            facts.append(new(Fact, fact))
+    return Composition(clean, adversarial, tuple(facts))

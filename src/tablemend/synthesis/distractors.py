@@ -14,7 +14,7 @@ from tablemend.synthesis.names import NameGuard, invent_name
 from tablemend.synthesis.scope import Bound, Row
 from tablemend.tables.table import Cell
 
-BATCH = 128
+BATCH = 64
 MAX_INVENTED = 1024
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 LATEST_YEAR = 2030

@@ -127,8 +127,8 @@ class Engine:
                 except Rejected as reason:
                     self.tally.rejected[str(reason)] += 1
                     continue
-                if reason := verify(example, self._limits):
-                    self.tally.rejected[reason] += 1
+                if (invalid := verify(example, self._limits)) is not None:
+                    self.tally.rejected[invalid] += 1
                     continue
                 self.tally.made += 1
                 return example
@@ -327,8 +327,8 @@ def make_small(settings: Synthesis, numbers: range, tally: Tally) -> Iterator[Ex
     limits = small_world_limits()
     made = small_world.examples(settings.seed, len(numbers), start=numbers.start)
     for example in islice(made, len(numbers)):
-        if reason := verify(example, limits):
-            tally.rejected[reason] += 1
+        if (invalid := verify(example, limits)) is not None:
+            tally.rejected[invalid] += 1
             tally.given_up += 1
         else:
             tally.made += 1

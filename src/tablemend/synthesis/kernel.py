@@ -161,7 +161,7 @@ def _draw_blanks(
         for column in columns
         if column not in fixed
         and (row, column) not in blanks
-        and not typed.columns[column].serial
+        and not (typed.columns[column].serial or typed.columns[column].derived)
         and entities[rows[row][typed.key]] == 1
     ]
     rng.shuffle(candidates)

@@ -22,14 +22,14 @@ def invent_word(rng: Random, syllables: int | None = None) -> str:
 
 
 def invent_name(like: str, keep: Container[str], rng: Random) -> str:
-    """A fresh name built like a real one: as many words (three new ones at most), its case,
+    """A fresh name built like a real one: as many words (two new ones at most), its case,
     and the words that many names of the column share ("United", "University", "of").
     """
     words, fresh = [], 0
     for word in like.split():
         if word in keep:
             words.append(word)
-        elif fresh < 3:
+        elif fresh < 2:
             words.append(invent_word(rng))
             fresh += 1
     name = " ".join(words) if fresh else invent_word(rng)
@@ -65,6 +65,7 @@ class NameGuard:
         self._names = frozenset(names)
         self._forms: frozenset[str] = frozenset().union(*map(_near_forms, self._names))
         self._tokens = [_tokens(name) for name in self._names]
+        self._all_tokens: frozenset[str] = frozenset().union(*self._tokens)
 
     def is_similar(self, name: str) -> bool:
         """Whether a distractor of this name could be taken for a gold entity."""
@@ -73,4 +74,6 @@ class NameGuard:
         if not self._forms.isdisjoint(_near_forms(name)):
             return True
         tokens = _tokens(name)
+        if tokens and self._all_tokens.isdisjoint(tokens):
+            return False
         return any(tokens <= gold or gold <= tokens for gold in self._tokens)

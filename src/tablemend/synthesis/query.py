@@ -117,20 +117,20 @@ def phrase_bound(bound: Bound, typed: TypedTable, rng: Random) -> str:
         )
     low, high = (_spoken_end(bound, end, typed) for end in (bound.low, bound.high))
     if low is None:
-        return rng.choice(('whose "{}" is {} or {}', 'with a "{}" of {} or {}')).format(
+        return rng.choice(('whose "{}" is {} or {}', 'with "{}" at {} or {}')).format(
             name, high, "earlier" if bound.kind in ("year", "date") else "less"
         )
     if high is None:
-        return rng.choice(('whose "{}" is {} or {}', 'with a "{}" of {} or {}')).format(
+        return rng.choice(('whose "{}" is {} or {}', 'with "{}" at {} or {}')).format(
             name, low, "later" if bound.kind in ("year", "date") else "more"
         )
     if low == high:
-        return rng.choice(('whose "{}" is {}', 'with a "{}" of {}')).format(name, low)
+        return rng.choice(('whose "{}" is {}', 'with "{}" at {}')).format(name, low)
     return rng.choice(
         (
             'whose "{}" is from {} to {} (inclusive)',
             'whose "{}" lies between {} and {}, both included',
-            'with a "{}" from {} to {}, ends included',
+            'with "{}" from {} to {}, ends included',
             'where "{}" is at least {} and at most {}',
         )
     ).format(name, low, high)

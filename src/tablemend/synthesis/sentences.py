@@ -15,10 +15,23 @@ from tablemend.synthesis.columns import Column, TypedTable
 from tablemend.synthesis.compose import Sentence, Stated, StatedRow
 from tablemend.synthesis.scope import Row
 
-Style = Literal["year", "date", "amount", "count", "unit", "period", "category", "name", "text"]
+Style = Literal[
+    "year",
+    "date",
+    "amount",
+    "amounts",
+    "count",
+    "unit",
+    "period",
+    "category",
+    "name",
+    "text",
+    "many",
+]
 
 # One fact a sentence. "count" is a plain whole number under a plural header ("Wins"), "unit" a
-# number with a currency, unit or percent sign, "period" a number under a header that is a year.
+# number with a currency, unit or percent sign, "amounts" any other number under a plural header,
+# "period" a number under a header that is a year, "many" words under a plural header.
 SINGLE: dict[Style, tuple[str, ...]] = {
     "year": (
         "The {c} of {e} is {v}.",
@@ -58,6 +71,20 @@ SINGLE: dict[Style, tuple[str, ...]] = {
         "The count of {c} for {e} comes to {v}.",
         "There are {v} {c} listed for {e}.",
         "With {v} {c}, {e} takes its place in the list.",
+    ),
+    "amounts": (
+        "{e} stands at {v} in {c}.",
+        "{e} reaches {v} in {c}.",
+        "For {e}, {v} is given under {c}.",
+        "In {c}, {e} comes to {v}.",
+        "The figure of {e} for {c} is {v}.",
+    ),
+    "many": (
+        "Under {c}, {e} has {v}.",
+        "{e} has {v} listed under {c}.",
+        "The {c} of {e} are given as {v}.",
+        "For {e}, the {c} are {v}.",
+        "{v} stands under {c} for {e}.",
     ),
     "unit": (
         "The {c} of {e} amounts to {v}.",
@@ -107,6 +134,8 @@ CLAUSES: dict[Style, tuple[str, ...]] = {
     "date": ("{v} as the {c}", "the {c} {v}", "{a} of {v}"),
     "amount": ("{a} of {v}", "{v} for {c}"),
     "count": ("{v} {c}",),
+    "amounts": ("{v} in {c}", "{v} under {c}"),
+    "many": ("{v} under {c}", "{v} for {c}"),
     "unit": ("{v} in {c}", "{v} as the {c}"),
     "period": ("{v} in {c}", "{v} for {c}"),
     "category": ("{v} as the {c}", "the {c} {v}"),
@@ -151,7 +180,7 @@ _COMMON = frozenset(
     designer destination development director distance district division draws driver duration
     earnings elected election elevation employees engine entrant episode episodes event events
     festival field final finish first flag floors format founded founder frequency game games
-    gender genre goals grid ground group head headquarters height high home host hull income
+    gender genre goals grid gold bronze ground group head headquarters height high home host hull income
     incumbent industry instrument island issue joined kills label language laps last launch launched
     league length level licence license lines local location loss losses low lowest main
     manager manufacturer margin market material matches medal member members method minister
@@ -170,6 +199,7 @@ _COMMON = frozenset(
     winners winning wins year years
     """.split()
 )
+_JOINING = frozenset("of per in by and for to at from the on no &".split())
 _NOT_PLURAL = frozenset("series news species gross status basis".split())
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX")
 _YEAR_HEADER = re.compile(r"(?:fy ?|fiscal )?(?:19|20)\d\d", re.I)
@@ -177,11 +207,10 @@ _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 
 
 def label_of(header: str) -> str:
-    """The header as it reads inside a sentence: common words small, all others as they are."""
-    return " ".join(
-        word.lower() if word.lower() in _COMMON and word[1:].islower() else word
-        for word in header.split()
-    )
+    """The header as it reads inside a sentence: small if all its words are common ones."""
+    words = header.split()
+    common = all(word.lower() in _COMMON or word.lower() in _JOINING for word in words)
+    return header.lower() if common else header
 
 
 def with_article(label: str) -> str:
@@ -340,11 +369,14 @@ class Speaker:
 def _wordings_of(column: Column) -> tuple[Wording, Wording | None]:
     """The usual wording, and the one for plain counts where the header is a plural."""
     label = label_of(column.name)
+    plural = _is_plural(label)
+    if column.kind in ("category", "name", "text"):
+        return _wording("many" if plural else column.kind, label), None
     if column.kind != "number":
         return _wording(column.kind, label), None
     if _YEAR_HEADER.fullmatch(column.name):
         return _wording("period", label), None
-    if any(column.unit):
-        return _wording("unit", label), None
-    counted = _wording("count", label) if _is_plural(label) else None
-    return _wording("unit" if counted else "amount", label), counted
+    if plural:
+        counted = None if any(column.unit) else _wording("count", label)
+        return _wording("amounts", label), counted
+    return _wording("unit" if any(column.unit) else "amount", label), None
