@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
-from tablemend.detector.keys import Gold, filled_rows, prepare_gold, why_unusable
+from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.matching import Cells, Steps, match_rows
 from tablemend.detector.order import SortRule, find_disorder
 from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
@@ -15,9 +16,11 @@ from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
+AnswerFormat = Format | Literal["auto"]
 DETECTOR_VERSION = "1.0.0"
 _LEXICAL = LexicalSimilarity()
 
@@ -39,7 +42,7 @@ class Submission:
     gold: Table
     context: str
     order: SortRule | None = None
-    format: Format = "markdown"
+    format: AnswerFormat = "markdown"
     failed: str = ""
 
 
@@ -61,7 +64,7 @@ def judge_answer(
     gold: Table,
     context: str,
     order: SortRule | None = None,
-    format: Format = "markdown",
+    format: AnswerFormat = "markdown",
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """Judge one raw answer; see :func:`judge_answers`."""
@@ -140,9 +143,11 @@ def _judge_table(
     name: str,
 ) -> Steps[Judgement]:
     """Algorithm 1; ``reason`` says why there is no answer table."""
-    if problem := why_unusable(gold_table) or _order_problem(order, gold_table):
-        return _unjudged(problem, name)
     gold = prepare_gold(gold_table)
+    if isinstance(gold, str):
+        return _unjudged(gold, name)
+    if order is not None and header_key(order.column) not in gold.headers:
+        return _unjudged(f"the sort column {order.column!r} is not in the gold table", name)
     if answer is None:
         finding = Finding("format_error", None, None, None, None, f"no readable table: {reason}")
         return Judgement((finding,), len(gold.rows), 0, gold.cells, 0, False, "", name)
@@ -162,23 +167,17 @@ def _judge_table(
     )
     matched = yield from match_rows(cells)
     yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
-    filled = _count_matched_cells(cells, matched)
+    stated = _count_matched_cells(gold, place, cells, matched)
     findings = (
         (format_error,)
         if format_error
         else tuple(_find_errors(gold, cells, matched, body, context, order))
     )
-    return Judgement(findings, len(gold.rows), len(matched), gold.cells, filled, False, "", name)
+    return Judgement(findings, len(gold.rows), len(matched), gold.cells, stated, False, "", name)
 
 
 def _unjudged(reason: str, name: str) -> Judgement:
     return Judgement((), 0, 0, 0, 0, False, reason, name)
-
-
-def _order_problem(order: SortRule | None, gold: Table) -> str:
-    if order is None or header_key(order.column) in {header_key(name) for name in gold.columns}:
-        return ""
-    return f"the sort column {order.column!r} is not in the gold table"
 
 
 def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:
@@ -217,18 +216,24 @@ def _check_format(gold: Gold, answer: Table) -> Finding | None:
     )
 
 
-def _count_matched_cells(cells: Cells, matched: dict[int, int]) -> int:
+def _count_matched_cells(
+    gold: Gold, place: list[int], cells: Cells, matched: dict[int, int]
+) -> int:
     """Filled gold cells that a matched row states; the key of a matched row is stated."""
-    return sum(
-        not read_value(cells.gold[gold_row][column]).blank
-        and (
-            not read_value(cells.answer[row][column]).blank
+    stated = 0
+    for row, gold_row in matched.items():
+        filled = [gold.filled[gold_row][index] for index in place]
+        if cells.identical(gold_row, row):
+            stated += sum(filled)
+            continue
+        stated += sum(
+            not is_blank(cells.answer[row][column])
             if column == cells.key
             else cells.same(gold_row, row, column)
+            for column, wanted in enumerate(filled)
+            if wanted
         )
-        for row, gold_row in matched.items()
-        for column in range(len(cells.units))
-    )
+    return stated
 
 
 def _find_errors(
@@ -242,6 +247,8 @@ def _find_errors(
     """Everything after the format check; the answer's columns are the gold table's here."""
     for row, number in enumerate(body):
         if row in matched:
+            if cells.identical(matched[row], row):
+                continue
             yield from _find_cell_errors(gold, cells, matched[row], row, number)
         else:
             yield _place_unmatched(cells, matched, row, body, context)
@@ -254,18 +261,18 @@ def _find_cell_errors(
 ) -> Iterator[Finding]:
     for column, name in enumerate(gold.table.columns):
         expected, got = cells.gold[gold_row][column], cells.answer[row][column]
-        was_blank, is_blank = read_value(expected).blank, read_value(got).blank
         if column == cells.key:
-            if is_blank and not was_blank:
+            if gold.filled[gold_row][column] and is_blank(got):
                 evidence = "the key is missing; the rest of the row agrees"
                 yield Finding("attribute", number, name, expected, None, evidence)
-        elif was_blank:
-            if not is_blank:
-                evidence = f"the gold cell of {_name(cells.gold[gold_row][cells.key])} is blank"
-                yield Finding("blank_filling", number, name, None, got, evidence)
-        elif is_blank:
+        elif cells.same(gold_row, row, column):
+            continue
+        elif not gold.filled[gold_row][column]:
+            evidence = f"the gold cell of {_name(cells.gold[gold_row][cells.key])} is blank"
+            yield Finding("blank_filling", number, name, None, got, evidence)
+        elif is_blank(got):
             yield Finding("attribute", number, name, expected, got, "the value is missing")
-        elif not cells.same(gold_row, row, column):
+        else:
             evidence = (
                 f"{_name(cells.gold[gold_row][cells.key])} has {expected!r} in the gold table"
             )

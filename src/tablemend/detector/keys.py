@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tablemend.tables.table import Cell, Row, Table
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit, header_unit
@@ -24,7 +25,8 @@ class Gold:
         units: the unit that each header states.
         key: index of the primary-key column.
         rows: the rows with at least one filled cell, top to bottom.
-        cells: how many cells of these rows are filled.
+        filled: for each of these rows, which cells are no blanks.
+        cells: how many cells are filled.
     """
 
     table: Table
@@ -32,15 +34,14 @@ class Gold:
     units: tuple[Unit, ...]
     key: int
     rows: tuple[Row, ...]
+    filled: tuple[tuple[bool, ...], ...]
     cells: int
 
 
 def filled_rows(table: Table) -> list[int]:
     """Indices of the rows that say something; rows of blanks alone are no rows."""
     return [
-        index
-        for index, row in enumerate(table.rows)
-        if any(cell is not None and not read_value(cell).blank for cell in row)
+        index for index, row in enumerate(table.rows) if any(not is_blank(cell) for cell in row)
     ]
 
 
@@ -53,11 +54,14 @@ def primary_key(table: Table) -> int:
     they place a row in time, they do not name an entity. A column of dates is the key only
     where no column has names.
     """
-    kinds = [_kind([row[index] for row in table.rows]) for index in range(len(table.columns))]
-    for wanted in ("name", "date"):
-        if wanted in kinds:
-            return kinds.index(wanted)
-    return 0
+    dates = None
+    for index in range(len(table.columns)):
+        kind = _kind([row[index] for row in table.rows])
+        if kind == "name":
+            return index
+        if kind == "date" and dates is None:
+            dates = index
+    return dates or 0
 
 
 def _kind(cells: list[Cell]) -> str:
@@ -73,27 +77,16 @@ def _kind(cells: list[Cell]) -> str:
     return "date" if 2 * dates >= len(values) > 0 else "number"
 
 
-def why_unusable(table: Table) -> str:
-    """Why no answer can be judged against this gold table; empty where one can."""
-    headers = [header_key(name) for name in table.columns]
-    twice = next((name for name in headers if headers.count(name) > 1), None)
-    if twice is not None:
-        name = table.columns[headers.index(twice)]
-        return f"the gold table has the column {name!r} more than once"
-    if not filled_rows(table):
-        return "the gold table has no filled row"
-    return ""
-
-
 @lru_cache(maxsize=512)
-def prepare_gold(table: Table) -> Gold:
-    """Read a gold table once; it must be usable (see :func:`why_unusable`)."""
+def prepare_gold(table: Table) -> Gold | str:
+    """Read a gold table once; a text says why no answer can be judged against it."""
+    headers = tuple(header_key(name) for name in table.columns)
+    if len(set(headers)) < len(headers):
+        name = next(c for c, h in zip(table.columns, headers, strict=True) if headers.count(h) > 1)
+        return f"the gold table has the column {name!r} more than once"
     rows = tuple(table.rows[index] for index in filled_rows(table))
-    return Gold(
-        table,
-        tuple(header_key(name) for name in table.columns),
-        tuple(header_unit(name) for name in table.columns),
-        primary_key(table),
-        rows,
-        sum(not read_value(cell).blank for row in rows for cell in row),
-    )
+    if not rows:
+        return "the gold table has no filled row"
+    filled = tuple(tuple(not is_blank(cell) for cell in row) for row in rows)
+    units = tuple(header_unit(name) for name in table.columns)
+    return Gold(table, headers, units, primary_key(table), rows, filled, sum(map(sum, filled)))

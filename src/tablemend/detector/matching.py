@@ -75,31 +75,50 @@ class Cells:
         self.units = units
         self.key = key
         self.scores = scores
+        self._all_same: Sequence[bool | Pair] = [True] * len(units)
+        self._verdicts: dict[tuple[int, int], Sequence[bool | Pair]] = {}
+
+    def identical(self, gold_row: int, answer_row: int) -> bool:
+        """Whether two rows agree letter by letter; most rows do, and it is quick to see."""
+        return self.gold[gold_row] == self.answer[answer_row]
 
     def same(self, gold_row: int, answer_row: int, column: int) -> bool:
         """Whether two cells agree; every open pair must have its score by now."""
-        verdict = self._compare(gold_row, answer_row, column)
+        verdict = self._compare(gold_row, answer_row)[column]
         return verdict if isinstance(verdict, bool) else self.scores[verdict] >= THRESHOLD
 
     def open_pairs(self, rows: Iterable[tuple[int, int]]) -> set[Pair]:
         """What similarity must say before the cells of these (gold, answer) rows compare."""
-        verdicts = (
-            self._compare(gold_row, answer_row, column)
+        return {
+            verdict
             for gold_row, answer_row in rows
-            for column in range(len(self.units))
-            if column != self.key
-        )
-        return {v for v in verdicts if not isinstance(v, bool) and v not in self.scores}
+            for verdict in self._compare(gold_row, answer_row)
+            if not isinstance(verdict, bool) and verdict not in self.scores
+        }
 
     def agreement(self, gold_row: int, answer_row: int) -> int:
         """Columns beside the key that agree."""
-        columns = range(len(self.units))
-        return sum(self.same(gold_row, answer_row, c) for c in columns if c != self.key)
-
-    def _compare(self, gold_row: int, answer_row: int, column: int) -> bool | Pair:
-        return compare_cells(
-            self.gold[gold_row][column], self.answer[answer_row][column], self.units[column]
+        return sum(
+            verdict if isinstance(verdict, bool) else self.scores[verdict] >= THRESHOLD
+            for column, verdict in enumerate(self._compare(gold_row, answer_row))
+            if column != self.key
         )
+
+    def _compare(self, gold_row: int, answer_row: int) -> Sequence[bool | Pair]:
+        """The verdict of each column; keys are compared by :func:`match_rows` alone."""
+        if self.identical(gold_row, answer_row):
+            return self._all_same
+        gold, answer = self.gold[gold_row], self.answer[answer_row]
+        verdicts = self._verdicts.get((gold_row, answer_row))
+        if verdicts is None:
+            verdicts = [
+                True if column == self.key else compare_cells(one, other, unit)
+                for column, (one, other, unit) in enumerate(
+                    zip(gold, answer, self.units, strict=True)
+                )
+            ]
+            self._verdicts[gold_row, answer_row] = verdicts
+        return verdicts
 
 
 def match_rows(cells: Cells) -> Steps[dict[int, int]]:

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from tablemend.values.cells import Value, read_value
 from tablemend.values.dates import covers_date, dates_in, same_date
 from tablemend.values.numbers import Number, quantities, same_number
-from tablemend.values.text import split_tokens, tokens_of
+from tablemend.values.text import fold, split_tokens, strip_accents, tokens_of
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n+")
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
@@ -42,13 +42,24 @@ class Context:
         return self._names(value.text)
 
     def _names(self, text: str) -> bool:
-        if self._has_sequence(tokens_of(text).words):
+        words = tokens_of(text).words
+        bare = tokens_of(_BRACKETS.sub("", text)).words
+        content = [word for word in words if word not in _LITTLE_WORDS]
+        if bare == words and any(map(self._surely_lacks, content)):
+            return False
+        if self._has_sequence(words) or self._has_sequence(bare):
             return True
-        bare = _BRACKETS.sub("", text)
-        if bare and bare != text and self._has_sequence(tokens_of(bare).words):
-            return True
-        words = [word for word in tokens_of(text).words if word not in _LITTLE_WORDS]
-        return len(words) > 1 and any(_close_together(words, s) for s in self._sentences)
+        if len(content) < 2 or any(f" {word} " not in self._stream for word in content):
+            return False
+        return any(_close_together(content, sentence) for sentence in self._sentences)
+
+    def _surely_lacks(self, word: str) -> bool:
+        """A cheap no: no such letters anywhere, so no such token."""
+        return word.isalpha() and word not in self._letters
+
+    @cached_property
+    def _letters(self) -> str:
+        return strip_accents(fold(self.text)).replace(".", "").replace("&", "and")
 
     def _has_sequence(self, words: tuple[str, ...]) -> bool:
         return bool(words) and f" {' '.join(words)} " in self._stream

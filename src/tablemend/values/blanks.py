@@ -28,18 +28,25 @@ _PHRASE = re.compile(
 )
 
 
+# How any of these begins: most cells are told from a blank by their first letters.
+_BEGINNING = re.compile(r"[\W_]|n|un|bl|em|mi|pe|tb|to|da|in|va|fi|re", re.IGNORECASE)
+
+
 def is_blank(cell: str | None) -> bool:
     """Whether a cell says only that there is no value.
 
     ``no`` and ``0`` are values. ``none`` is a blank, as in the paper's list.
     """
-    if cell is None:
+    if cell is None or not cell:
         return True
+    if not _BEGINNING.match(cell):
+        return False
     if len(cell) > 80:
         return not cell.strip()
-    if cell.isalnum() and cell.isdigit():
-        return False
-    text = clean(cell)
+    return _says_blank(clean(cell))
+
+
+def _says_blank(text: str) -> bool:
     if _MARKS.match(text):
         return True
     text = text.strip(" .\"'")
@@ -47,6 +54,4 @@ def is_blank(cell: str | None) -> bool:
         text = text[1:-1].strip()
     if text in _CODES or not text:
         return True
-    if text.casefold() == "no":
-        return False
     return _PHRASE.fullmatch(text) is not None

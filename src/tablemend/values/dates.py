@@ -17,6 +17,7 @@ _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _QUARTER_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
+_DIGIT = re.compile(r"\d")
 _WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? (?=[\da-z])")
 _MIDNIGHT = re.compile(r"[t ]00:00(?::00(?:\.0+)?)?(?:z|\+00:00)?$")
 _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$")
@@ -56,12 +57,13 @@ def parse_date(text: str) -> tuple[str, ...]:
 
 def parse_clean_date(text: str) -> tuple[str, ...]:
     """:func:`parse_date` of a text that :func:`~tablemend.values.text.clean` has made."""
-    if not 5 <= len(text) <= 40 or not any(letter.isdigit() for letter in text):
-        return ()
-    if text.isdigit():
+    if not 5 <= len(text) <= 40 or not _DIGIT.search(text) or text.isdigit():
         return ()
     text = text.casefold().strip(" .,")
-    text = _MIDNIGHT.sub("", _WEEKDAY.sub("", text, count=1))
+    if weekday := _WEEKDAY.match(text):
+        text = text[weekday.end() :]
+    if "00:00" in text:
+        text = _MIDNIGHT.sub("", text)
     readings = tuple(dict.fromkeys(_numeric(text)))
     return readings or tuple(dict.fromkeys(_named(text)))
 

@@ -18,6 +18,8 @@ from tablemend.values.units import (
     same_currency,
 )
 
+_SIMPLE = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
+_DIGIT = re.compile(r"\d")
 _EXACT = Context(prec=120)
 _MAX_DIGITS = 60
 
@@ -118,10 +120,10 @@ def parse_clean_number(text: str) -> Number | None:
     """:func:`parse_number` of a text that :func:`~tablemend.values.text.clean` has made."""
     if not text or len(text) > 80:
         return None
-    if not any(letter.isdigit() for letter in text):
+    if not _DIGIT.search(text):
         return _parse_words(text)
-    if text[0] in "0123456789" and text.isdigit() and text.isascii():  # most cells
-        return Number(Decimal(text)) if len(text) <= _MAX_DIGITS else None
+    if simple := _SIMPLE.match(text):  # most cells
+        return Number(Decimal(text), PLAIN, len(simple[1] or ".") - 1)
     negative = False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True
@@ -225,7 +227,7 @@ def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
         if start and text[start - 1] in "-+" and (start == 1 or text[start - 2] in " ($€£¥₹"):
             negative = negative or text[start - 1] == "-"
             start -= 1
-        if not currency and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start)):
+        if start and not currency and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start)):
             first = before.start()
             if not (first and text[first - 1].isalpha() and before[1][0].isalpha()):
                 name = before[1].casefold()

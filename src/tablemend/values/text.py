@@ -119,6 +119,7 @@ def plain_number(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
+@lru_cache(maxsize=1 << 13)
 def header_key(name: str) -> str:
     """What two spellings of one column name share.
 

@@ -1,0 +1,195 @@
+"""The ``tablemend`` command: one subcommand a job."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tablemend import __version__
+from tablemend.detector.judge import DETECTOR_VERSION, judge_answer
+from tablemend.detector.order import SortRule
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.similarity import load_similarity
+from tablemend.errors import TablemendError
+from tablemend.records import Finding, Judgement
+from tablemend.tables.read import FORMATS, load_table
+
+_TITLES = {
+    "format_error": "format error",
+    "out_of_range": "out of range",
+    "order_mismatch": "order mismatch",
+    "attribute": "attribute distortion",
+    "blank_filling": "blank filling",
+    "entity_fabrication": "entity fabrication",
+}
+
+
+def add_detect_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tablemend detect``."""
+    parser.add_argument(
+        "--answer",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="the raw answer, prose and code fences included",
+    )
+    parser.add_argument(
+        "--gold",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="the table that it should be, in any readable format",
+    )
+    parser.add_argument(
+        "--context",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="the text that the model was shown",
+    )
+    query = parser.add_mutually_exclusive_group()
+    query.add_argument("--query", metavar="TEXT", help="the question; its sort rule is checked")
+    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    parser.add_argument(
+        "--format",
+        choices=(*FORMATS, "auto"),
+        default="auto",
+        help="the format that was asked for (default: any)",
+    )
+    parser.add_argument(
+        "--similarity",
+        default="lexical",
+        metavar="NAME",
+        help="'lexical' (default) or a sentence-transformers model, such as"
+        " sentence-transformers/all-mpnet-base-v2, the paper's",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def detect(options: argparse.Namespace) -> int:
+    """Judge one answer against its gold table and context, and print what is wrong."""
+    gold = load_table(options.gold)
+    answer = _read_text(options.answer, "answer")
+    context = _read_text(options.context, "context")
+    query = options.query
+    if options.query_file:
+        query = _read_text(options.query_file, "query")
+    order = sort_rule_from_query(query, gold.columns) if query else None
+    similarity = load_similarity(options.similarity)
+    judgement = judge_answer(answer, gold, context, order, options.format, similarity)
+    if judgement.unjudged:
+        raise TablemendError(f"{options.gold}: {judgement.unjudged}; no answer can be judged by it")
+    if options.json:
+        print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
+    else:
+        print(describe(judgement, order, asked=bool(query)))
+    return 0
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """What ``--json`` prints."""
+    return {
+        **dict(judgement.counts),
+        "constraint_violation": judgement.constraint_violation,
+        "context_violation": judgement.context_violation,
+        "hallucinated": judgement.hallucinated,
+        "row_recall": judgement.row_recall,
+        "cell_recall": judgement.cell_recall,
+        "findings": [finding.to_json() for finding in judgement.findings],
+        "detector_version": DETECTOR_VERSION,
+        "abstained": judgement.abstained,
+        "unjudged": judgement.unjudged,
+        "judge": judgement.judge,
+    }
+
+
+def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
+    """The same for a person: the findings first, then the counts."""
+    lines = [_describe_finding(finding) for finding in judgement.findings]
+    lines = lines or ["Nothing wrong was found."]
+    if judgement.abstained:
+        lines.append("The answer is an empty table.")
+    lines.append("")
+    lines += [f"{_TITLES[name]:<22}{count}" for name, count in judgement.counts.items()]
+    lines.append("")
+    for title, flag in (
+        ("constraint violation", judgement.constraint_violation),
+        ("context violation", judgement.context_violation),
+        ("hallucinated", judgement.hallucinated),
+    ):
+        lines.append(f"{title:<22}{'yes' if flag else 'no'}")
+    rows, cells = judgement.matched_rows, judgement.matched_cells
+    lines.append(f"{'row recall':<22}{judgement.row_recall:.3f} ({rows} of {judgement.gold_rows})")
+    lines.append(
+        f"{'cell recall':<22}{judgement.cell_recall:.3f} ({cells} of {judgement.gold_cells})"
+    )
+    if order:
+        rule = f"{order.order} by {order.column!r}"
+    else:
+        rule = "not checked: " + ("no sort rule in the query" if asked else "no --query")
+    lines.append(f"{'order':<22}{rule}")
+    lines.append(f"{'judge':<22}{judgement.judge}")
+    return "\n".join(lines)
+
+
+def _describe_finding(finding: Finding) -> str:
+    where = "answer" if finding.row is None else f"row {finding.row + 1}"
+    if finding.column is not None and finding.type != "format_error":
+        where += f", {finding.column!r}"
+    lines = [f"{_TITLES[finding.type]}: {where}: {finding.evidence}"]
+    if finding.expected is not None:
+        lines.append(f"    expected: {_shorten(finding.expected)}")
+    if finding.got is not None:
+        lines.append(f"    got:      {_shorten(finding.got)}")
+    return "\n".join(lines)
+
+
+def _shorten(text: str, length: int = 200) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _read_text(path: Path, what: str) -> str:
+    """A whole text file; bytes that are no UTF-8 are refused, as the model never saw them."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TablemendError(f"cannot read the {what} file {path}: {reason}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the {what} file {path} is not UTF-8 text: {error.reason}") from error
+
+
+_COMMANDS: dict[
+    str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+] = {
+    "detect": (add_detect_options, detect),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``tablemend``; exit status 2 for input that is refused."""
+    parser = argparse.ArgumentParser(
+        prog="tablemend", description="Find what language models make up in tables."
+    )
+    parser.add_argument("--version", action="version", version=f"tablemend {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (add_options, run) in _COMMANDS.items():
+        summary = (run.__doc__ or "").splitlines()[0]
+        command = commands.add_parser(name, help=summary, description=summary)
+        add_options(command)
+        command.set_defaults(run=run)
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except TablemendError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""The bad cases of TableHallu, Appendix E, in shape: the same errors in tables of our own."""
+
+from __future__ import annotations
+
+from tablemend.detector.judge import judge
+from tablemend.detector.order import SortRule
+from tablemend.detector.similarity import Pair
+from tablemend.records import Judgement
+from tablemend.tables.table import Table
+
+
+def found(judgement: Judgement) -> dict[str, int]:
+    return {name: count for name, count in judgement.counts.items() if count}
+
+
+FUNDS = Table.of(
+    ["Fund", "Country", "Amount (USD Million)", "Deals", "Top Firm Backed", "Best Quarter"],
+    [
+        ["Alder Partners", "Norway", "310", "4", "Trellis", "Q2"],
+        ["Birch Holdings", "Chile", "450", "6", None, "Q3"],
+        ["Cedar Capital", "Japan", "900", "9", "Lumen", None],
+    ],
+)
+
+
+def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None:
+    answer = Table.of(
+        [name.replace("Top Firm Backed", "Top Firm") for name in FUNDS.columns],
+        [[*row[:3], "999", *row[4:]] for row in FUNDS.rows],
+    )
+    judgement = judge(answer, FUNDS, "", SortRule("Amount (USD Million)", "ascending"))
+    assert found(judgement) == {"format_error": 1}
+    assert "'Top Firm Backed'" in judgement.findings[0].evidence
+    assert judgement.constraint_violation and not judgement.context_violation
+    assert judgement.row_recall == 1.0
+    assert judgement.matched_cells == 3 + 3 + 3 + 0 + 0 + 2  # shared columns, deals wrong
+
+
+def test_columns_in_another_order_are_a_format_error_with_full_recall() -> None:
+    order = [1, 0, 2, 3, 4, 5]
+    answer = Table.of(
+        [FUNDS.columns[i] for i in order], [[row[i] for i in order] for row in FUNDS.rows]
+    )
+    judgement = judge(answer, FUNDS, "")
+    assert found(judgement) == {"format_error": 1}
+    assert (judgement.row_recall, judgement.cell_recall) == (1.0, 1.0)
+
+
+def test_print_of_a_header_is_free() -> None:
+    answer = Table.of([f"**{name.upper()}** " for name in FUNDS.columns], FUNDS.rows)
+    assert found(judge(answer, FUNDS, "")) == {}
+
+
+def test_a_table_of_years_has_the_year_as_key_and_blanks_before_attributes() -> None:
+    gold = Table.of(
+        ["Year", "Print Revenue (USD Billion)", "Video Revenue (USD Billion)", "Growth (%)"],
+        [
+            ["2016", "11.5", "2.25", "-"],
+            ["2017", "12.0", "3.5", "4.3"],
+            ["2018", None, "4.75", "-"],
+        ],
+    )
+    answer = Table.of(
+        gold.columns,
+        [
+            ["2016", "$11.5 billion", "2.25", "0.0"],
+            ["2017", "12", "3.4", "4.3%"],
+            ["2018", "12.0", "4.75", "N/A"],
+        ],
+    )
+    judgement = judge(answer, gold, "")
+    assert found(judgement) == {"attribute": 1, "blank_filling": 2}
+    assert [(f.type, f.row, f.column) for f in judgement.findings] == [
+        ("blank_filling", 0, "Growth (%)"),
+        ("attribute", 1, "Video Revenue (USD Billion)"),
+        ("blank_filling", 2, "Print Revenue (USD Billion)"),
+    ]
+
+
+def test_the_key_is_the_discovery_and_not_the_year_before_it() -> None:
+    gold = Table.of(
+        ["Year", "Discovery", "Scientist(s)", "Country"],
+        [
+            ["2001", "Proline routes to ketones", "Anna Behr", "Germany"],
+            ["2001", "Enamine routes", "David Orr", "United States"],
+            ["2006", "Cascade routes", "Anna Behr", "Germany"],
+        ],
+    )
+    context = (
+        "By 2004, work in South Korea led to the development of thiourea routes for additions,"
+        " though it was not connected to the prize."
+    )
+    extra = ["2004", "Thiourea routes for additions", "Scientists in South Korea", "South Korea"]
+    answer = Table.of(gold.columns, [*gold.rows[:2], extra, gold.rows[2]])
+    judgement = judge(answer, gold, context, SortRule("Year", "ascending"))
+    assert found(judgement) == {"out_of_range": 1}
+    assert judgement.findings[0].row == 2
+    assert judgement.row_recall == 1.0
+
+
+def test_rows_of_nowhere_are_fabricated_and_rows_of_the_context_out_of_range() -> None:
+    gold = Table.of(
+        ["Region", "Rate (%)", "Stations", "Incentives", "City", "Transit (%)"],
+        [
+            ["Japan", "19.4", "30000", "Yes", "Osaka", "40"],
+            ["South Korea", "7.1", "12000", "Yes", "Busan", "-"],
+            ["Canada", "5.8", "7000", "Varies by province", "Quebec", "22"],
+        ],
+    )
+    answer = Table.of(
+        gold.columns,
+        [
+            ["Japan", "19.4", "30,000", "robust", "Osaka", "40"],
+            ["Sweden", "8.9", "12500", "N/A", "Malmo", "27"],
+            ["South Korea", "7.1", "12000", "Yes", "Busan", "N/A"],
+            ["UAE", "2.1", "900", "provided", "Dubai", "6"],
+            ["Canada", "5.8", "7000", "varies by province", "Quebec", "22"],
+        ],
+    )
+    context = "Japan, Canada and South Korea lead. Sweden's uptake reached 8.9 percent last year."
+    judgement = judge(answer, gold, context)
+    assert found(judgement) == {"attribute": 1, "out_of_range": 1, "entity_fabrication": 1}
+    assert judgement.findings[0].got == "robust"
+    assert [f.got for f in judgement.findings[1:]] == ["Sweden", "UAE"]
+
+
+TESTING = Table.of(
+    ["Country", "Start Year", "Cities", "Company", "Approval", "Approval Year"],
+    [
+        ["Japan", "2011", "6", "Kestrel", "Conditional", "2020"],
+        ["United States", "2013", "14", "Wayfar", "Permitted", "2017"],
+        ["United States", "2014", "9", "Glide", "Permitted", "2021"],
+        ["Japan", "2016", "2", "Nimbus", "Pilot Only", "-"],
+        ["United States", "2018", "5", "Auriga", "Testing Only", "-"],
+    ],
+)
+BY_START = SortRule("Start Year", "ascending")
+
+
+def reword(rows: list[int]) -> Table:
+    """The rows as a model writes them: longer approvals, other blanks."""
+    return Table.of(
+        TESTING.columns,
+        [
+            [
+                *row[:4],
+                f"{(row[4] or '').lower()} regulatory approval",
+                (row[5] or "").replace("-", "N/A"),
+            ]
+            for row in (TESTING.rows[index] for index in rows)
+        ],
+    )
+
+
+def test_repeated_countries_are_told_apart_by_their_rows() -> None:
+    assert found(judge(reword([0, 1, 2, 3, 4]), TESTING, "", BY_START)) == {}
+    judgement = judge(reword([0, 1, 3, 2, 4]), TESTING, "", BY_START)
+    assert found(judgement) == {"order_mismatch": 1}
+    finding = judgement.findings[0]
+    assert (finding.row, finding.column, finding.expected, finding.got) == (
+        3,
+        "Start Year",
+        "2016",
+        "2014",
+    )
+
+
+def test_any_order_of_repeated_keys_is_matched_without_cell_errors() -> None:
+    for rows in ([4, 3, 2, 1, 0], [2, 1, 4, 0, 3], [3, 0, 4, 2, 1]):
+        assert found(judge(reword(rows), TESTING, "", BY_START)) == {"order_mismatch": 1}
+        assert found(judge(reword(rows), TESTING, "")) == {}
+
+
+def test_a_wrong_sort_cell_is_an_attribute_and_no_order_error() -> None:
+    rows = [list(row) for row in TESTING.rows]
+    rows[1][1] = "2019"
+    assert found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START)) == {"attribute": 1}
+    rows[3][1] = None
+    judgement = judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START)
+    assert found(judgement) == {"attribute": 2}
+
+
+def test_an_extra_row_with_a_repeated_key_leaves_the_true_rows_matched() -> None:
+    extra = ["Japan", "2012", "30", "Osprey", "Permitted", "2013"]
+    answer = Table.of(TESTING.columns, [extra, *TESTING.rows])
+    judgement = judge(answer, TESTING, "Japan", BY_START)
+    assert found(judgement) == {"out_of_range": 1}
+    assert judgement.findings[0].row == 0
+
+
+class Counting:
+    """A similarity that matches one known pair and counts how it is asked."""
+
+    name = "counting"
+
+    def __init__(self, same: Pair) -> None:
+        self.same = same
+        self.calls: list[list[Pair]] = []
+
+    def score(self, pairs: list[Pair]) -> list[float]:
+        self.calls.append(list(pairs))
+        return [1.0 if set(pair) == set(self.same) else 0.0 for pair in pairs]
+
+
+def test_similarity_is_pluggable_and_named_in_the_judgement() -> None:
+    answer = Table.of(FUNDS.columns, [["Erle-Gruppe", *FUNDS.rows[0][1:]], *FUNDS.rows[1:]])
+    assert found(judge(answer, FUNDS, "")) == {"entity_fabrication": 1}
+    similarity = Counting(("erle-gruppe", "alder partners"))
+    judgement = judge(answer, FUNDS, "", similarity=similarity)
+    assert found(judgement) == {}
+    assert judgement.judge == "tablemend 1.0.0, counting"
+    assert similarity.calls == [[("alder partners", "erle-gruppe")]]
