@@ -92,8 +92,9 @@ def detect(options: argparse.Namespace) -> int:
 
 def to_json(judgement: Judgement) -> dict[str, Any]:
     """What ``--json`` prints."""
+    counts: dict[str, int] = dict(judgement.counts.items())
     return {
-        **dict(judgement.counts),
+        **counts,
         "constraint_violation": judgement.constraint_violation,
         "context_violation": judgement.context_violation,
         "hallucinated": judgement.hallucinated,

@@ -59,7 +59,7 @@ def parse_clean_date(text: str) -> tuple[str, ...]:
     """:func:`parse_date` of a text that :func:`~tablemend.values.text.clean` has made."""
     if not 5 <= len(text) <= 40 or not _DIGIT.search(text) or text.isdigit():
         return ()
-    text = text.casefold().strip(" .,")
+    text = text.casefold().strip(" .,").replace(" ,", ",")
     if weekday := _WEEKDAY.match(text):
         text = text[weekday.end() :]
     if "00:00" in text:
