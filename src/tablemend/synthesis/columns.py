@@ -18,16 +18,13 @@ from typing import Literal
 
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
+from tablemend.values.blanks import is_blank
 
 Kind = Literal["year", "date", "number", "category", "name", "text"]
 ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
 MAX_ROWS = 400
 MAX_CELL = 80
 
-_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_BLANKS = frozenset(
-    "n/a na n.a. n.a nan nil null none unknown tba tbd tbc unavailable ? . .. ... \u2026".split()
-) | {"not available", "not applicable", "no data", "none reported", "not reported"}
 _FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|[ivx]{1,4}|(?:note|nb|fn)\s?\d{1,2})\]", re.I)
 _DAGGERS = re.compile(r"(?<=\w)\s*[†‡§*^]+$")
 _DOUBLED = re.compile(r"-\s?(\$?\s?[\d.,]+%?) \( (?:\$?\s?)?([\d.,]+) ?%?\)")
@@ -35,7 +32,7 @@ _EMPTY_PERCENT = re.compile(r"\s*\(\s*%\s*\)$")
 _NUMBER = re.compile(
     r"(?P<open>\()?\s?(?P<sign>[-\u2212\u2013+])?\s?(?P<prefix>US\$|[$€£¥])?\s{0,2}(?P<minus>[-\u2212])?"
     r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
-    r"\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
+    r"(?P<shut>\))?\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
 )
 _MONTHS = {
     name: number
@@ -53,8 +50,9 @@ _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b|sum\b|average\b|mean\b|overall\
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _UNSPEAKABLE = frozenset('"{}')
 _POOR_KEY = re.compile(
-    r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|aggregate|report|source|refs?|"
-    r"tv|loss|save|high|leading|attendance|venue|location|site|height|weight|position|pos|period|duration|length)\b",
+    r"\b(?:date|day|week|rd|rnd|no|#|result|score|time|record|notes?|comments?|remarks?|w/l|report|"
+    r"aggregate|source|refs?|tv|loss|save|high|leading|attendance|venue|location|site|height|weight|"
+    r"position|pos|period|duration|length|gold|silver|bronze|second|third|runners?[ -]up)\b",
     re.I,
 )
 
@@ -73,7 +71,6 @@ class Column:
         unit: currency and unit around its numbers, as ``(prefix, suffix)``.
         serial: the numbers are consecutive, so that a missing one can be guessed.
         usable: fit for a gold table.
-        derived: the sum of other columns, or part of one, so that a missing one can be told.
     """
 
     name: str
@@ -81,7 +78,6 @@ class Column:
     unit: tuple[str, str] = ("", "")
     serial: bool = False
     usable: bool = True
-    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +90,8 @@ class TypedTable:
         key: index of the column that names the entities.
         orders: for each column the sortable value of every cell; ``None`` where it has none.
         source_hash: content hash of the table *before* cleaning.
+        sums: sets of columns of which one is the sum of the others: any one can be told from
+            the rest.
     """
 
     table: Table
@@ -101,6 +99,7 @@ class TypedTable:
     key: int
     orders: tuple[tuple[float | None, ...], ...]
     source_hash: str
+    sums: tuple[frozenset[int], ...]
 
 
 def clean_cell(cell: Cell) -> Cell:
@@ -111,7 +110,7 @@ def clean_cell(cell: Cell) -> Cell:
     if "[" in text:
         text = _FOOTNOTE.sub("", text).strip()
     text = _DAGGERS.sub("", text)
-    if text.casefold() in _BLANKS or not text.strip(_DASHES):
+    if is_blank(text):
         return None
     if text.startswith("-") and (doubled := _DOUBLED.fullmatch(text)):
         amount = doubled[1].strip("$ %")
@@ -123,7 +122,7 @@ def clean_cell(cell: Cell) -> Cell:
 def read_number(text: str) -> tuple[float, str, str] | None:
     """Value, prefix and suffix of an unambiguous number; codes such as ``007`` are none."""
     match = _NUMBER.fullmatch(text)
-    if match is None or bool(match["open"]) != bool(match["close"]):
+    if match is None or bool(match["open"]) + 0 != bool(match["shut"]) + bool(match["close"]):
         return None
     whole = match["whole"]
     if len(whole) > 1 and whole.startswith("0"):
@@ -188,11 +187,12 @@ def type_table(
     if len(keep) < len(rows):
         rows = [rows[index] for index in keep]
         orders = [tuple(order[index] for index in keep) for order in orders]
-    columns = _mark_derived(_mark_usable(columns, rows, key), orders)
+    columns = _mark_usable(columns, rows, key)
     if sum(column.usable for column in columns) < min_columns:
         raise Unusable("too few usable columns")
     clean = Table(tuple(headers), tuple(rows), clean_cell(table.title) or "")
-    return TypedTable(clean, tuple(columns), key, tuple(orders), table.content_hash())
+    sums = _find_sums(columns, orders)
+    return TypedTable(clean, tuple(columns), key, tuple(orders), table.content_hash(), sums)
 
 
 def _type_columns(
@@ -318,26 +318,24 @@ def _mark_usable(
     return marked
 
 
-def _mark_derived(
+def _find_sums(
     columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]
-) -> list[Column]:
-    """Mark the columns of every sum ``a + b = total`` or ``a + b + c = total`` of the table."""
-    numbers = [index for index, column in enumerate(columns) if column.kind == "number"][:10]
-    rows = [row for row in zip(*orders, strict=True) if None not in [row[i] for i in numbers]]
-    derived: set[int] = set()
-    if len(rows) >= 3:
-        for total in numbers:
-            others = [index for index in numbers if index != total]
-            for parts in (*combinations(others, 2), *combinations(others, 3)):
-                if all(
-                    abs(sum(row[i] or 0.0 for i in parts) - (row[total] or 0.0)) < 0.06
-                    for row in rows
-                ):
-                    derived.update((total, *parts))
-    return [
-        replace(column, derived=True) if index in derived else column
+) -> tuple[frozenset[int], ...]:
+    """Every ``a + b = total`` and ``a + b + c = total`` that holds in all complete rows."""
+    numbers = [
+        index
         for index, column in enumerate(columns)
-    ]
+        if column.kind == "number" and sum(bool(value) for value in orders[index]) > 1
+    ][:10]
+    complete = [row for row in zip(*orders, strict=True) if None not in [row[i] for i in numbers]]
+    rows = [[value or 0.0 for value in row] for row in complete]
+    found: set[frozenset[int]] = set()
+    for total in numbers if len(rows) >= 3 else ():
+        others = [index for index in numbers if index != total]
+        for parts in (*combinations(others, 2), *combinations(others, 3)):
+            if all(abs(sum(row[part] for part in parts) - row[total]) < 0.06 for row in rows):
+                found.add(frozenset((total, *parts)))
+    return tuple(found)
 
 
 def words_of(text: str) -> str:

@@ -17,8 +17,6 @@ from tablemend.tables.table import Cell
 BATCH = 64
 MAX_INVENTED = 1024
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-LATEST_YEAR = 2030
-
 Orders = tuple[float | None, ...]
 
 
@@ -40,6 +38,9 @@ class Rows:
         words = Counter(word for name in sorted(self._names) for word in set(name.split()))
         shared = {word for word, count in words.items() if count >= 3 and word.isalpha()}
         self._shared = shared | {word.capitalize() for word in shared}
+        self._latest = [
+            max((v for v in order if v is not None), default=0.0) for order in typed.orders
+        ]
         self._columns = [
             [cell for cell in cells if cell is not None]
             for cells in zip(*typed.table.rows, strict=True)
@@ -65,8 +66,14 @@ class Rows:
                 filled = self._columns[index]
                 cells[index] = filled[int(rng.random() * len(filled))]
                 orders[index] = _order_of(cells[index], column.kind)
+            elif column.kind == "year":
+                # Not years beyond the table's last: those would give a made-up row away.
+                year = min(order + rng.randint(-6, 6), self._latest[index])
+                cells[index], orders[index] = f"{year:.0f}", year
+            elif column.kind == "date":
+                cells[index], orders[index] = _move_date(cell, order, rng)
             else:
-                cells[index], orders[index] = _move(cell, order, column.kind, rng)
+                cells[index], orders[index] = _move_number(cell, order, rng)
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
 
@@ -86,13 +93,8 @@ def _order_of(cell: Cell, kind: Kind) -> float | None:
     return number[0] if number else None
 
 
-def _move(cell: str, order: float, kind: Kind, rng: Random) -> tuple[str, float]:
-    """A neighbouring value, written in the same way."""
-    if kind == "year":
-        year = min(max(int(order) + rng.randint(-6, 6), 1500), LATEST_YEAR)
-        return str(year), float(year)
-    if kind == "date":
-        return _move_date(cell, order, rng)
+def _move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
+    """A neighbouring number, written in the same way."""
     match = _DIGITS.search(cell)
     if match is None:
         return cell, order

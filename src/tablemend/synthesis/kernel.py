@@ -152,6 +152,8 @@ def _draw_blanks(
     blanks = {
         (row, column) for row in scope.rows for column in columns if rows[row][column] is None
     }
+    stated = {*fixed, *columns}
+    derived = {column for parts in typed.sums if parts <= stated for column in parts}
     entities = Counter(rows[row][typed.key] for row in scope.rows)
     if any(entities[rows[row][typed.key]] > 1 for row, _ in blanks):
         raise Rejected("blank cell of an entity that is in scope twice")
@@ -161,7 +163,8 @@ def _draw_blanks(
         for column in columns
         if column not in fixed
         and (row, column) not in blanks
-        and not (typed.columns[column].serial or typed.columns[column].derived)
+        and not typed.columns[column].serial
+        and column not in derived
         and entities[rows[row][typed.key]] == 1
     ]
     rng.shuffle(candidates)

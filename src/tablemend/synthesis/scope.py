@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tablemend.records import Condition
 from tablemend.synthesis.columns import ORDERED, Kind, TypedTable
 from tablemend.tables.table import Cell
 
+_JOINT = re.compile(r",| or | and |/")
 Row = tuple[Cell, ...]
 Orders = tuple[float | None, ...]
 
@@ -92,6 +94,7 @@ class Scopes:
             if column.kind == "category" and index != typed.key and column.usable
         ]
         self._groups = {index: self._group(index) for index in self._categories}
+        self._categories = [index for index in self._categories if self._groups[index]]
         self._windows = {
             index: windows
             for index in self._ordered
@@ -163,7 +166,11 @@ class Scopes:
         folded: dict[str, int] = defaultdict(int)
         for value in groups:
             folded[value.casefold()] += 1
-        return {value: rows for value, rows in groups.items() if folded[value.casefold()] == 1}
+        return {
+            value: rows
+            for value, rows in groups.items()
+            if folded[value.casefold()] == 1 and '"' not in value
+        }
 
     def _category_sets(self, column: int) -> list[tuple[str, ...]]:
         """One, two or three values that together have a fitting number of rows."""
@@ -172,6 +179,8 @@ class Scopes:
         small = sorted(value for value, rows in groups.items() if len(rows) <= self._high)[:24]
         found: list[tuple[str, ...]] = []
         for size in (1, 2, 3):
+            if size == 2:  # a listing must not be ambiguous
+                small = [value for value in small if not _JOINT.search(value)]
             for values in combinations(small, size):
                 count = sum(len(groups[value]) for value in values)
                 if self._low <= count <= self._high and count < total:

@@ -18,6 +18,7 @@ from tablemend.synthesis.scope import Row
 Style = Literal[
     "year",
     "date",
+    "event",
     "amount",
     "amounts",
     "count",
@@ -31,7 +32,8 @@ Style = Literal[
 
 # One fact a sentence. "count" is a plain whole number under a plural header ("Wins"), "unit" a
 # number with a currency, unit or percent sign, "amounts" any other number under a plural header,
-# "period" a number under a header that is a year, "many" words under a plural header.
+# "period" a number under a header that is a time, "many" words under a plural header, "event" a
+# year or date under a participle ("Founded").
 SINGLE: dict[Style, tuple[str, ...]] = {
     "year": (
         "The {c} of {e} is {v}.",
@@ -50,6 +52,12 @@ SINGLE: dict[Style, tuple[str, ...]] = {
         "The entry for {e} gives {v} as the {c}.",
         "{e} has {v} down as the {c}.",
         "As {c}, {v} is set against {e}.",
+    ),
+    "event": (
+        "{e} was {c} {p} {v}.",
+        "It was {p} {v} that {e} was {c}.",
+        "{v} saw {e} {c}.",
+        "{e}, according to the entry, was {c} {p} {v}.",
     ),
     "amount": (
         "{e} has {a} of {v}.",
@@ -96,11 +104,11 @@ SINGLE: dict[Style, tuple[str, ...]] = {
         "{e} reaches {v} in {c}.",
     ),
     "period": (
-        "In {c}, {e} stood at {v}.",
-        "{e} came to {v} in {c}.",
-        "The {c} figure for {e} was {v}.",
         "For {c}, {e} is reported at {v}.",
+        "{e} came to {v} for {c}.",
+        "The {c} figure for {e} was {v}.",
         "{e} was put at {v} for {c}.",
+        "The figure of {e} for {c} was {v}.",
     ),
     "category": (
         "{e} has {v} as the {c}.",
@@ -137,7 +145,8 @@ CLAUSES: dict[Style, tuple[str, ...]] = {
     "amounts": ("{v} in {c}", "{v} under {c}"),
     "many": ("{v} under {c}", "{v} for {c}"),
     "unit": ("{v} in {c}", "{v} as the {c}"),
-    "period": ("{v} in {c}", "{v} for {c}"),
+    "period": ("{v} for {c}",),
+    "event": ("{v} under {c}",),
     "category": ("{v} as the {c}", "the {c} {v}"),
     "name": ("{v} as the {c}",),
     "text": ("{v} as the {c}",),
@@ -174,13 +183,14 @@ FRAMES_OF_RECORD = (
 _COMMON = frozenset(
     """
     account address age album amount appearances area artist assists attendance author average
-    award band base birth capacity capital captain career cases category cause caps change channel
+    award band base birth bronze capacity capital captain caps career cases category cause change
+    channel commissioned
     chassis circuit city class club coach code college colour company competition constructor cost
     country county course cup currency date day days death deaths debut density depth description
     designer destination development director distance district division draws driver duration
     earnings elected election elevation employees engine entrant episode episodes event events
     festival field final finish first flag floors format founded founder frequency game games
-    gender genre goals grid gold bronze ground group head headquarters height high home host hull income
+    gender genre goals gold grid ground group head headquarters height high home host hull income
     incumbent industry instrument island issue joined kills label language laps last launch launched
     league length level licence license lines local location loss losses low lowest main
     manager manufacturer margin market material matches medal member members method minister
@@ -202,7 +212,12 @@ _COMMON = frozenset(
 _JOINING = frozenset("of per in by and for to at from the on no &".split())
 _NOT_PLURAL = frozenset("series news species gross status basis".split())
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX")
-_YEAR_HEADER = re.compile(r"(?:fy ?|fiscal )?(?:19|20)\d\d", re.I)
+_PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
+_EVENTS = frozenset(
+    "founded established opened commissioned released built completed published launched created "
+    "introduced discovered signed enacted formed constructed inaugurated premiered".split()
+)
+_SPOKEN_CONSONANT = ("uni", "use", "eu", "one")
 _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 
 
@@ -216,6 +231,8 @@ def label_of(header: str) -> str:
 def with_article(label: str) -> str:
     """The label with *a* or *an*, as its first word is spoken."""
     first = label.split()[0]
+    if first.lower().startswith(_SPOKEN_CONSONANT):
+        return f"a {label}"
     spelled_out = first.isupper() and len(first) > 1
     vowel = first[0] in _SPOKEN_VOWEL if spelled_out else first[0].lower() in "aeiou"
     return f"{'an' if vowel else 'a'} {label}"
@@ -261,9 +278,10 @@ def _pattern(text: str, item: str) -> Pattern:
     return Pattern(text[:first], text[first + 3 : second], text[second + 3 :], entity_at < item_at)
 
 
-def _wording(style: Style, label: str) -> Wording:
+def _wording(style: Style, label: str, preposition: str = "in") -> Wording:
     def named(text: str) -> str:
-        return text.replace("{c}", label).replace("{a}", with_article(label))
+        text = text.replace("{c}", label).replace("{a}", with_article(label))
+        return text.replace("{p}", preposition)
 
     clauses = (named(text).split("{v}") for text in CLAUSES[style])
     return Wording(
@@ -372,11 +390,13 @@ def _wordings_of(column: Column) -> tuple[Wording, Wording | None]:
     plural = _is_plural(label)
     if column.kind in ("category", "name", "text"):
         return _wording("many" if plural else column.kind, label), None
-    if column.kind != "number":
+    if column.kind in ("year", "date"):
+        if label in _EVENTS:
+            return _wording("event", label, "in" if column.kind == "year" else "on"), None
         return _wording(column.kind, label), None
-    if _YEAR_HEADER.fullmatch(column.name):
+    if _PERIOD.search(label):
         return _wording("period", label), None
-    if plural:
-        counted = None if any(column.unit) else _wording("count", label)
+    if plural or "(" in label:
+        counted = _wording("count", label) if plural and not any(column.unit) else None
         return _wording("amounts", label), counted
     return _wording("unit" if any(column.unit) else "amount", label), None
