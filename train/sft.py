@@ -18,7 +18,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import checkpoints, data, sft  # torch, only once the recipe is valid
 
-    sft.use_all_cores()
+    sft.set_up()
     tokenizer = checkpoints.load_tokenizer(config.model)
     if config.show:
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
 from datasets import Dataset, Features, List, Value
 from peft import LoraConfig, PeftModel, get_peft_model_state_dict
 from safetensors import SafetensorError
@@ -67,12 +68,24 @@ class Prepared:
     facts: dict[str, Any]
 
 
-def use_all_cores() -> None:
-    """Share this machine's cores among its processes, where there is no GPU.
+def set_up() -> None:
+    """Join the other processes, and share this machine's cores among them where no GPU is.
 
     ``accelerate launch`` sets OMP_NUM_THREADS to 1 unless it is told that it runs on a CPU.
+
+    Raises:
+        TablemendError: several processes were launched that do not see one another; each would
+            train alone and write over the others.
     """
-    if not torch.cuda.is_available():
+    on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
+    state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    if state.num_processes != launched:
+        raise TablemendError(
+            f"{launched} processes were launched, {state.num_processes} found one another: "
+            "check the accelerate config"
+        )
+    if state.device.type == "cpu":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         torch.set_num_threads(max(1, (cores or 1) // here))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from accelerate import PartialState
 from datasets import Dataset
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
@@ -134,7 +135,8 @@ def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bo
         )
     options: dict[str, Any] = {
         "report_to": "none",
-        "dataloader_pin_memory": torch.cuda.is_available(),
+        "dataloader_pin_memory": torch.accelerator.is_available(),
+        "use_cpu": PartialState().device.type == "cpu",
         "save_total_limit": 2,  # the older one stays until the newer is marked complete
         "save_only_model": False,
         **train.trl,

@@ -1,0 +1,337 @@
+"""Fine-tuning: equal settings give equal trajectories, and what is saved works."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file
+from torch import nn
+from transformers import AutoModelForCausalLM, TrainerCallback
+from trl import SFTTrainer
+
+from tablemend.config import SftCommand, Train, parse, to_yaml
+from tablemend.errors import TablemendError
+from tablemend.runs import Run, write_jsonl
+from tablemend.synthesis import small_world
+from tablemend.training import checkpoints, sft
+from tablemend.training.budget import Budget, rate_factor
+from tablemend.training.muon import MuonAdamW
+from tablemend.training.trainer import Trainer, sft_arguments
+
+ROOT = Path(__file__).parents[1]
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
+
+
+class Stop(Exception):
+    """An interruption."""
+
+
+class Interrupt(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step == self.step:
+            raise Stop
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., SftCommand]:
+    """The tiny recipe on the random model: 24 rows, 3 steps an epoch of 8 rows each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> SftCommand:
+        return parse(
+            SftCommand,
+            [
+                "recipe=tiny",
+                f"model.path={tiny_model}",
+                f"run={tmp_path}/{name}",
+                "model.dtype=float32",
+                "data={train: {source: small-world, n: 24, seed: 1},"
+                " test: {source: small-world, n: 4, seed: 3}}",
+                "data.validation=null",
+                "train.minutes=null",
+                "train.epochs=2",
+                "train.global_batch=8",
+                "train.micro_batch=4",
+                "train.precision=float32",
+                "train.save_every=2",
+                "train.log_every=1",
+                "train.trl.disable_tqdm=true",
+                *overrides,
+            ],
+        )
+
+    return make
+
+
+def _trainer(config: SftCommand) -> tuple[Run, Trainer, Any, Any]:
+    run = Run.of(config)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert sft.begin(config, run, config.overwrite)
+    prepared = sft.prepare(config, tokenizer)
+    return run, sft.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+def _fine_tune(config: SftCommand) -> tuple[Run, dict[str, Any]]:
+    run, trainer, tokenizer, prepared = _trainer(config)
+    facts = sft.train(trainer, run)
+    facts["answer"] = sft.save(trainer, config, run, tokenizer, prepared.train.rows[0])
+    return run, facts
+
+
+def _losses(facts: dict[str, Any]) -> list[float]:
+    return [entry["loss"] for entry in facts["log"] if "loss" in entry]
+
+
+def _same_weights(one: Path, other: Path, tolerance: float = 0.0) -> bool:
+    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert left.keys() == right.keys()
+    return all(torch.allclose(left[name], right[name], rtol=0, atol=tolerance) for name in left)
+
+
+def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
+    command: Callable[..., SftCommand], tiny_model: Path
+) -> None:
+    run, facts = _fine_tune(command("full"))
+    losses = _losses(facts)
+    assert facts["steps"] == 6 and losses[-1] < losses[0]
+    assert facts["tokens"] > 24 * 2 * 100 and facts["answer"]
+    assert checkpoints.is_complete(run.model)
+    assert not _same_weights(run.model, tiny_model)
+    assert sorted(path.name for path in run.path.iterdir()) == ["model", "sft", "sft.yaml"]
+    assert not sft.begin(command("full"), run, overwrite=False)
+    assert sft.begin(command("full"), run, overwrite=True)
+    assert not run.model.exists()
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, facts = _fine_tune(command("whole"))
+    config = command("cut")
+    run, trainer, _, _ = _trainer(config)
+    trainer.add_callback(Interrupt(5))
+    with pytest.raises(Stop):
+        sft.train(trainer, run)
+    half = run.path / "sft" / "checkpoint-5"
+    shutil.copytree(run.path / "sft" / "checkpoint-4", half)
+    (half / "optimizer.pt").write_bytes(b"cut")
+    capsys.readouterr()
+    run, resumed = _fine_tune(config)
+    shown = capsys.readouterr().out
+    assert f"{half} is half-written" in shown
+    assert f"resuming from {run.path}/sft/checkpoint-4" in shown
+    assert _losses(resumed) == _losses(facts)
+    assert resumed["tokens"] == facts["tokens"]
+    assert _same_weights(run.model, whole.model)
+
+
+@pytest.mark.parametrize("micro", [1, 8])
+def test_the_micro_batch_does_not_change_the_result(
+    command: Callable[..., SftCommand], micro: int
+) -> None:
+    _, two = _fine_tune(command("two"))
+    _, other = _fine_tune(command("other", f"train.micro_batch={micro}"))
+    assert _losses(other) == pytest.approx(_losses(two), rel=2e-4)
+
+
+def _launch(config: SftCommand, *launch: str) -> subprocess.CompletedProcess[str]:
+    """``accelerate launch train/sft.py`` with a whole configuration as its recipe."""
+    recipe = Run.of(config).path.with_suffix(".yaml")
+    recipe.write_text(to_yaml(config))
+    accelerate = str(Path(sys.executable).with_name("accelerate"))
+    command = [accelerate, "launch", *launch, "train/sft.py", f"recipe={recipe}"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.slow
+def test_two_processes_equal_one(command: Callable[..., SftCommand]) -> None:
+    _, one = _fine_tune(command("one"))
+    two = command("two", "train.micro_batch=2")
+    done = _launch(two, "--config_file=accelerate_configs/ddp.yaml")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(Run.of(two).manifest.read_text())["sft"]
+    assert manifest["world_size"] == 2
+    assert _losses(manifest) == pytest.approx(_losses(one), rel=2e-4)
+    assert manifest["tokens"] == one["tokens"]
+
+
+@pytest.mark.slow
+def test_the_command_line_trains_then_says_that_it_is_finished(
+    command: Callable[..., SftCommand],
+) -> None:
+    config = command("line")
+    done = _launch(config)
+    assert done.returncode == 0, done.stderr
+    run = Run.of(config)
+    assert f"{run.model}: 6 steps" in done.stdout
+    manifest = json.loads(run.manifest.read_text())["sft"]
+    assert manifest["dropped"] == {} and manifest["rows"] == 24 and manifest["first_answer"]
+    again = _launch(config)
+    assert again.returncode == 0 and "finished: " in again.stdout
+    other = config.model_copy(update={"seed": 5})
+    with pytest.raises(TablemendError, match="seed was 0, is 5"):
+        sft.begin(other, run, overwrite=False)
+
+
+def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
+    _, trainer, _, _ = _trainer(command("loss"))
+    batch = next(iter(trainer.get_train_dataloader()))
+    trainer.model.train()
+    ours = trainer.compute_loss(trainer.model, dict(batch))
+    ours.backward()
+    gradients = [weight.grad.clone() for weight in trainer.model.parameters()]
+    trainer.model.zero_grad()
+    theirs = SFTTrainer.compute_loss(trainer, trainer.model, dict(batch))
+    theirs.backward()
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-5)
+    for mine, weight in zip(gradients, trainer.model.parameters(), strict=True):
+        assert torch.allclose(mine, weight.grad, atol=1e-5)
+
+
+def test_prompts_bear_no_loss(command: Callable[..., SftCommand]) -> None:
+    _, trainer, _, prepared = _trainer(command("mask"))
+    batch = next(iter(trainer.get_train_dataloader()))
+    supervised = int((batch["labels"] != -100).sum())
+    by_ids = {tuple(row.input_ids): len(row.target) for row in prepared.train.rows}
+    ids = [
+        row[mask.bool()].tolist()
+        for row, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
+    ]
+    assert supervised == sum(by_ids[tuple(row)] for row in ids)
+
+
+def test_an_adapter_equals_its_merge(command: Callable[..., SftCommand]) -> None:
+    merged, _ = _fine_tune(command("merged", *LORA))
+    adapter, facts = _fine_tune(command("adapter", *LORA, "train.lora.save=adapter"))
+    assert not list(merged.model.glob("adapter*"))
+    assert not (adapter.model / "model.safetensors").exists()
+    assert facts["answer"]
+    base = checkpoints.load_model(command("x").model)
+    attached = PeftModel.from_pretrained(base, str(adapter.model))
+    whole = AutoModelForCausalLM.from_pretrained(merged.model)
+    ids = torch.arange(5, 60)[None]
+    with torch.no_grad():
+        one, two = attached(ids).logits, whole(ids).logits
+        plain = checkpoints.load_model(command("x").model)(ids).logits
+    assert torch.allclose(one, two, atol=1e-4)
+    assert not torch.allclose(plain, two, atol=1e-2)
+
+
+def test_muon_trains_and_resumes(command: Callable[..., SftCommand]) -> None:
+    muon = ("train.optimizer=muon", "train.muon_learning_rate=0.02")
+    whole, facts = _fine_tune(command("muon", *muon))
+    assert _losses(facts)[-1] < _losses(facts)[0]
+    run, trainer, _, _ = _trainer(command("cut", *muon))
+    trainer.add_callback(Interrupt(3))
+    with pytest.raises(Stop):
+        sft.train(trainer, run)
+    run, _ = _fine_tune(command("cut", *muon))
+    assert _same_weights(run.model, whole.model, tolerance=1e-6)
+
+
+def test_muon_takes_hidden_matrices_alone() -> None:
+    weights = {
+        "model.embed_tokens.weight": nn.Parameter(torch.ones(4, 4)),
+        "model.layers.0.mlp.up_proj.weight": nn.Parameter(torch.ones(4, 4)),
+        "model.norm.weight": nn.Parameter(torch.ones(4)),
+    }
+    both = MuonAdamW(list(weights.items()), muon_rate=0.1, adam_rate=0.2, weight_decay=0.0)
+    assert [len(part.param_groups[0]["params"]) for part in both.parts] == [1, 2]
+    assert [group["lr"] for group in both.param_groups] == [0.1, 0.2]
+    both.load_state_dict(both.state_dict())
+    both.param_groups[0]["lr"] = 0.5
+    assert both.parts[0].param_groups[0]["lr"] == 0.5
+
+
+def test_the_time_budget_ends_the_training_and_its_schedule(
+    command: Callable[..., SftCommand],
+) -> None:
+    run, facts = _fine_tune(command("budget", "train.epochs=500", "train.minutes=0.05"))
+    assert 1 <= facts["steps"] < 1500 and facts["seconds"] >= 3.0
+    rates = [entry["learning_rate"] for entry in facts["log"] if "learning_rate" in entry]
+    assert rates[-1] < 0.5 * max(rates)
+    assert checkpoints.last_complete(run.path / "sft") == (
+        run.path / "sft" / f"checkpoint-{facts['steps']}"
+    )
+
+
+def test_the_budget_counts_over_interruptions() -> None:
+    from transformers import TrainerControl, TrainerState
+
+    budget = Budget(minutes=1)
+    state = TrainerState(global_step=7)
+    state.stateful_callbacks = {"Budget": {"args": {}, "attributes": {"elapsed": 59.99999}}}
+    control = TrainerControl()
+    arguments: Any = type("Arguments", (), {"world_size": 1})()
+    budget.on_train_begin(arguments, state, control)
+    assert budget.progress(1, 100) > 0.99
+    while not control.should_training_stop:
+        budget.on_step_end(arguments, state, control)
+    assert budget.elapsed >= 60 and control.should_save
+
+
+@pytest.mark.parametrize("scheduler", ["constant", "linear", "cosine"])
+def test_the_rate_rises_then_falls(scheduler: Any) -> None:
+    train = Train(
+        epochs=1, learning_rate=1, global_batch=1, micro_batch=1, scheduler=scheduler, warmup=0.1
+    )
+    curve = [rate_factor(step / 100, train) for step in range(101)]
+    assert 0 < curve[0] < curve[5] < curve[10] == 1.0
+    assert all(a >= b for a, b in pairwise(curve[10:]))
+    assert curve[-1] == (1.0 if scheduler == "constant" else pytest.approx(0.0, abs=1e-9))
+
+
+def test_a_batch_that_does_not_divide_is_refused(command: Callable[..., SftCommand]) -> None:
+    config = command("batch")
+    with pytest.raises(TablemendError, match="set it to a multiple of 12"):
+        sft_arguments(config, "nowhere", world_size=3, validate=False)
+
+
+def test_a_value_that_trl_refuses_is_named(command: Callable[..., SftCommand]) -> None:
+    config = command("trl", "train.trl.hub_strategy=nothing")
+    with pytest.raises(TablemendError, match=r"train\.trl: .*nothing"):
+        sft_arguments(config, "nowhere", world_size=1, validate=False)
+
+
+def test_a_full_disk_is_an_oserror(tmp_path: Path, command: Callable[..., SftCommand]) -> None:
+    train = command("disk").train
+    run = Run(tmp_path)
+    with pytest.raises(OSError, match="No space left"), sft.refusals(train, run):
+        raise RuntimeError("PytorchStreamWriter failed: No space left on device")
+    with (
+        pytest.raises(TablemendError, match=r"lower train\.micro_batch=4"),
+        sft.refusals(train, run),
+    ):
+        raise torch.OutOfMemoryError
+    with pytest.raises(RuntimeError, match="a defect"), sft.refusals(train, run):
+        raise RuntimeError("a defect")
+
+
+def test_tables_that_are_also_trained_on_are_refused(
+    command: Callable[..., SftCommand], tmp_path: Path
+) -> None:
+    examples = list(small_world.examples(seed=1, n=6))
+    write_jsonl(tmp_path / "train.jsonl", [example.to_json() for example in examples])
+    write_jsonl(tmp_path / "test.jsonl", [example.to_json() for example in examples[5:]])
+    source = [
+        f"data.{part}={{source: {tmp_path}, split: {part}, n: null, seed: 0}}"
+        for part in ("train", "test")
+    ]
+    config = command("shared", *source)
+    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
+        sft.prepare(config, checkpoints.load_tokenizer(config.model))
