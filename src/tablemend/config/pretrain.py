@@ -50,8 +50,8 @@ class World(Section):
 class Skills(Section):
     """Shares of the exercises; they need not add up to one."""
 
-    copy: float = Field(ge=0)
-    """Copy a clean context; the share falls to zero at `schedule.ease_in`."""
+    repeat: float = Field(ge=0)
+    """Write a clean context once more; the share falls to zero at `schedule.ease_in`."""
     table: float = Field(ge=0)
     """Tables from clean contexts, under all four prompt strategies."""
     quote: float = Field(ge=0)

@@ -85,7 +85,7 @@ def size_at(progress: float, full: Size, ease_in: float) -> Size:
 
 def shares_at(progress: float, shares: Mapping[str, float], ease_in: float) -> dict[str, float]:
     """Shares of the skills: copying gives way to the others until ``ease_in`` of the run."""
-    return {**shares, "copy": shares["copy"] * max(0.0, 1 - progress / ease_in)}
+    return {**shares, "repeat": shares["repeat"] * max(0.0, 1 - progress / ease_in)}
 
 
 def batches(

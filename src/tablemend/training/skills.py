@@ -39,10 +39,10 @@ def _scope(record: Example) -> str:
     return f"the {record.topic} in {record.constraints.numerical_range}"
 
 
-def copy(record: Example, rng: Random) -> Practice:
+def repeat(record: Example, rng: Random) -> Practice:
     """A whole clean context, word for word: the densest practice in copying there is."""
     query = rng.choice(("Copy the context.", "Repeat the context."))
-    return _ask("copy", record.gold_context, query, record.gold_context)
+    return _ask("repeat", record.gold_context, query, record.gold_context)
 
 
 def table(record: Example, rng: Random) -> Practice:
@@ -101,7 +101,7 @@ def sort(record: Example, rng: Random) -> Practice:
 
 
 SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
-    "copy": copy,
+    "repeat": repeat,
     "table": table,
     "quote": quote,
     "list": list_entities,
