@@ -11,8 +11,8 @@ from tablemend.values.text import header_key, tokens_of
 
 BLANKS = (
     "|-|--|\u2014|\u2013|n/a|N/A|N.A.|NA|null|NULL|None|none|NaN|?|...|…|TBA|TBD|unknown|"
-    "Not available|not applicable|none reported|None stated|no data|No information available|not specified|"
-    "(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|undisclosed|"
+    "Not available|not applicable|none reported|None stated|no data|No information available|"
+    "not specified|(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|undisclosed|"
     "data not available|not yet announced|\u200b| - "
 ).split("|")
 
@@ -63,6 +63,13 @@ def included(one: str, other: str, header: str = "") -> bool:
         ("2021", "4 March 2021"),
         ("March 2021", "2021-03-04"),
         ("4 March", "4 March 2021"),
+        ("Timaru", "Timaru, New Zealand"),
+        ("2", "two children"),
+        ("Texas A & M", "Texas A&M"),
+        ("7 July 1907", "circa 7 july 1907"),
+        ("10 March 2006", "March 10, 2006 (v Wigan)"),
+        ("Emre (son), Esra (daughter)", "Emre, Esra"),
+        ("Indiana (1992 - 1996)", "Indiana University"),
         ("think I like it", '"I think I like it"'),
     ],
 )
@@ -93,6 +100,13 @@ def test_wording_around_a_value_is_included(one: str, other: str) -> None:
         ("5 km", "5 miles away"),
         ("Korea", "North Korea"),
         ("Apollo", "Apollo 11"),
+        ("Korea", "Korea (South)"),
+        ("Korea (South)", "Korea (North)"),
+        ("7 July 1907", "before 7 July 1907"),
+        ("26 June 1961", "26 June 1961 - 9 September 1961"),
+        ("6 March 2021", "4-6 March 2021"),
+        ("28 May 1890", "may 28, 1890 1827"),
+        ("2", "one of two children"),
         ("Apollo 1", "Apollo 11"),
         ("A", "A+"),
         ("AA", "AA-"),

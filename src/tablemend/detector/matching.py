@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from tablemend.detector.similarity import THRESHOLD, Pair
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import equal_values, read_value
-from tablemend.values.inclusion import digit_words, includes, turning_words
+from tablemend.values.inclusion import digit_words, includes, modifiers, negations
 from tablemend.values.text import tokens_of
 from tablemend.values.units import Unit
 
@@ -43,7 +43,10 @@ def compare_cells(gold: Cell, answer: Cell, unit: Unit) -> bool | Pair:
     if one.number or other.number or one.dates or other.dates:
         return False
     first, second = tokens_of(one.text), tokens_of(other.text)
-    if turning_words(first) != turning_words(second):
+    if negations(first) != negations(second):
+        return False
+    turned = modifiers(first), modifiers(second)
+    if turned[0] != turned[1] and all(turned):
         return False
     digits = digit_words(first), digit_words(second)
     if digits[0] != digits[1] and all(digits):

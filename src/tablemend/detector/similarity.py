@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from tablemend.errors import TablemendError
-from tablemend.values.inclusion import digit_words, turning_words
+from tablemend.values.inclusion import digit_words, modifiers, negations
 from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.8
@@ -39,6 +39,16 @@ _STOP_WORDS = frozenset(
 )
 _ROMAN = re.compile("[ivxlc]+")
 _SAME_NAMES = {"usa": "us", "unitedstatesofamerica": "us", "unitedstates": "us", "america": "us"}
+_IN_FULL = {
+    short: full
+    for pair in (
+        "jr/junior sr/senior st/saint mt/mount ft/fort dept/department univ/university "
+        "intl/international govt/government assn/association assoc/association corp/corporation "
+        "co/company inc/incorporated ltd/limited bros/brothers vs/versus v/versus "
+        "democrat/democratic approx/approximately avg/average max/maximum min/minimum"
+    ).split()
+    for short, full in (pair.split("/"),)
+}
 _OPPOSITES = (
     "increase/decrease rise/fall gain/loss growth/decline up/down high/low more/less "
     "male/female man/woman men/women boy/girl import/export buy/sell win/lose won/lost "
@@ -73,7 +83,7 @@ def lexical_similarity(one: str, other: str) -> float:
     first, second = sorted((tokens_of(one), tokens_of(other)))
     if digit_words(first) != digit_words(second):
         return 0.0
-    if turning_words(first) != turning_words(second):
+    if negations(first) != negations(second) or modifiers(first) != modifiers(second):
         return 0.0
     if not first.words or not second.words:
         return 0.0
@@ -97,8 +107,9 @@ def lexical_similarity(one: str, other: str) -> float:
 
 
 def _content(words: tuple[str, ...]) -> list[str]:
-    """Words without the little ones; the last word always counts ("Group A")."""
-    return [word for word in words[:-1] if word not in _STOP_WORDS] + [words[-1]]
+    """Words without the little ones, in full; the last word always counts ("Group A")."""
+    kept = [word for word in words[:-1] if word not in _STOP_WORDS] + [words[-1]]
+    return [_IN_FULL.get(word, word) for word in kept]
 
 
 def _without_equals(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ import re
 from functools import cached_property, lru_cache
 
 from tablemend.values.cells import Value, read_value
-from tablemend.values.dates import covers_date, dates_in, same_date
+from tablemend.values.dates import covers_date, same_date, split_dates
 from tablemend.values.numbers import Number, quantities, same_number
 from tablemend.values.text import fold, split_tokens, strip_accents, tokens_of
 
@@ -71,7 +71,7 @@ class Context:
 
     def _states_date(self, value: Value) -> bool:
         return any(
-            same_date(value.dates, (stated,)) or covers_date(value.dates, (stated,))
+            same_date(value.dates, stated) or covers_date(value.dates, stated)
             for stated in self._dates
         )
 
@@ -88,8 +88,8 @@ class Context:
         return quantities(self.text)
 
     @cached_property
-    def _dates(self) -> set[str]:
-        return dates_in(self.text)
+    def _dates(self) -> set[tuple[str, ...]]:
+        return set(split_dates(self.text)[0])
 
 
 def _close_together(words: list[str], sentence: tuple[str, ...]) -> bool:

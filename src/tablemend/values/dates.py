@@ -68,16 +68,20 @@ def parse_clean_date(text: str) -> tuple[str, ...]:
     return readings or tuple(dict.fromkeys(_named(text)))
 
 
-def dates_in(text: str) -> set[str]:
-    """ISO readings of every date in a running text."""
-    folded = clean(text).casefold()
-    found: set[str] = set()
-    for match in _NAMED_INSIDE.finditer(folded):
-        if match["d1"] or match["d2"] or match["year"]:
-            found.update(parse_clean_date(match[0].strip(" ,")))
-    for match in _NUMERIC_INSIDE.finditer(folded):
-        found.update(parse_clean_date(match[0]))
-    return found
+def split_dates(text: str) -> tuple[list[tuple[str, ...]], str]:
+    """The ISO readings of every date in a running text, and the text without them."""
+    folded = clean(text).casefold().replace(" ,", ",")
+    found: list[tuple[str, ...]] = []
+
+    def take(match: re.Match[str]) -> str:
+        readings = parse_clean_date(match[0].strip(" ,"))
+        if not readings:
+            return match[0]
+        found.append(readings)
+        return " "
+
+    rest = _NUMERIC_INSIDE.sub(take, _NAMED_INSIDE.sub(take, folded))
+    return found, rest
 
 
 def same_date(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -69,9 +69,9 @@ _WORDS |= {
     for one in _ONES[1:10]
     for dash in "- "
 }
-_SPELLED = re.compile(
-    "(" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")(?![\w-])", re.IGNORECASE
-)
+_ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
+_SPELLED = re.compile(rf"({_ANY_WORD})(?![\w-])", re.IGNORECASE)
+_SPELLED_INSIDE = re.compile(rf"(?<![\w-])({_ANY_WORD})(?![\w-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,12 @@ def parse_clean_number(text: str) -> Number | None:
 def quantities(text: str) -> list[Number]:
     """Every number in a text, left to right, with the scale and unit words that follow it.
 
-    Digits inside a word (``B2B``, ``Q3``) are part of the word and are not counted.
+    Digits inside a word (``B2B``, ``Q3``) are part of the word and are not counted. Number words
+    count in a text without any digit.
     """
     text = clean(text)
+    if not _DIGIT.search(text):
+        return _spelled_quantities(text)
     found: list[Number] = []
     position = 0
     while match := _DIGITS.search(text, position):
@@ -169,6 +172,16 @@ def quantities(text: str) -> list[Number]:
             continue
         found.append(number)
         position = max(end, position)
+    return found
+
+
+def _spelled_quantities(text: str) -> list[Number]:
+    found: list[Number] = []
+    position = 0
+    while match := _SPELLED_INSIDE.search(text, position):
+        unit, position = read_unit(text, match.end())
+        value = _EXACT.multiply(Decimal(_WORDS[match[1].casefold()]), unit.scale)
+        found.append(Number(value, unit))
     return found
 
 
@@ -227,7 +240,11 @@ def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
         if start and text[start - 1] in "-+" and (start == 1 or text[start - 2] in " ($€£¥₹"):
             negative = negative or text[start - 1] == "-"
             start -= 1
-        if start and not currency and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start)):
+        if (
+            start
+            and not currency
+            and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start))
+        ):
             first = before.start()
             if not (first and text[first - 1].isalpha() and before[1][0].isalpha()):
                 name = before[1].casefold()
