@@ -1,0 +1,33 @@
+"""Compare the arms of a recipe on the same examples, with the same detector.
+
+python eval/compare.py recipe=tiny [evaluation.n=50 ...] [rejudge=true]
+"""
+
+from __future__ import annotations
+
+from tablemend import evaluation
+from tablemend.config import load
+from tablemend.reports.markdown import terminal_table
+from tablemend.reports.report import write_reports
+from tablemend.runs import Run
+from tablemend.script import run_script
+from tablemend.tasks.sources import read_examples
+
+
+def main() -> None:
+    """Examples, answers, judgements, results, reports; the same command continues."""
+    config = load(evaluation.CompareCommand)
+    run = Run.of(config)
+    examples = read_examples(config.data.test)[: config.evaluation.n]
+    if not config.rejudge:
+        arms = evaluation.plan_arms(config, run)
+        run.begin("compare", config, parts=())
+        evaluation.generate(arms, examples, config, run)
+    judged = evaluation.judge(examples, config, run)
+    evaluation.write_results(judged, examples, config, run)
+    print(terminal_table(write_reports(run.path)))
+    print(f"\n{run.path / 'report.html'}")
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,368 @@
+"""report.html: one self-contained page that a stranger can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from tablemend.records import ContextKind, Example
+from tablemend.reports import plots
+from tablemend.reports.examples import Shown, choose_examples, legend, show_example
+from tablemend.reports.markdown import PAIRED_NOTE, SHOWN_SETTINGS
+from tablemend.reports.markup import Markup, join, tag
+from tablemend.reports.rates import METRICS, Rate
+from tablemend.reports.words import (
+    COLUMN_NAMES,
+    CONTEXT_NAMES,
+    ERROR_NAMES,
+    METRIC_MEANINGS,
+    METRIC_NAMES,
+    TESTED,
+    contexts_of,
+    interval,
+    p_value,
+    percent,
+    say_test,
+    tests_of,
+)
+from tablemend.tables.read import Format
+
+ShownArms = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
+"""arm -> context -> example id -> answer and judgement."""
+
+
+def write_html(
+    results: Mapping[str, Any], examples: Mapping[str, Example], shown: ShownArms
+) -> str:
+    """The whole page: no request leaves it, and every text from a model is escaped."""
+    title = f"tablemend comparison: {results['run']}"
+    css = files("tablemend.reports").joinpath("style.css").read_text(encoding="utf-8")
+    body = tag(
+        "main",
+        _head(results, title),
+        _short(results),
+        _meanings(),
+        _plots(results),
+        _rates(results),
+        _tests(results),
+        _examples(results, examples, shown),
+        _provenance(results),
+    )
+    page = tag(
+        "html",
+        tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+            tag("title", title),
+            tag("style", Markup(css)),
+        ),
+        tag("body", body),
+        lang="en",
+    )
+    return f"<!doctype html>\n{page}\n"
+
+
+SECTIONS = {
+    "short": "In short",
+    "meanings": "What is counted",
+    "plots": "Plots",
+    "rates": "All rates",
+    "tests": "Do the arms differ?",
+    "examples": "Examples",
+    "provenance": "Where the numbers come from",
+}
+
+
+def _section(name: str, *children: str | None) -> Markup:
+    return tag("section", tag("h2", SECTIONS[name]), *children, id=name)
+
+
+def _head(results: Mapping[str, Any], title: str) -> Markup:
+    return join(
+        tag("h1", title),
+        tag(
+            "p",
+            "A model reads a text and a query and writes the table that the query asks for. "
+            "Counted is what it gets wrong or makes up, by comparing every answer with a table "
+            f"that is known to be right: {results['n']} examples, each answered by "
+            f"{len(results['arms'])} arms (a model with a way of asking it). In an adversarial "
+            "context, facts that the query does not ask for stand among those that it does.",
+            class_="lead",
+        ),
+        tag("p", f"Judge: {results['judge']}.", class_="note"),
+        tag("nav", *(tag("a", text, href=f"#{name}") for name, text in SECTIONS.items())),
+    )
+
+
+def _short(results: Mapping[str, Any]) -> Markup:
+    contexts = contexts_of(results)
+    context = contexts[-1]
+    first = next(iter(results["arms"]))
+    tests = tests_of(results, context, "total_hallu", first)
+    return _section(
+        "short",
+        tag(
+            "p",
+            f"Answers with at least one error (TotalHallu) on {CONTEXT_NAMES[context]}, with the "
+            "95 % interval; below it, the share of the rows asked for that the answers contain.",
+        ),
+        tag(
+            "div",
+            *(
+                _card(index, arm, kinds[context])
+                for index, (arm, kinds) in enumerate(results["arms"].items())
+            ),
+            class_="cards",
+        ),
+        tag("ul", *(tag("li", say_test(test, results["arms"])) for test in tests), class_="tests")
+        if tests
+        else None,
+    )
+
+
+def _card(index: int, arm: str, rates: Mapping[str, Rate]) -> Markup:
+    total, recall = rates["total_hallu"], rates["row_recall"]
+    return tag(
+        "div",
+        tag("span", arm, class_="name"),
+        tag("b", f"{percent(total['rate'])} %"),
+        tag("span", f"{interval(total['low'], total['high'])} %, n = {total['n']}"),
+        tag("span", f"row recall {percent(recall['rate'])} %"),
+        class_="card",
+        style=f"--arm: var(--arm-{index % len(plots.MARKERS)})",
+    )
+
+
+def _meanings() -> Markup:
+    items: list[Markup] = []
+    for metric in METRICS:
+        name = METRIC_NAMES[metric]
+        chip = tag("span", name, class_=f"chip {metric}") if metric in ERROR_NAMES else name
+        items += [tag("dt", chip), tag("dd", METRIC_MEANINGS[metric])]
+    return _section(
+        "meanings",
+        tag(
+            "p",
+            "Rates are shares of the judged answers; an answer counts once for every kind of "
+            "error that it shows, however often. Read a low rate beside the recalls: who writes "
+            "nothing makes no mistake.",
+        ),
+        tag("dl", *items),
+    )
+
+
+def _plots(results: Mapping[str, Any]) -> Markup:
+    domains = plots.plot_domains(results)
+    return _section(
+        "plots",
+        _figure(
+            plots.plot_errors(results),
+            "What goes wrong. Each mark is the share of an arm's answers that show the error; "
+            "the line is its 95 % interval. Further left is better.",
+        ),
+        _figure(
+            plots.plot_contexts(results),
+            "What distractors cost. The longer the line, the more an arm is misled by facts "
+            "that were not asked for.",
+        )
+        if len(contexts_of(results)) > 1
+        else None,
+        _figure(
+            plots.plot_lengths(results),
+            "Longer contexts. Examples are parted by the length of their context into groups "
+            "of about the same size.",
+        ),
+        _figure(domains, "By domain: answers with at least one error.")
+        if domains is not None
+        else tag(
+            "p", "All examples are of one domain, so there is no plot by domain.", class_="note"
+        ),
+    )
+
+
+def _figure(svg: Markup, caption: str) -> Markup:
+    return tag("figure", tag("div", svg, class_="plot"), tag("figcaption", caption))
+
+
+def _rates(results: Mapping[str, Any]) -> Markup:
+    parts: list[Markup] = []
+    for context in contexts_of(results):
+        head = ["", *(f"{arm}" for arm in results["arms"])]
+        rows = []
+        for metric in METRICS:
+            cells = [_rate_cell(kinds[context][metric]) for kinds in results["arms"].values()]
+            name = tag("th", METRIC_NAMES[metric], scope="row", title=METRIC_MEANINGS[metric])
+            rows.append(
+                tag("tr", name, *cells, class_="total" if metric == "total_hallu" else None)
+            )
+        counts = [str(kinds[context]["total_hallu"]["n"]) for kinds in results["arms"].values()]
+        rows.append(
+            tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
+        )
+        parts += [
+            tag("h3", f"On {CONTEXT_NAMES[context]}, %"),
+            tag("div", _table(head, rows), class_="scroll"),
+        ]
+    return _section("rates", *parts)
+
+
+def _rate_cell(rate: Rate) -> Markup:
+    return tag("td", percent(rate["rate"]), tag("small", interval(rate["low"], rate["high"])))
+
+
+def _table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    return tag(
+        "table",
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+        tag("tbody", *rows),
+        class_="numbers",
+    )
+
+
+def _tests(results: Mapping[str, Any]) -> Markup:
+    arms = results["arms"]
+    if len(arms) == 1:
+        return _section("tests", tag("p", "There is one arm, and nothing to compare."))
+    first = next(iter(arms))
+    parts: list[Markup] = [tag("p", PAIRED_NOTE)]
+    for context in contexts_of(results):
+        tests = [test for metric in TESTED for test in tests_of(results, context, metric, first)]
+        sentences = (tag("li", say_test(test, arms)) for test in tests)
+        parts += [
+            tag("h3", f"Against {first}, on {CONTEXT_NAMES[context]}"),
+            tag("ul", *sentences, class_="tests"),
+        ]
+    head = [
+        "context",
+        "metric",
+        "a",
+        "b",
+        "n",
+        "a only",
+        "b only",
+        "difference",
+        "ratio",
+        "p",
+        "p Holm",
+    ]
+    rows = [_test_row(test) for test in results["paired"]]
+    every = tag(
+        "details",
+        tag("summary", f"All {len(rows)} tests, between all arms"),
+        tag("div", _table(head, rows), class_="scroll"),
+    )
+    return _section("tests", *parts, every)
+
+
+def _test_row(test: Mapping[str, Any]) -> Markup:
+    ratio = "" if test["ratio"] is None else f"{test['ratio']:.2f}"
+    limits = "" if test["ratio"] is None else f"{test['ratio_low']:.2f}, {test['ratio_high']:.2f}"
+    cells = [
+        tag("td", test["context"]),
+        tag("td", COLUMN_NAMES[test["metric"]]),
+        *(tag("td", str(test[name])) for name in ("arm_a", "arm_b", "n", "a_only", "b_only")),
+        tag("td", percent(test["difference"]), tag("small", _span(test["low"], test["high"]))),
+        tag("td", ratio, tag("small", limits)),
+        tag("td", p_value(test["p"]).removeprefix("= ")),
+        tag("td", p_value(test["p_holm"]).removeprefix("= ")),
+    ]
+    return tag("tr", *cells)
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{percent(low)}, {percent(high)}"
+
+
+def _examples(
+    results: Mapping[str, Any], examples: Mapping[str, Example], shown: ShownArms
+) -> Markup:
+    context = contexts_of(results)[-1]
+    output: Format = results["format"]
+    judgements = {
+        arm: {example_id: one.judgement for example_id, one in kinds[context].items()}
+        for arm, kinds in shown.items()
+    }
+    chosen = choose_examples(judgements)
+    articles = [
+        show_example(
+            number,
+            examples[example_id],
+            context,
+            {
+                arm: kinds[context][example_id]
+                for arm, kinds in shown.items()
+                if example_id in kinds[context]
+            },
+            output,
+        )
+        for number, example_id in enumerate(chosen, 1)
+    ]
+    return _section(
+        "examples",
+        tag(
+            "p",
+            f"{len(chosen)} of {len(examples)} examples, on {CONTEXT_NAMES[context]}, chosen by a "
+            "rule so that every kind of error of every arm is seen: telling, not representative. "
+            "A wrong cell has the colour of its error and a number; the list below the table, "
+            "and a tooltip, say why.",
+        ),
+        legend(),
+        *articles,
+    )
+
+
+def _provenance(results: Mapping[str, Any]) -> Markup:
+    cost_head = [
+        "arm",
+        "context",
+        "answers",
+        "prompt tokens",
+        "answer tokens",
+        "seconds",
+        "endings",
+    ]
+    cost_rows = [
+        tag(
+            "tr",
+            *(
+                tag("td", cell)
+                for cell in (
+                    arm,
+                    context,
+                    str(cost["answers"]),
+                    f"{cost['prompt_tokens']:,}",
+                    f"{cost['completion_tokens']:,}",
+                    f"{cost['seconds']:.1f}",
+                    ", ".join(f"{name} {count}" for name, count in cost["finish_reasons"].items()),
+                )
+            ),
+        )
+        for arm, kinds in results["cost"].items()
+        for context, cost in kinds.items()
+    ]
+    setting_rows = [
+        tag("tr", tag("td", arm), *(tag("td", str(settings[name])) for name in SHOWN_SETTINGS))
+        for arm, settings in results["settings"].items()
+    ]
+    data = results["data"]
+    return _section(
+        "provenance",
+        tag(
+            "p",
+            f"Recipe {results['recipe']}; examples: {data['source']}, hash {data['hash']}; tables "
+            f"asked for in {results['format']}; judge: {results['judge']}. ",
+            "The numbers of this page are in ",
+            tag("code", "results.json"),
+            ", code and package versions in ",
+            tag("code", "manifest.json"),
+            ", every answer in ",
+            tag("code", "generations/"),
+            " beside it.",
+        ),
+        tag("h3", "Cost"),
+        tag("div", _table(cost_head, cost_rows), class_="scroll"),
+        tag("h3", "Arms"),
+        tag("div", _table(["arm", *SHOWN_SETTINGS], setting_rows), class_="scroll"),
+    )

@@ -1,0 +1,166 @@
+"""report.md, and the table that is printed to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tablemend.records import ContextKind
+from tablemend.reports.rates import METRICS
+from tablemend.reports.words import (
+    COLUMN_NAMES,
+    CONTEXT_NAMES,
+    METRIC_MEANINGS,
+    METRIC_NAMES,
+    TESTED,
+    contexts_of,
+    listed,
+    percent,
+    say_test,
+    tests_of,
+    with_interval,
+)
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, its cells padded so that it can be read as it is; first row is the head.
+
+    The first column is aligned to the left, the others to the right.
+    """
+    rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(rows[0]))]
+    lines = [
+        [cell.rjust(width) if index else cell.ljust(width) for index, (cell, width) in pairs]
+        for pairs in (list(enumerate(zip(row, widths, strict=True))) for row in rows)
+    ]
+    rule = [
+        "-" * width if index == 0 else "-" * (width - 1) + ":" for index, width in enumerate(widths)
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [lines[0], rule, *lines[1:]])
+
+
+def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
+    """Rates in percent, one arm a row; TotalHallu with its 95 % interval."""
+    head = ["arm", *(COLUMN_NAMES[metric] for metric in METRICS), "n"]
+    rows = [head]
+    for arm, kinds in results["arms"].items():
+        rates = kinds[context]
+        cells = [
+            with_interval(rates[metric])
+            if metric == "total_hallu"
+            else percent(rates[metric]["rate"])
+            for metric in METRICS
+        ]
+        rows.append([arm, *cells, str(rates["total_hallu"]["n"])])
+    return align(rows)
+
+
+def terminal_table(results: Mapping[str, Any]) -> str:
+    """The tables of all contexts, for the end of the command."""
+    return "\n\n".join(
+        f"{METRIC_NAMES['total_hallu']} and its parts on {CONTEXT_NAMES[context]}, "
+        f"% of {results['n']} examples\n{rate_table(results, context)}"
+        for context in contexts_of(results)
+    )
+
+
+def write_markdown(results: Mapping[str, Any]) -> str:
+    """The whole report as Markdown."""
+    parts = [
+        f"# Comparison of {listed(list(results['arms']))}: run {results['run']}",
+        f"{results['n']} examples, the same for every arm. Judge: {results['judge']}. "
+        "Rates are percentages of the judged answers; an answer counts once for every kind of "
+        "error that it shows. Intervals are 95 %.",
+    ]
+    for context in contexts_of(results):
+        parts += [
+            f"## Rates on {CONTEXT_NAMES[context]}",
+            rate_table(results, context),
+            "With intervals:",
+            _interval_table(results, context),
+        ]
+    parts += ["## Do the arms differ?", PAIRED_NOTE, *_test_lists(results)]
+    parts += ["## What the columns mean", _glossary()]
+    parts += ["## Cost", _cost_table(results)]
+    parts += ["## Where the numbers come from", _provenance(results)]
+    return "\n\n".join(parts) + "\n"
+
+
+PAIRED_NOTE = (
+    "Tests compare arms on the same examples. Events: exact McNemar test, Newcombe's interval "
+    "of the difference, Bonett and Price's of the ratio. Recalls: paired bootstrap, and a test "
+    "that swaps the arms at random. All p-values are corrected for the number of tests of the "
+    "same metric (Holm)."
+)
+
+
+def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
+    rows = [["metric", *results["arms"]]]
+    for metric in METRICS:
+        rates = [kinds[context][metric] for kinds in results["arms"].values()]
+        rows.append(
+            [METRIC_NAMES[metric], *(f"{with_interval(rate)} n={rate['n']}" for rate in rates)]
+        )
+    return align(rows)
+
+
+def _test_lists(results: Mapping[str, Any]) -> list[str]:
+    first = next(iter(results["arms"]))
+    parts = []
+    for context in contexts_of(results):
+        tests = [test for metric in TESTED for test in tests_of(results, context, metric, first)]
+        lines = [f"- {say_test(test, results['arms'])}" for test in tests]
+        parts.append("\n".join([f"On {CONTEXT_NAMES[context]}:", "", *lines]))
+    return parts if len(results["arms"]) > 1 else ["There is one arm, and nothing to compare."]
+
+
+def _glossary() -> str:
+    return "\n".join(
+        f"- **{METRIC_NAMES[m]}** ({COLUMN_NAMES[m]}): {METRIC_MEANINGS[m]}" for m in METRICS
+    )
+
+
+def _cost_table(results: Mapping[str, Any]) -> str:
+    head = ["arm", "context", "answers", "prompt tokens", "answer tokens", "seconds", "endings"]
+    rows = [head]
+    for arm, kinds in results["cost"].items():
+        for context, cost in kinds.items():
+            endings = ", ".join(f"{k} {v}" for k, v in cost["finish_reasons"].items())
+            rows.append(
+                [
+                    arm,
+                    context,
+                    str(cost["answers"]),
+                    f"{cost['prompt_tokens']:,}",
+                    f"{cost['completion_tokens']:,}",
+                    f"{cost['seconds']:.1f}",
+                    endings,
+                ]
+            )
+    return align(rows)
+
+
+def _provenance(results: Mapping[str, Any]) -> str:
+    data = results["data"]
+    lines = [
+        f"- judge: {results['judge']}",
+        f"- examples: {data['source']}, {results['n']} of them, hash {data['hash']}",
+        f"- table format asked for: {results['format']}",
+    ]
+    for arm, settings in results["settings"].items():
+        chosen = {name: settings[name] for name in SHOWN_SETTINGS}
+        lines.append(f"- {arm}: " + ", ".join(f"{name} {value}" for name, value in chosen.items()))
+    return "\n".join(lines)
+
+
+SHOWN_SETTINGS = (
+    "model",
+    "fingerprint",
+    "prompt",
+    "thinking",
+    "dtype",
+    "temperature",
+    "seed",
+    "max_new_tokens",
+    "prompts",
+)

@@ -1,0 +1,260 @@
+"""The plots of a report, as SVG text for a page (matplotlib).
+
+Colours are CSS variables of the page, so that one drawing fits a light and a dark page; arms
+are told apart by colour (Okabe and Ito's palette, made for colour-blind readers) and by marker.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.reports.markup import Markup
+from tablemend.reports.words import CONTEXT_NAMES, DASH, ERROR_NAMES, METRIC_NAMES, contexts_of
+
+MARKERS = "osD^vPX*"
+# Stand-ins that matplotlib accepts and that are replaced in the SVG by the page's variables.
+INK, LINE, PAPER = "#010203", "#040506", "#070809"
+ARMS = [f"#0a0b{index:02x}" for index in range(len(MARKERS))]
+VARIABLES = {INK: "currentColor", LINE: "var(--line)", PAPER: "var(--paper)"} | {
+    colour: f"var(--arm-{index})" for index, colour in enumerate(ARMS)
+}
+STYLE: Any = {
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and restyled
+    "font.size": 11,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "figure.facecolor": "none",
+    "grid.color": LINE,
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+}
+WIDTH = 9.0  # inches; the page scrolls a drawing that is wider than the screen
+
+
+def look(arm_index: int) -> dict[str, Any]:
+    """Colour and marker of an arm; both come round again after eight."""
+    index = arm_index % len(MARKERS)
+    return {"color": ARMS[index], "marker": MARKERS[index]}
+
+
+def plot_errors(results: Mapping[str, Any]) -> Markup:
+    """Rates by kind of error and arm, one panel a context."""
+    metrics = [*ERROR_TYPES, "total_hallu"]
+    labels = [*ERROR_NAMES.values(), METRIC_NAMES["total_hallu"]]
+
+    def draw(axes: Axes, context: ContextKind) -> None:
+        _dots(
+            axes,
+            labels,
+            {
+                arm: [kinds[context][metric] for metric in metrics]
+                for arm, kinds in results["arms"].items()
+            },
+        )
+
+    return _panels(
+        results, draw, height=0.8 + 0.12 * len(results["arms"]) * len(metrics), name="errors"
+    )
+
+
+def plot_contexts(results: Mapping[str, Any]) -> Markup:
+    """TotalHallu of every arm on clean and on adversarial contexts, joined by a line."""
+    contexts = contexts_of(results)
+    arms = list(results["arms"])
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.45 * len(arms)), layout="constrained")
+        axes = figure.subplots()
+        for place, arm in enumerate(arms):
+            rates = [results["arms"][arm][context]["total_hallu"] for context in contexts]
+            known = [rate["rate"] * 100 for rate in rates if rate["rate"] is not None]
+            axes.plot(
+                known, [place] * len(known), color=look(place)["color"], linewidth=2, alpha=0.45
+            )
+            for context, rate in zip(contexts, rates, strict=True):
+                filled = context == "adversarial"
+                _dot(axes, rate, place, look(place), filled=filled)
+        _name_rows(axes, arms)
+        _percent_axis(axes, "answers with at least one error, %")
+        handles = [
+            mpl.lines.Line2D(
+                [],
+                [],
+                color=INK,
+                marker="o",
+                linestyle="none",
+                markerfacecolor=INK if context == "adversarial" else PAPER,
+                label=CONTEXT_NAMES[context],
+            )
+            for context in contexts
+        ]
+        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        return _svg(figure, "contexts")
+
+
+def plot_lengths(results: Mapping[str, Any]) -> Markup:
+    """TotalHallu by length of the context, one panel a context."""
+
+    def draw(axes: Axes, context: ContextKind) -> None:
+        labels: list[str] = []
+        for index, (arm, kinds) in enumerate(results["by_length"].items()):
+            bins = kinds[context]
+            labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
+            shift = _shift(index, len(results["arms"]))
+            rates = [one["total_hallu"] for one in bins]
+            known = [(place, rate) for place, rate in enumerate(rates) if rate["rate"] is not None]
+            axes.plot(
+                [place + shift for place, _ in known],
+                [100 * rate["rate"] for _, rate in known],
+                color=look(index)["color"],
+                linewidth=1.2,
+                alpha=0.6,
+            )
+            for place, rate in known:
+                _dot(axes, rate, place + shift, look(index), label=arm, vertical=True)
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlabel("characters of the context")
+        axes.set_ylim(-3, 103)
+        axes.grid(axis="x", visible=False)
+
+    return _panels(results, draw, height=3.4, name="lengths", ylabel="answers with an error, %")
+
+
+def plot_domains(results: Mapping[str, Any]) -> Markup | None:
+    """TotalHallu by domain, one panel a context; ``None`` where there is one domain only."""
+    domains = sorted(
+        {d for kinds in results["by_domain"].values() for own in kinds.values() for d in own}
+    )
+    if len(domains) < 2:
+        return None
+    nothing = {"rate": None}
+
+    def draw(axes: Axes, context: ContextKind) -> None:
+        _dots(
+            axes,
+            domains,
+            {
+                arm: [
+                    kinds[context].get(domain, {}).get("total_hallu", nothing) for domain in domains
+                ]
+                for arm, kinds in results["by_domain"].items()
+            },
+        )
+
+    height = 0.9 + 0.12 * len(results["arms"]) * len(domains)
+    return _panels(results, draw, height=max(2.2, height), name="domains")
+
+
+def _panels(
+    results: Mapping[str, Any],
+    draw: Callable[[Axes, ContextKind], None],
+    *,
+    height: float,
+    name: str,
+    ylabel: str = "",
+) -> Markup:
+    contexts = contexts_of(results)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, height + 0.5), layout="constrained")
+        panels = figure.subplots(1, len(contexts), sharey=True, squeeze=False)[0]
+        for axes, context in zip(panels, contexts, strict=True):
+            draw(axes, context)
+            axes.set_title(CONTEXT_NAMES[context])
+        panels[0].set_ylabel(ylabel)
+        handles = [
+            mpl.lines.Line2D([], [], linestyle="none", label=arm, **look(index))
+            for index, arm in enumerate(results["arms"])
+        ]
+        figure.legend(handles=handles, loc="outside upper left", ncols=min(8, len(handles)))
+        return _svg(figure, name)
+
+
+def _dots(axes: Axes, labels: Sequence[str], rates: Mapping[str, Sequence[Any]]) -> None:
+    """Rows of dots with their intervals, one row a label, one dot an arm."""
+    for index, (arm, own) in enumerate(rates.items()):
+        for place, rate in enumerate(own):
+            _dot(axes, rate, place + _shift(index, len(rates)), look(index), label=arm)
+    for border in range(1, len(labels)):
+        axes.axhline(border - 0.5, color=LINE, linewidth=0.7)
+    _name_rows(axes, labels)
+    axes.grid(axis="y", visible=False)
+    _percent_axis(axes, "% of the judged answers")
+
+
+def _shift(index: int, count: int) -> float:
+    return (index - (count - 1) / 2) * 0.7 / max(1, count - 1) if count > 1 else 0.0
+
+
+def _dot(
+    axes: Axes,
+    rate: Mapping[str, Any],
+    place: float,
+    style: Mapping[str, Any],
+    *,
+    label: str = "",
+    filled: bool = True,
+    vertical: bool = False,
+) -> None:
+    """A rate with its interval; nothing where there is no rate. Hovering says the numbers."""
+    if rate["rate"] is None:
+        return
+    value, low, high = (100 * rate[key] for key in ("rate", "low", "high"))
+    bars = [[max(0.0, value - low)], [max(0.0, high - value)]]
+    x, y = (place, value) if vertical else (value, place)
+    axes.errorbar(
+        [x],
+        [y],
+        xerr=None if vertical else bars,
+        yerr=bars if vertical else None,
+        color=style["color"],
+        marker=style["marker"],
+        markersize=5.5,
+        markerfacecolor=style["color"] if filled else PAPER,
+        elinewidth=1.6,
+        linestyle="none",
+    )
+
+
+def _name_rows(axes: Axes, labels: Sequence[str]) -> None:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def _percent_axis(axes: Axes, label: str) -> None:
+    axes.set_xlim(-2, 102)
+    axes.set_xticks(range(0, 101, 20))
+    axes.set_xlabel(label)
+
+
+def _svg(figure: Figure, name: str) -> Markup:
+    """The figure as an ``<svg>`` element whose ids and colours belong to the page."""
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name, **STYLE}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return Markup(svg)

@@ -1,0 +1,50 @@
+"""From a run folder to what people look at: report.md and report.html."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tablemend.errors import TablemendError
+from tablemend.generations import Generations
+from tablemend.records import Example, Finding, Judgement
+from tablemend.reports.examples import Shown
+from tablemend.reports.html import ShownArms, write_html
+from tablemend.reports.markdown import write_markdown
+from tablemend.runs import read_jsonl, write_text
+
+
+def write_reports(run: Path) -> dict[str, Any]:
+    """Write report.md and report.html from what a comparison left in its run folder.
+
+    Returns:
+        The results.
+
+    Raises:
+        TablemendError: the folder holds no finished comparison.
+    """
+    path = run / "results.json"
+    if not path.is_file():
+        raise TablemendError(
+            f"no {path}: run the comparison first (python eval/compare.py recipe=... run=...)"
+        )
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    write_text(run / "report.md", write_markdown(results))
+    examples = {data["id"]: Example.from_json(data) for data in read_jsonl(run / "examples.jsonl")}
+    write_text(run / "report.html", write_html(results, examples, _read_shown(run)))
+    return results
+
+
+def _read_shown(run: Path) -> ShownArms:
+    generations = Generations(run / "generations")
+    shown: dict[str, dict[Any, dict[str, Shown]]] = {}
+    answers: dict[tuple[str, str], Any] = {}
+    for line in read_jsonl(run / "judgements.jsonl"):
+        arm, context, example_id = line.pop("arm"), line.pop("context"), line.pop("example_id")
+        if (arm, context) not in answers:
+            answers[arm, context] = generations.read(arm, context)
+        findings = tuple(Finding(**finding) for finding in line.pop("findings"))
+        one = Shown(answers[arm, context][example_id].answer, Judgement(findings, **line))
+        shown.setdefault(arm, {}).setdefault(context, {})[example_id] = one
+    return shown

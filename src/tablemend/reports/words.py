@@ -1,0 +1,159 @@
+"""What numbers, metrics and tests are called: the wording that all reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.reports.rates import Rate
+
+DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+ERROR_NAMES: Mapping[str, str] = {
+    "format_error": "Format error",
+    "out_of_range": "Out of range",
+    "order_mismatch": "Order mismatch",
+    "attribute": "Attribute distortion",
+    "blank_filling": "Blank-filling",
+    "entity_fabrication": "Entity fabrication",
+}
+ERROR_MEANINGS: Mapping[str, str] = {
+    "format_error": "no readable table, or not the columns that the query asked for, in its order",
+    "out_of_range": "a row that the context does mention but the query's scope leaves out",
+    "order_mismatch": "the rows are not sorted as the query says",
+    "attribute": "a value that contradicts the context, or is missing though the context has it",
+    "blank_filling": "a value where the context says nothing and the cell should be empty",
+    "entity_fabrication": "a row about something that the context never mentions",
+}
+METRIC_NAMES: dict[str, str] = {
+    **ERROR_NAMES,
+    "constraint_violation": "Constraint violation",
+    "context_violation": "Context violation",
+    "total_hallu": "TotalHallu",
+    "row_recall": "Row recall",
+    "cell_recall": "Cell recall",
+    "abstention": "Abstention",
+    "unjudged": "Unjudged",
+}
+METRIC_MEANINGS: dict[str, str] = {
+    **ERROR_MEANINGS,
+    "constraint_violation": "a format error, an out-of-range row or an order mismatch: the query "
+    "was not followed",
+    "context_violation": "a distorted value, a filled blank or an invented row: the context was "
+    "not followed",
+    "total_hallu": "at least one error of any kind",
+    "row_recall": "share of the rows asked for that the answer contains; higher is better",
+    "cell_recall": "share of the values asked for that the answer states correctly; higher is "
+    "better",
+    "abstention": "a readable table without a single filled row: no error, and no answer",
+    "unjudged": "no verdict was possible; these answers count in no other column",
+}
+CONTEXT_NAMES: dict[ContextKind, str] = {
+    "clean": "clean contexts",
+    "adversarial": "adversarial contexts",
+}
+COLUMN_NAMES: dict[str, str] = {
+    "format_error": "format",
+    "out_of_range": "range",
+    "order_mismatch": "order",
+    "attribute": "attribute",
+    "blank_filling": "blank",
+    "entity_fabrication": "fabrication",
+    "constraint_violation": "constraint",
+    "context_violation": "context",
+    "total_hallu": "TotalHallu",
+    "row_recall": "row recall",
+    "cell_recall": "cell recall",
+    "abstention": "abstention",
+    "unjudged": "unjudged",
+}
+TESTED = ("total_hallu", "constraint_violation", "context_violation", "row_recall", "cell_recall")
+"""Metrics whose tests are put into words; the others stand in the table of all tests."""
+
+assert set(ERROR_NAMES) == set(ERROR_TYPES)
+
+
+def percent(value: float | None) -> str:
+    """A share as a percentage with one digit; a dash where there is none."""
+    return DASH if value is None else f"{100 * value:.1f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The limits of an interval of shares, in percent."""
+    return "" if low is None or high is None else f"{percent(low)}{DASH}{percent(high)}"
+
+
+def with_interval(rate: Rate) -> str:
+    """``22.0 (17.7-27.0)``, in percent."""
+    if rate["rate"] is None:
+        return DASH
+    return f"{percent(rate['rate'])} ({interval(rate['low'], rate['high'])})"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as it is read: no more digits than it deserves."""
+    if p is None:
+        return DASH
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.01 else f"= {p:.2f}"
+
+
+def tests_of(
+    results: Mapping[str, Any], context: str, metric: str, arm_a: str | None = None
+) -> list[dict[str, Any]]:
+    """The paired tests of one metric on one context, of one arm against the others or all."""
+    return [
+        test
+        for test in results["paired"]
+        if test["context"] == context
+        and test["metric"] == metric
+        and arm_a in (None, test["arm_a"])
+    ]
+
+
+def say_test(test: Mapping[str, Any], arms: Mapping[str, Any]) -> str:
+    """A paired test as a sentence."""
+    name = METRIC_NAMES[test["metric"]]
+    if test["difference"] is None:
+        return (
+            f"{test['arm_b']} against {test['arm_a']}: no example is judged in both, "
+            f"so {name} cannot be compared."
+        )
+    rates = [percent(arms[test[arm]][test["context"]][test["metric"]]["rate"]) for arm in SIDES]
+    points = f"{100 * test['difference']:+.1f}".replace("-", MINUS)
+    limits = f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}".replace("-", MINUS)
+    ratio = ""
+    if test["ratio"] is not None:
+        ratio = (
+            f", {test['ratio']:.2f} times as much"
+            f" ({test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f})"
+        )
+    verb = "higher" if test["metric"].endswith("recall") else "wrong"
+    return (
+        f"{test['arm_b']} against {test['arm_a']}: {name} {rates[1]} % instead of {rates[0]} %, "
+        f"{points} points ({limits}){ratio}; {verb} in {test['arm_a']} alone: {test['a_only']}, "
+        f"in {test['arm_b']} alone: {test['b_only']}, of {test['n']} examples; "
+        f"p {p_value(test['p_holm'])}. {verdict(test)}"
+    )
+
+
+SIDES = ("arm_a", "arm_b")
+
+
+def verdict(test: Mapping[str, Any], level: float = 0.05) -> str:
+    """What a test lets one say; absence of evidence is not called equality."""
+    if test["p_holm"] is None or test["p_holm"] >= level:
+        return "Not told apart by these examples."
+    more = test["difference"] > 0
+    better = more if test["metric"].endswith("recall") else not more
+    return f"{test['arm_b']} is {'better' if better else 'worse'}."
+
+
+def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
+    """The contexts that were shown, in the recipe's order."""
+    return list(next(iter(results["arms"].values())))
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
