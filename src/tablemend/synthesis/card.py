@@ -1,0 +1,151 @@
+"""The data set card: a README that ``datasets`` and a person can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from tablemend.synthesis.engine import ENGINE, TOKENS_PER_WORD
+from tablemend.synthesis.settings import POOL, SPLITS, Synthesis
+
+_TEXT = {"dtype": "string"}
+_NUMBER = {"dtype": "int64"}
+
+
+def _field(name: str, kind: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, **kind}
+
+
+def _texts(name: str) -> dict[str, Any]:
+    return {"name": name, "list": "string"}
+
+
+FEATURES = [
+    *(_field(name, _TEXT) for name in ("topic", "category", "domain", "query")),
+    {
+        "name": "constraints",
+        "struct": [
+            _texts("entity_scope"),
+            *(_field(name, _TEXT) for name in ("numerical_range", "sort_column", "sort_order")),
+            {
+                "name": "conditions",
+                "list": [
+                    *(_field(name, _TEXT) for name in ("column", "low", "high")),
+                    _texts("values"),
+                ],
+            },
+        ],
+    },
+    {
+        "name": "gold_table",
+        "struct": [
+            _field("title", _TEXT),
+            _texts("columns"),
+            {"name": "rows", "list": {"list": "string"}},
+        ],
+    },
+    *(_field(name, _TEXT) for name in ("gold_context", "adversarial_context", "difficulty")),
+    {
+        "name": "facts",
+        "list": [
+            _field("row", _NUMBER),
+            *(_field(name, _TEXT) for name in ("entity", "column", "value", "violates")),
+            {"name": "clean", "list": "int64"},
+            {"name": "adversarial", "list": "int64"},
+        ],
+    },
+    *(_field(name, _TEXT) for name in ("source", "source_hash", "engine")),
+    _field("seed", _NUMBER),
+    _field("id", _TEXT),
+]
+
+
+def write_card(settings: Synthesis, counts: dict[str, Any]) -> str:
+    """The card of a finished data set."""
+    splits = [split for split in SPLITS if counts["splits"].get(split)]
+    head = {
+        "task_categories": ["text-generation"],
+        "tags": ["table-generation", "hallucination", "synthetic"],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split, "path": f"{split}.{settings.format}"} for split in splits
+                ],
+            }
+        ],
+        "dataset_info": {"features": FEATURES},
+    }
+    yaml_head = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
+    return f"---\n{yaml_head}---\n\n{_body(settings, counts)}"
+
+
+def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
+    made, sizes = counts["examples"]["made"], counts["sizes"]
+    command = " ".join(
+        f"{key}={value}" for key, value in _given(settings).items() if key not in ("workers", "out")
+    )
+    origin = (
+        "fictional tables of the built-in topic pool"
+        if settings.source == POOL
+        else f"`{settings.source}`"
+    )
+    measured = {
+        "gold context, characters": "gold_characters",
+        "adversarial context, characters": "adversarial_characters",
+        "rows": "rows",
+        "columns": "columns",
+        "facts": "facts",
+    }
+    means = {name: f"{sizes.get(key, 0) / max(made, 1):.1f}" for name, key in measured.items()}
+    parts = [
+        "# Query-driven table generation among distractors",
+        f"{made} examples, made by `{ENGINE}` from {origin}. Each asks for a table of the rows "
+        "in a scope; the adversarial context holds them among rows out of scope. The gold table "
+        "is right by construction, and a program has checked every example.",
+        f"```\npython data_gen/tablehallu.py {command}\n```",
+        _table("split", "examples", counts["splits"]),
+        _table("per example", "mean", means),
+        "Splits are made by the content hash of the source table: no table stands on two sides. "
+        "Every fact has its character span in both contexts. A budget in tokens counts "
+        f"{TOKENS_PER_WORD} tokens a word.",
+        _made_up(settings),
+        f"## Source tables\n\n{counts['tables']['usable']} usable, "
+        f"{counts['tables']['skipped']} skipped.",
+        _table("reason for skipping a table", "tables", counts["skipped"]),
+        "## Rejected draws",
+        _table("reason for rejecting a draw", "draws", counts["rejected"]),
+        "## Licence\n\nThe sentences and queries are synthetic; cells come from the source "
+        "tables, so their licence applies. Whoever publishes this data set has to state it here.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _made_up(settings: Synthesis) -> str:
+    if settings.distractors == "real":
+        return "All distractors are rows of the source tables."
+    return (
+        "Distractors are rows of the source table, near misses first; where they run out, "
+        "made-up rows follow (invented names, moved numbers, cells drawn from their columns), "
+        "which are no facts about the world."
+    )
+
+
+def _given(settings: Synthesis) -> dict[str, Any]:
+    """The settings that differ from the defaults, as they are written on the command line."""
+    given: dict[str, Any] = {"source": settings.source, "n": settings.n, "seed": settings.seed}
+    for name, value in settings.model_dump(exclude_defaults=True, exclude={"kind"}).items():
+        if isinstance(value, dict):
+            given.update({f"{name}.{key}": inner for key, inner in value.items()})
+        else:
+            given[name] = value
+    return given
+
+
+def _table(left: str, right: str, rows: dict[str, Any]) -> str:
+    if not rows:
+        return ""
+    lines = [f"| {left} | {right} |", "|---|---:|"]
+    lines += [f"| {name.replace('|', chr(92) + '|')} | {value} |" for name, value in rows.items()]
+    return "\n".join(lines)

@@ -1,0 +1,298 @@
+"""Writing a data set: parts by any number of workers, resumable, joined in order at the end.
+
+The folder holds ``train``, ``validation`` and ``test`` as JSONL or Parquet, ``counts.json``,
+``skipped.jsonl`` (every place without a usable table, with the reason) and a data set card.
+While it is being made, finished parts lie in ``parts/``; a run that was interrupted continues
+from them, and its files are the same as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, NamedTuple
+
+from tablemend.config import SMALL_WORLD
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.runs import write_json, write_jsonl, write_text
+from tablemend.synthesis.card import write_card
+from tablemend.synthesis.engine import (
+    ENGINE,
+    Engine,
+    Skipped,
+    Tally,
+    Usable,
+    make_small,
+    no_table,
+    scan,
+    split_of,
+)
+from tablemend.synthesis.files import Writer, join_parts, open_writer
+from tablemend.synthesis.settings import POOL, SPLITS, Split, Synthesis
+from tablemend.synthesis.sources import open_source
+
+COUNTS = "counts.json"
+SKIPPED = "skipped.jsonl"
+TABLES = "tables.json"
+PARTS = "parts"
+SETTINGS = "settings.json"
+FREE = ("workers", "out")
+"""Settings that change nothing in the files."""
+
+
+class Part(NamedTuple):
+    """What a worker has written: a range of numbers, and what came of them."""
+
+    number: int
+    counts: dict[str, Any]
+
+
+def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict[str, Any]:
+    """Make a data set, or go on with it, or find it finished.
+
+    Args:
+        settings: what to make and where.
+        progress: called with the number of examples that are newly done.
+
+    Returns:
+        The counts, as in ``counts.json``.
+
+    Raises:
+        TablemendError: the source has no usable table, or the folder holds another data set.
+    """
+    out = Path(settings.out)
+    _check_folder(out, settings)
+    counts_path = out / COUNTS
+    if counts_path.exists() and not (out / PARTS).exists():
+        progress(settings.n)
+        return dict(json.loads(counts_path.read_text("utf-8")))
+    tables, skipped = _find_tables(settings)
+    _note_start(out, settings, tables, skipped)
+    for part in _make_parts(settings, tables):
+        progress(sum(part.counts[name] for name in ("made", "given_up")))
+    counts = _count(settings, out, tables, skipped)
+    for split in SPLITS:
+        join_parts(out, PARTS, split, settings.format)
+    write_text(out / "README.md", write_card(settings, counts))
+    write_json(counts_path, counts)
+    rmtree(out / PARTS)
+    return counts
+
+
+def _check_folder(out: Path, settings: Synthesis) -> None:
+    """Refuse a folder with another data set, or with anything else."""
+    path = out / SETTINGS
+    if not path.exists():
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise TablemendError(f"out={out} holds something else; give another out=")
+        return
+    old = json.loads(path.read_text("utf-8"))
+    changed = [
+        f"{name} was {old.get(name)!r}, is {value!r}"
+        for name, value in _noted(settings).items()
+        if old.get(name) != value
+    ]
+    if changed:
+        raise TablemendError(
+            f"out={out} holds a data set with other settings ({'; '.join(changed)}); "
+            "give another out=, or delete the folder"
+        )
+
+
+def _noted(settings: Synthesis) -> dict[str, Any]:
+    return {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=set(FREE))}
+
+
+def _find_tables(settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
+    """Look through the source; the pool and the small world have no end and need no look."""
+    usable: list[Usable] = []
+    skipped: list[Skipped] = []
+    if settings.source in (POOL, SMALL_WORLD):
+        return usable, skipped
+    for entry in scan(open_source(settings), settings):
+        if isinstance(entry, Usable):
+            usable.append(entry)
+        else:
+            skipped.append(entry)
+    if not usable:
+        raise no_table(settings, skipped)
+    return usable, skipped
+
+
+def _note_start(
+    out: Path, settings: Synthesis, usable: list[Usable], skipped: list[Skipped]
+) -> None:
+    """Note settings, tables and what was skipped, or compare the tables with those noted."""
+    digest = sha256("".join(table.source_hash for table in usable).encode()).hexdigest()[:16]
+    path = out / TABLES
+    if not path.exists():
+        write_jsonl(out / SKIPPED, [entry._asdict() for entry in skipped])
+        write_json(out / SETTINGS, _noted(settings))
+        write_json(path, {"usable": len(usable), "hash": digest})
+    elif json.loads(path.read_text("utf-8"))["hash"] != digest:
+        raise TablemendError(
+            f"source={settings.source} has changed since out={out} was begun; give another out="
+        )
+
+
+def _make_parts(settings: Synthesis, tables: list[Usable]) -> Iterator[Part]:
+    """Every part in order, those found finished first."""
+    total = -(-settings.n // settings.shard_size)
+    open_numbers = []
+    for number in range(total):
+        done = _state(settings, number)
+        if done.exists():
+            yield Part(number, json.loads(done.read_text("utf-8")))
+        else:
+            open_numbers.append(number)
+    if settings.workers == 1 or len(open_numbers) < 2:
+        maker = PartMaker(settings, tables)
+        yield from map(maker.make, open_numbers)
+        return
+    # spawn: a forked worker would inherit locks of threads that it does not have.
+    with ProcessPoolExecutor(
+        min(settings.workers, len(open_numbers)),
+        mp_context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(settings, tables),
+    ) as pool:
+        try:
+            yield from pool.map(_make_part, open_numbers)
+        except BrokenProcessPool as error:
+            raise TablemendError(
+                "a worker died, most likely for want of memory; the same command continues, "
+                "with fewer workers= if it happens again"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+_MAKERS: list[PartMaker] = []  # one in each worker process
+
+
+def _start_worker(settings: Synthesis, tables: list[Usable]) -> None:
+    _MAKERS.append(PartMaker(settings, tables))
+
+
+def _make_part(number: int) -> Part:
+    return _MAKERS[0].make(number)
+
+
+def _state(settings: Synthesis, number: int) -> Path:
+    return Path(settings.out) / PARTS / f"{number:06d}.json"
+
+
+class PartMaker:
+    """Makes parts from one source, which it keeps open."""
+
+    def __init__(self, settings: Synthesis, tables: list[Usable]) -> None:
+        self._settings = settings
+        self._tables = tables
+        self._engine: Engine | None = None
+
+    def make(self, number: int) -> Part:
+        """Write part ``number`` and then its counts: a part without counts is made again."""
+        settings = self._settings
+        start = number * settings.shard_size
+        numbers = range(start, min(start + settings.shard_size, settings.n))
+        tally = Tally()
+        splits: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        writers: dict[Split, Writer] = {}
+        folder = Path(settings.out) / PARTS
+        folder.mkdir(parents=True, exist_ok=True)
+        # Examples hold no cycles; looking for some costs an eighth of the time.
+        gc.disable()
+        try:
+            for example in self._examples(numbers, tally):
+                split = split_of(example.source_hash, settings)
+                if split not in writers:
+                    writers[split] = open_writer(folder, f"{split}-{number:06d}", settings.format)
+                writers[split].write(example)
+                splits[split] += 1
+                sizes.update(_sizes(example))
+            for writer in writers.values():
+                writer.close()
+        except BaseException:
+            for writer in writers.values():
+                writer.discard()
+            raise
+        finally:
+            gc.enable()
+        counts = {
+            "made": tally.made,
+            "given_up": tally.given_up,
+            "rejected": dict(sorted(tally.rejected.items())),
+            "splits": dict(splits),
+            "sizes": dict(sorted(sizes.items())),
+        }
+        write_json(_state(settings, number), counts)
+        return Part(number, counts)
+
+    def _examples(self, numbers: range, tally: Tally) -> Iterator[Example]:
+        if self._settings.source == SMALL_WORLD:
+            yield from make_small(self._settings, numbers, tally)
+            return
+        if self._engine is None:
+            self._engine = Engine(self._settings, self._tables)
+        self._engine.tally = tally
+        for number in numbers:
+            if (example := self._engine.make(number)) is not None:
+                yield example
+
+
+def _sizes(example: Example) -> dict[str, int]:
+    return {
+        "gold_characters": len(example.gold_context),
+        "adversarial_characters": len(example.adversarial_context),
+        "rows": len(example.gold_table.rows),
+        "columns": len(example.gold_table.columns),
+        "facts": len(example.facts),
+        f"difficulty {example.difficulty}": 1,
+        f"domain {example.domain}": 1,
+    }
+
+
+def _count(
+    settings: Synthesis, out: Path, tables: list[Usable], skipped: list[Skipped]
+) -> dict[str, Any]:
+    """Add up the parts."""
+    made = given_up = 0
+    rejected: Counter[str] = Counter()
+    splits: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for number in range(-(-settings.n // settings.shard_size)):
+        part = json.loads(_state(settings, number).read_text("utf-8"))
+        made += part["made"]
+        given_up += part["given_up"]
+        rejected.update(part["rejected"])
+        splits.update(part["splits"])
+        sizes.update(part["sizes"])
+    table_splits = Counter(split_of(table.source_hash, settings) for table in tables)
+    reasons = Counter(reason_kind(entry.reason) for entry in skipped)
+    return {
+        "examples": {"asked": settings.n, "made": made, "given_up": given_up},
+        "splits": {split: splits[split] for split in SPLITS if splits[split]},
+        "tables": {
+            "usable": len(tables),
+            "skipped": len(skipped),
+            "splits": {split: table_splits[split] for split in SPLITS if table_splits[split]},
+        },
+        "skipped": dict(reasons.most_common()),
+        "rejected": dict(rejected.most_common()),
+        "sizes": dict(sizes),
+    }
+
+
+def reason_kind(reason: str) -> str:
+    """A reason without its numbers, to count by."""
+    return "".join("#" if char.isdigit() else char for char in reason).replace("##", "#")[:80]

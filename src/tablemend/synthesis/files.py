@@ -1,0 +1,203 @@
+"""The files of a data set: one example at a time, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from json.encoder import encode_basestring as quote
+from pathlib import Path
+from shutil import copyfileobj
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.synthesis.settings import Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_A_GROUP = 64
+
+
+class Writer(Protocol):
+    """Takes examples and makes one file of them."""
+
+    def write(self, example: Example) -> None:
+        """Append an example."""
+
+    def close(self) -> None:
+        """Finish the file: only now it has its name."""
+
+    def discard(self) -> None:
+        """Give up: no file remains."""
+
+
+def encode(example: Example) -> str:
+    """The example as one line of JSON: ``json.dumps(example.to_json())`` in half the time.
+
+    The hundreds of facts are most of an example, so they are written without dicts.
+    """
+    head: dict[str, Any] = {name: getattr(example, name) for name in example.__slots__}
+    del head["facts"]
+    head["constraints"] = asdict(example.constraints)
+    head["gold_table"] = example.gold_table.to_json()
+    facts = []
+    for row, entity, column, value, violates, clean, adversarial in example.facts:
+        broken = "null" if violates is None else quote(violates)
+        place = "null" if clean is None else str(list(clean))
+        facts.append(
+            f'{{"row": {row}, "entity": {quote(entity)}, "column": {quote(column)}, '
+            f'"value": {quote(value)}, "violates": {broken}, "clean": {place}, '
+            f'"adversarial": {list(adversarial)}}}'
+        )
+    text = json.dumps(head, ensure_ascii=False)
+    return f'{text[:-1]}, "facts": [{", ".join(facts)}]}}\n'
+
+
+class JsonlWriter:
+    """JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.tmp")
+        self._file = self._temporary.open("w", encoding="utf-8", newline="\n")
+
+    def write(self, example: Example) -> None:
+        """Append a line."""
+        self._file.write(encode(example))
+
+    def close(self) -> None:
+        """Write to the disk, then rename."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._temporary.replace(self._path)
+
+    def discard(self) -> None:
+        """Remove the unfinished file."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+class ParquetWriter:
+    """Parquet with a fixed schema, :data:`ROWS_A_GROUP` examples a row group."""
+
+    def __init__(self, path: Path) -> None:
+        pq = _parquet()
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.tmp")
+        self._schema = arrow_schema()
+        self._file = pq.ParquetWriter(self._temporary, self._schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+
+    def write(self, example: Example) -> None:
+        """Append a row."""
+        self._rows.append(example.to_json())
+        if len(self._rows) == ROWS_A_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        """Write the footer, then rename."""
+        self._flush()
+        self._file.close()
+        self._temporary.replace(self._path)
+
+    def discard(self) -> None:
+        """Remove the unfinished file."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self._rows:
+            self._file.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows = []
+
+
+def open_writer(folder: Path, stem: str, form: str) -> Writer:
+    """A writer for ``<folder>/<stem>.<form>``."""
+    path = folder / f"{stem}.{form}"
+    return JsonlWriter(path) if form == "jsonl" else ParquetWriter(path)
+
+
+def join_parts(out: Path, parts: str, split: Split, form: str) -> None:
+    """Join the parts of a split in order into one file, or into none if there is no part."""
+    found = sorted((out / parts).glob(f"{split}-*.{form}"))
+    target = out / f"{split}.{form}"
+    if not found:
+        target.unlink(missing_ok=True)
+        return
+    temporary = out / f".{target.name}.tmp"
+    if form == "jsonl":
+        with temporary.open("wb") as file:
+            for path in found:
+                with path.open("rb") as part:
+                    copyfileobj(part, file, 1 << 20)
+            file.flush()
+            os.fsync(file.fileno())
+    else:
+        pq = _parquet()
+        with pq.ParquetWriter(temporary, arrow_schema(), compression="zstd") as writer:
+            for batch in _batches(found):
+                writer.write_batch(batch)
+    temporary.replace(target)
+
+
+def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:
+    pq = _parquet()
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(batch_size=ROWS_A_GROUP)
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise TablemendError(
+            "format=parquet needs the extra: pip install 'tablemend[data]', or format=jsonl"
+        ) from error
+    return pq
+
+
+def arrow_schema() -> pa.Schema:
+    """The Arrow types of an example, so that a file without a value of a kind reads the same."""
+    import pyarrow as pa
+
+    text, number = pa.string(), pa.int64()
+    condition = pa.struct(
+        [("column", text), ("low", text), ("high", text), ("values", pa.list_(text))]
+    )
+    constraints = pa.struct(
+        [
+            ("entity_scope", pa.list_(text)),
+            ("numerical_range", text),
+            ("sort_column", text),
+            ("sort_order", text),
+            ("conditions", pa.list_(condition)),
+        ]
+    )
+    table = pa.struct(
+        [("title", text), ("columns", pa.list_(text)), ("rows", pa.list_(pa.list_(text)))]
+    )
+    fact = pa.struct(
+        [
+            ("row", number),
+            ("entity", text),
+            ("column", text),
+            ("value", text),
+            ("violates", text),
+            ("clean", pa.list_(number)),
+            ("adversarial", pa.list_(number)),
+        ]
+    )
+    types = {
+        "constraints": constraints,
+        "gold_table": table,
+        "facts": pa.list_(fact),
+        "seed": number,
+    }
+    return pa.schema([(name, types.get(name, text)) for name in Example.__slots__])
