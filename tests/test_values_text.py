@@ -12,8 +12,8 @@ from tablemend.values.text import header_key, tokens_of
 BLANKS = (
     "|-|--|\u2014|\u2013|n/a|N/A|N.A.|NA|null|NULL|None|none|NaN|?|...|…|TBA|TBD|unknown|"
     "Not available|not applicable|none reported|None stated|no data|No information available|"
-    "not specified|(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|undisclosed|"
-    "data not available|not yet announced|\u200b| - "
+    "not specified|(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|"
+    "undisclosed|data not available|not yet announced|\u200b| - "
 ).split("|")
 
 
@@ -64,6 +64,10 @@ def included(one: str, other: str, header: str = "") -> bool:
         ("March 2021", "2021-03-04"),
         ("4 March", "4 March 2021"),
         ("Timaru", "Timaru, New Zealand"),
+        ("Staunton, Virginia", "Staunton, Augusta County, Virginia"),
+        ("non-profit", "nonprofit"),
+        ("250", "250 lb (113 kg)"),
+        ("1st", "New Jersey's 1st"),
         ("2", "two children"),
         ("Texas A & M", "Texas A&M"),
         ("7 July 1907", "circa 7 july 1907"),
@@ -113,6 +117,7 @@ def test_wording_around_a_value_is_included(one: str, other: str) -> None:
         ("C", "C minor"),
         ("Disney", "Disney+"),
         ("3-1", "1-3"),
+        ("12-3", "1-23"),
         ("Niger", "Nigeria"),
         ("", "anything"),
     ],

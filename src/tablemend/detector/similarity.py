@@ -66,7 +66,8 @@ class LexicalSimilarity:
     Words count as equal when their stems are, when one is the other's initial or a dotted
     abbreviation, or when two long words differ by one letter. A word replaced by another costs
     twice its share of the text, a word added costs half its share: short names must agree in
-    every word ("North Korea" is not "South Korea"), long phrases may differ in one of ten.
+    every word ("North Korea" is not "South Korea") but for one middle name, long phrases may
+    differ in one of ten.
     It accepts word order, plurals, hyphens, accents, abbreviation dots and initialisms; it
     cannot accept synonyms.
     """
@@ -96,13 +97,17 @@ def lexical_similarity(one: str, other: str) -> float:
     if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
         return 0.9
     sizes = len(left), len(right)
-    if min(sizes) > 1:  # a letter at the end is a class ("Group A"), not an initial
-        left[-1], right[-1] = (word + "." * (len(word) == 1) for word in (left[-1], right[-1]))
+    for words in (left, right):
+        if len(words) > 1 and len(words[-1]) == 1:  # a class ("Group A"), not an initial
+            words[-1] += "."
     left, right = _without_equals(left, right)
     if any((_stem(a), _stem(b)) in _OPPOSED_STEMS for a in left for b in right):
         return 0.0
     replaced = min(len(left), len(right))
-    added = max(len(left), len(right)) - replaced
+    longer = left if len(left) > len(right) else right
+    added = float(len(longer) - replaced)
+    if not replaced:
+        added = sum(0.5 if len(word) == 1 else 1.0 for word in longer)  # a middle initial
     return max(0.0, 1.0 - 2.0 * replaced / max(sizes) - added / sum(sizes))
 
 

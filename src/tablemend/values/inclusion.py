@@ -8,6 +8,8 @@ accepts "permitted" for "not permitted". Here the extra words decide.
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from operator import itemgetter
 
 from tablemend.values.cells import Value, year_of
 from tablemend.values.dates import covers_date, same_date, split_dates
@@ -43,8 +45,9 @@ def negations(tokens: Tokens) -> frozenset[str]:
 
 
 def modifiers(tokens: Tokens) -> frozenset[str]:
-    """The modifiers of a text."""
-    return MODIFIERS.intersection(tokens.words)
+    """The modifiers of a text; where nothing else is said they modify nothing ("North")."""
+    found = MODIFIERS.intersection(tokens.words)
+    return found if len(found) < len(tokens.words) else frozenset()
 
 
 def digit_words(tokens: Tokens) -> tuple[str, ...]:
@@ -56,9 +59,10 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
     """Whether one cell stands whole inside the other and the rest changes nothing.
 
     Two numbers never include each other. A number is included in a text that holds exactly
-    one number, equal to it ("7" in "7 cities", not in "7 of 17"), a date in a text that holds
-    exactly one date; a year or month in a finer date of it ("2021" in "4 March 2021", not in
-    "2019-2021"). Text is included token by token, with or without its bracketed additions:
+    one number outside brackets, equal to it ("7" in "7 cities", not in "7 of 17"), a date in a
+    text that holds exactly one date; a year or month in a finer date of it ("2021" in "4 March
+    2021", not in "2019-2021"). Text is included token by token, with or without its bracketed
+    additions:
 
     - no word left over may be one of :data:`NEGATIONS`;
     - the neighbours of the included words may not be :data:`MODIFIERS`, in their own
@@ -81,7 +85,9 @@ def includes(one: Value, other: Value, header: Unit = PLAIN) -> bool:
             return True
     first, second = tokens_of(one.text), tokens_of(other.text)
     dated = bool(one.dates or other.dates)
-    if _one_holds(first, second, dated):
+    if "".join(first.words) == "".join(second.words) != "":  # "non-profit" and "nonprofit"
+        return digit_words(first) == digit_words(second)
+    if _one_holds(first, second, dated) or _has_all_parts(first, second):
         return True
     if ("(" in one.text or "[" in one.text) == ("(" in other.text or "[" in other.text):
         return False
@@ -99,13 +105,8 @@ def _drop_addition(bracket: re.Match[str]) -> str:
 def _states_number(text: str, number: Number, header: Unit) -> bool:
     if len(text) > _WORDING:
         return False
-    stated = quantities(text)
-    return (
-        len(stated) == 1
-        and same_number(stated[0], number, header)
-        and _is_plain_wording(text)
-        and not modifiers(tokens_of(text))
-    )
+    stated = quantities(_BRACKETS.sub(" ", text))
+    return len(stated) == 1 and same_number(stated[0], number, header) and _is_plain_wording(text)
 
 
 def _states_date(text: str, dates: tuple[str, ...]) -> bool:
@@ -139,6 +140,22 @@ def _one_holds(one: Tokens, other: Tokens, dated: bool) -> bool:
         for start in range(len(words) - size + 1)
         if words[start] == wanted[0]
     )
+
+
+def _has_all_parts(one: Tokens, other: Tokens) -> bool:
+    """Whether all comma-bounded parts stand in the other: ``Bonn, Germany`` and a county."""
+    few, many = sorted((_split_parts(one), _split_parts(other)), key=len)
+    if len(few) < 2 or few[0] != many[0] or negations(one) != negations(other):
+        return False
+    rest = iter(many)
+    return all(part in rest for part in few)
+
+
+def _split_parts(tokens: Tokens) -> list[list[str]]:
+    return [
+        [word for word, _ in group]
+        for _, group in groupby(zip(*tokens, strict=True), key=itemgetter(1))
+    ]
 
 
 def _rest_is_print(whole: Tokens, start: int, end: int, dated: bool) -> bool:

@@ -1,0 +1,138 @@
+"""Similarity: what the embedded one accepts at 0.8, and how an embedding model is used."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablemend.detector.similarity import (
+    PAPER_MODEL,
+    THRESHOLD,
+    EmbeddingSimilarity,
+    LexicalSimilarity,
+    lexical_similarity,
+    load_similarity,
+)
+from tablemend.errors import TablemendError
+from tablemend.values import standardise
+
+
+def score(one: str, other: str) -> float:
+    return LexicalSimilarity().score([(standardise(one) or "", standardise(other) or "")])[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Smith, John", "John Smith"),
+        ("Toyota, Honda", "Honda and Toyota"),
+        ("electric cars", "electric car"),
+        ("software companies", "software company"),
+        ("health care", "healthcare"),
+        ("J.K. Rowling", "J. K. Rowling"),
+        ("J. Smith", "John Smith"),
+        ("George W. Bush", "George Bush"),
+        ("George Walker Bush", "George Bush"),
+        ("United Arab Emirates", "UAE"),
+        ("USA", "United States"),
+        ("U.K.", "United Kingdom"),
+        ("Sammy Davis Jr.", "Sammy Davis Junior"),
+        ("Democrat", "Democratic"),
+        ("Valanciunas, Jonas", "Jonas Valnciunas"),
+        ("asymmetric synthesis of enamines", "enamine catalysis for asymmetric synthesis"),
+    ],
+)
+def test_spelling_variants_are_similar(one: str, other: str) -> None:
+    assert score(one, other) >= THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("male", "female"),
+        ("North Korea", "South Korea"),
+        ("increase", "decrease"),
+        ("increased", "decreased"),
+        ("permitted", "prohibited"),
+        ("John Smith", "Jane Smith"),
+        ("John Adams", "John Quincy Mc Adams"),
+        ("Marcus Morris", "Markieff Morris"),
+        ("Kim Jong Il", "Kim Jong Un"),
+        ("Class I", "Class II"),
+        ("Group A", "Group B"),
+        ("Vitamin A", "Vitamin"),
+        ("Apollo 11", "Apollo 12"),
+        ("3 wins, 1 loss", "1 wins, 3 loss"),
+        ("hyperthermia", "hypothermia"),
+        ("Gambia", "Zambia"),
+        ("Austria", "Australia"),
+        ("University of California, Berkeley", "University of California, Los Angeles"),
+        ("president of sales operations", "vice president of sales operations"),
+        ("approved by the board", "not approved by the board"),
+        ("yes", "robust"),
+        ("", "anything"),
+    ],
+)
+def test_other_things_are_not_similar(one: str, other: str) -> None:
+    assert score(one, other) < THRESHOLD
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_lexical_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
+    forth = lexical_similarity(one, other)
+    assert forth == lexical_similarity(other, one)
+    assert 0.0 <= forth <= 1.0
+
+
+class FakeModel:
+    """Embeds a text as its letter counts."""
+
+    encoded: ClassVar[list[list[str]]] = []
+
+    def __init__(self, name: str) -> None:
+        if "missing" in name:
+            raise OSError(f"{name} is no folder\nsecond line")
+
+    def encode(self, texts: list[str], **options: Any) -> Any:
+        assert options["normalize_embeddings"] and options["batch_size"] == 256
+        self.encoded.append(texts)
+        counts = np.array([[text.count(chr(97 + i)) for i in range(26)] for text in texts], float)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def fake_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("sentence_transformers")
+    module.SentenceTransformer = FakeModel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    FakeModel.encoded = []
+
+
+def test_embeddings_are_made_once_a_text(fake_package: None) -> None:
+    similarity = load_similarity(PAPER_MODEL)
+    scores = similarity.score([("abc", "cab"), ("abc", "xyz"), ("cab", "abc")])
+    assert scores == pytest.approx([1.0, 0.0, 1.0])
+    assert FakeModel.encoded == [["abc", "cab", "xyz"]]
+    assert similarity.score([]) == []
+    assert similarity.name == PAPER_MODEL
+
+
+def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
+    with pytest.raises(TablemendError, match=r"cannot load similarity model 'missing': .*folder$"):
+        EmbeddingSimilarity("missing")
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(TablemendError, match=r"tablemend\[embed\]"):
+        load_similarity(PAPER_MODEL)
+
+
+def test_the_default_needs_no_package() -> None:
+    assert load_similarity("lexical").name == "lexical-1"
