@@ -50,7 +50,10 @@ def write_csv(table: Table) -> str:
         TableError: a cell holds NUL or a lone surrogate.
     """
     refuse_characters(table, _REFUSED, "CSV", title=False)
-    return "".join(_write_record(record) for record in (table.columns, *table.rows))
+    # A header quoted throughout cannot be taken for one with another separator.
+    quoted = any(_QUOTED.search(name) for name in table.columns)
+    header = ",".join(map(_quote, table.columns)) + "\n" if quoted else _write_record(table.columns)
+    return header + "".join(map(_write_record, table.rows))
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
@@ -97,6 +100,8 @@ def _write_record(cells: Sequence[Cell]) -> str:
 
 
 def _write_cell(cell: str) -> str:
-    if not _QUOTED.search(cell):
-        return cell
+    return _quote(cell) if _QUOTED.search(cell) else cell
+
+
+def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'

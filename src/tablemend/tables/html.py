@@ -119,9 +119,9 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
         if parent is not section:
             section, hanging = parent, {}
         slots, hanging = _lay_out(cells, hanging)
-        if not slots:
-            continue
-        head_rows += parent is not None and parent.tag == "thead"
+        if not slots or not (grid or any(slots) or _in_head(row)):
+            continue  # an empty row, or spacing above the header
+        head_rows += _in_head(row)
         th_rows += th_rows == len(grid) and all(cell.tag == "th" for cell in cells)
         grid.append(slots)
         width = max(width, len(slots))
@@ -132,6 +132,11 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
     if not head_rows:
         head_rows = th_rows if 0 < th_rows < len(grid) else 1
     return [slots + [""] * (width - len(slots)) for slots in grid], head_rows
+
+
+def _in_head(row: lxml.html.HtmlElement) -> bool:
+    parent = row.getparent()
+    return parent is not None and parent.tag == "thead"
 
 
 def _lay_out(cells: list[lxml.html.HtmlElement], hanging: _Hanging) -> tuple[list[str], _Hanging]:

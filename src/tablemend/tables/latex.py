@@ -70,9 +70,13 @@ _ARGUMENTS = {
     "thead": "*[{",
     "toprule": "[",
 }
-# White space that LaTeX must not collapse, while the rest of a cell does.
-_KEPT = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
-_KEPT_TABLE = str.maketrans(_KEPT)
+# Control characters, refused in the input, stand in for white space that must not collapse:
+# what LaTeX writes by macros, and Unicode's spaces, which pylatexenc takes for plain ones.
+_MACRO_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
+_UNICODE_SPACES = [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()]
+_STAND_INS = "\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
+_HIDE = str.maketrans(dict(zip(_UNICODE_SPACES, _STAND_INS, strict=True)))
+_SHOW = str.maketrans(_MACRO_SPACES | dict(zip(_STAND_INS, _UNICODE_SPACES, strict=True)))
 _SPACES = re.compile(r"[ \t\r\n]+")
 _CMIDRULE_TRIM = re.compile(r"(\\cmidrule[ \t]*+)\([lr]*\)")
 _REFUSED = re.compile(rf"[{CONTROLS}{SURROGATES}]")
@@ -209,7 +213,7 @@ _to_text = LatexNodes2Text(latex_context=_text_db(), math_mode="text", keep_comm
 
 
 def _parse(text: str) -> list[Any]:
-    text = _CMIDRULE_TRIM.sub(r"\1", text)
+    text = _CMIDRULE_TRIM.sub(r"\1", text).translate(_HIDE)
     walker = LatexWalker(text, latex_context=_WALKER_DB, tolerant_parsing=False)
     nodes: list[Any] = walker.get_latex_nodes()[0]
     return nodes
@@ -356,7 +360,7 @@ def _read_span(nodes: Sequence[Any], macro: str, argument: int) -> int:
 
 def _read_text(nodes: Sequence[Any]) -> str:
     text: str = _to_text.nodelist_to_text(list(nodes))
-    return _SPACES.sub(" ", text).strip(" ").translate(_KEPT_TABLE)
+    return _SPACES.sub(" ", text).strip(" ").translate(_SHOW)
 
 
 def _write_row(cells: Sequence[Cell]) -> str:
