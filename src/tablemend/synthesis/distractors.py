@@ -10,7 +10,7 @@ from random import Random
 
 from tablemend.synthesis.columns import Kind, TypedTable, read_date, read_number
 from tablemend.synthesis.kernel import Kernel
-from tablemend.synthesis.names import NameGuard, invent_name
+from tablemend.synthesis.names import NameGuard, forms_of, invent_name
 from tablemend.synthesis.scope import Bound, Row
 from tablemend.tables.table import Cell
 
@@ -34,6 +34,7 @@ class Rows:
         self.real = len(typed.table.rows)
         self.cells: list[Row] = list(typed.table.rows)
         self.orders: list[Orders] = list(zip(*typed.orders, strict=True))
+        self.forms = [forms_of(row[typed.key] or "") for row in self.cells]
         self._names = {(row[typed.key] or "").casefold() for row in typed.table.rows}
         words = Counter(word for name in sorted(self._names) for word in set(name.split()))
         shared = {word for word, count in words.items() if count >= 3 and word.isalpha()}
@@ -76,6 +77,7 @@ class Rows:
                 cells[index], orders[index] = _move_number(cell, order, rng)
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
+        self.forms.append(forms_of(cells[typed.key] or ""))
 
     def _fresh_name(self, like: str) -> str:
         while (name := invent_name(like, self._shared, self._rng)).casefold() in self._names:
@@ -154,22 +156,23 @@ def _ranked(
     rng: Random,
 ) -> list[tuple[int, str]]:
     found = []
+    random = rng.random
     for number in numbers:
-        cells = rows.cells[number]
-        if number in gold or guard.is_similar(cells[key] or ""):
-            continue
-        broken, furthest, known = None, 0.0, True
-        count = 0
+        cells, orders = rows.cells[number], rows.orders[number]
+        broken, furthest, count = None, 0.0, 0
         for bound in bounds:
-            miss = bound.miss(cells[bound.column], rows.orders[number][bound.column])
+            miss = bound.miss(cells[bound.column], orders[bound.column])
             if miss is None:
-                known = False
+                broken = None
                 break
             if miss > 0.0:
                 count += 1
                 if miss > furthest:
                     furthest, broken = miss, bound
-        if known and broken is not None:
-            found.append((count, furthest + 0.05 * rng.random(), number, broken.condition.column))
+        if broken is None or number in gold:
+            continue
+        if guard.is_similar(cells[key] or "", rows.forms[number]):
+            continue
+        found.append((count, furthest + 0.05 * random(), number, broken.condition.column))
     found.sort()
     return [(number, column) for _, _, number, column in found]

@@ -121,7 +121,7 @@ def _draw_columns(prepared: Prepared, scope: Scope, sort: int, rng: Random) -> t
     most = min(shape.max_columns, len(fit) + 1)
     if most < shape.min_columns:
         raise Rejected("too few filled columns in scope")
-    width = rng.randint(shape.min_columns, most)
+    width = max(rng.randint(shape.min_columns, most), rng.randint(shape.min_columns, most))
     wanted = {sort} if sort != typed.key else set()
     for bound in scope.bounds:
         if rng.random() < 0.7 and len(wanted) < width - 2:

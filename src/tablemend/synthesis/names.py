@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable
 from functools import lru_cache
 from random import Random
+from typing import NamedTuple
 
 _ONSETS = "b br c d dr f g gr h j k kl l m n p pr r s sk st t tr v w z".split()
 _VOWELS = "a e i o u a e o ai ea".split()
@@ -36,21 +37,26 @@ def invent_name(like: str, keep: Container[str], rng: Random) -> str:
     return name.lower() if like == like.lower() else name
 
 
-@lru_cache(maxsize=1 << 15)
-def _plain(name: str) -> str:
-    return "".join(_WORD.findall(name.casefold()))
+class NameForms(NamedTuple):
+    """What a name is compared by.
+
+    Attributes:
+        near: the name without punctuation and case, and all its deletions of one letter but
+            the first: two names one edit apart share one.
+        tokens: its words.
+    """
+
+    near: frozenset[str]
+    tokens: frozenset[str]
 
 
 @lru_cache(maxsize=1 << 15)
-def _tokens(name: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(name.casefold()))
-
-
-@lru_cache(maxsize=1 << 15)
-def _near_forms(name: str) -> frozenset[str]:
-    """A name and all its one-letter deletions: two names one edit apart share a form."""
-    plain = _plain(name)
-    return frozenset((plain, *(plain[:i] + plain[i + 1 :] for i in range(1, len(plain)))))
+def forms_of(name: str) -> NameForms:
+    """The forms of a name."""
+    words = _WORD.findall(name.casefold())
+    plain = "".join(words)
+    near = {plain[:i] + plain[i + 1 :] for i in range(1, len(plain))}
+    return NameForms(frozenset((plain, *near)), frozenset(words))
 
 
 class NameGuard:
@@ -63,17 +69,18 @@ class NameGuard:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
-        self._forms: frozenset[str] = frozenset().union(*map(_near_forms, self._names))
-        self._tokens = [_tokens(name) for name in self._names]
+        forms = [forms_of(name) for name in self._names]
+        self._near: frozenset[str] = frozenset().union(*(form.near for form in forms))
+        self._tokens = [form.tokens for form in forms]
         self._all_tokens: frozenset[str] = frozenset().union(*self._tokens)
 
-    def is_similar(self, name: str) -> bool:
+    def is_similar(self, name: str, forms: NameForms | None = None) -> bool:
         """Whether a distractor of this name could be taken for a gold entity."""
         if name in self._names:
             return False
-        if not self._forms.isdisjoint(_near_forms(name)):
+        near, tokens = forms or forms_of(name)
+        if not self._near.isdisjoint(near):
             return True
-        tokens = _tokens(name)
         if tokens and self._all_tokens.isdisjoint(tokens):
             return False
         return any(tokens <= gold or gold <= tokens for gold in self._tokens)

@@ -72,6 +72,10 @@ class Window(NamedTuple):
     first: int
     last: int
 
+    def count_rows(self) -> int:
+        """Rows inside."""
+        return sum(len(rows) for _, rows in self.groups[self.first : self.last + 1])
+
 
 class Scopes:
     """The scopes of one table, for any size of gold table within ``low`` to ``high`` rows.
@@ -217,7 +221,9 @@ class Scopes:
         windows: list[Window],
         rng: Random,
     ) -> Scope:
-        groups, start, stop = windows[rng.randrange(len(windows))]
+        # The larger of two at random: small windows are by far the most.
+        drawn = (windows[int(rng.random() * len(windows))] for _ in range(2))
+        groups, start, stop = max(drawn, key=Window.count_rows)
         open_low = start == 0 and rng.random() < 0.6
         open_high = stop == len(groups) - 1 and not open_low and rng.random() < 0.6
         before = groups[start - 1][0] if start else None

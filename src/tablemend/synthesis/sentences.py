@@ -329,47 +329,39 @@ class Speaker:
         while start < count:
             size = count if is_record else _SIZES[int(random() * len(_SIZES))]
             facts = given[start : start + size]
-            pattern, items = self._words(row, facts, is_record, random)
-            sentences.append(self._sentence(entity, pattern, items, start == 0))
+            sentences.append(self._sentence(row, entity, facts, is_record, start == 0, random))
             start += size
         return StatedRow(entity, tuple(sentences), violates)
 
-    def _words(
-        self, row: Row, facts: list[int], is_record: bool, random: Callable[[], float]
-    ) -> tuple[Pattern, list[tuple[str, str, str, int]]]:
-        """A pattern, and for each fact the text before, its value, the text after, its column."""
-        if len(facts) == 1 and not is_record:
-            value = row[facts[0]] or ""
-            patterns = self._wording(facts[0], value).single
-            return patterns[int(random() * len(patterns))], [("", value, "", facts[0])]
-        frames = _RECORDS if is_record else _FRAMES[len(facts)]
-        items = []
-        for index in facts:
-            value = row[index] or ""
-            clauses = self._wording(index, value).clauses
-            before, after = clauses[int(random() * len(clauses))]
-            items.append((before, value, after, index))
-        return frames[int(random() * len(frames))], items
-
-    def _wording(self, index: int, value: str) -> Wording:
-        usual, counted = self._wordings[index]
-        return counted if counted and value != "1" and _COUNT.fullmatch(value) else usual
-
     def _sentence(
         self,
+        row: Row,
         entity: str,
-        pattern: Pattern,
-        items: list[tuple[str, str, str, int]],
+        facts: list[int],
+        is_record: bool,
         with_key: bool,
+        random: Callable[[], float],
     ) -> Sentence:
-        before, between, after, entity_first = pattern
+        """One sentence about some cells; the key is recorded as stated where asked for."""
+        single = len(facts) == 1 and not is_record
+        if single:
+            patterns = self._wording(facts[0], row[facts[0]] or "").single
+        else:
+            patterns = _RECORDS if is_record else _FRAMES[len(facts)]
+        before, between, after, entity_first = patterns[int(random() * len(patterns))]
         text = f"{before}{entity}{between}" if entity_first else before
         entity_at = len(before)
         stated = []
-        last = len(items) - 1
-        for position, (left, value, right, index) in enumerate(items):
-            if position:
-                text += " and " if position == last else ", "
+        last = len(facts) - 1
+        for position, index in enumerate(facts):
+            value = row[index] or ""
+            if single:
+                left = right = ""
+            else:
+                clauses = self._wording(index, value).clauses
+                left, right = clauses[int(random() * len(clauses))]
+                if position:
+                    text += " and " if position == last else ", "
             start = len(text) + len(left)
             text = f"{text}{left}{value}{right}"
             stated.append(Stated(self._names[index], value, start, start + len(value)))
@@ -382,6 +374,10 @@ class Speaker:
         if text.endswith(".") and after == ".":
             after = ""  # "Inc." ends its sentence
         return Sentence(text + after, tuple(stated))
+
+    def _wording(self, index: int, value: str) -> Wording:
+        usual, counted = self._wordings[index]
+        return counted if counted and value != "1" and _COUNT.fullmatch(value) else usual
 
 
 def _wordings_of(column: Column) -> tuple[Wording, Wording | None]:

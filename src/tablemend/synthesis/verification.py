@@ -43,8 +43,8 @@ class Evidence:
         self.sentences: dict[Span, list[Fact]] = defaultdict(list)
         for fact in example.facts:
             (self.gold if fact.violates is None else self.others)[fact.row].append(fact)
-            place = fact.adversarial
-            self.sentences[place.sentence_start, place.sentence_end].append(fact)
+            _, _, first, last = fact.adversarial
+            self.sentences[first, last].append(fact)
         self.blanks = [
             (facts[0].entity, column)
             for row, cells in enumerate(example.gold_table.rows)
@@ -79,31 +79,30 @@ def _check_size(evidence: Evidence, limits: Limits) -> str | None:
 
 def check_places(evidence: Evidence) -> str | None:
     """Every fact stands where it is recorded, with its entity, in both contexts."""
-    example = evidence.example
-    clean, adversarial = example.gold_context, example.adversarial_context
-    for fact in example.facts:
-        start, end, sentence_start, sentence_end = fact.adversarial
-        if not sentence_start <= start < end <= sentence_end:
-            return "fact outside its sentence"
-        if adversarial[start:end] != fact.value:
-            return "fact not at its place in the adversarial context"
-        if fact.clean is None:
-            if fact.violates is None:
-                return "gold fact without a place in the gold context"
-            continue
-        if fact.violates is not None:
-            return "distractor in the gold context"
-        if clean[fact.clean.start : fact.clean.end] != fact.value:
-            return "fact not at its place in the gold context"
-        said = clean[fact.clean.sentence_start : fact.clean.sentence_end]
-        if said != adversarial[sentence_start:sentence_end]:
-            return "gold sentence not preserved"
-    for (start, end), facts in evidence.sentences.items():
-        sentence = adversarial[start:end]
-        if any(fact.entity not in sentence for fact in facts):
+    clean, adversarial = evidence.example.gold_context, evidence.example.adversarial_context
+    for (first, last), facts in evidence.sentences.items():
+        sentence = adversarial[first:last]
+        row, entity, _, _, violates, _, _ = facts[0]
+        is_gold = violates is None
+        if entity not in sentence:
             return "sentence does not name its entity"
-        if len({(fact.violates is None, fact.row) for fact in facts}) > 1:
-            return "sentence about two rows"
+        for fact in facts:
+            start, end, _, _ = fact.adversarial
+            if not first <= start < end <= last:
+                return "fact outside its sentence"
+            if adversarial[start:end] != fact.value:
+                return "fact not at its place in the adversarial context"
+            if fact.row != row or fact.entity != entity or (fact.violates is None) != is_gold:
+                return "sentence about two rows"
+            if (fact.clean is None) == is_gold:
+                return "gold fact without a place in the gold context, or a distractor with one"
+            if fact.clean is None:
+                continue
+            start, end, clean_first, clean_last = fact.clean
+            if clean[start:end] != fact.value:
+                return "fact not at its place in the gold context"
+            if clean[clean_first:clean_last] != sentence:
+                return "gold sentence not preserved"
     return None
 
 
