@@ -31,6 +31,7 @@ from tablemend.training.tokenizer import train_tokenizer
 POOL = 768  # exercises that are sorted by length together, then cut into batches
 TOKENIZER_EXERCISES = 4000
 TEST_EXERCISES = 512
+QK_GAIN = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ def build_model(
         use_cache=False,
     )
     model = Qwen3ForCausalLM(config)
+    for layer in model.model.layers:
+        # Normalised queries and keys of norm 1 attend too softly to copy; start sharper.
+        nn.init.constant_(layer.self_attn.q_norm.weight, QK_GAIN)
+        nn.init.constant_(layer.self_attn.k_norm.weight, QK_GAIN)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model

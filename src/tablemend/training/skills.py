@@ -64,7 +64,7 @@ def list_entities(record: Example, rng: Random) -> Practice:
     key = record.gold_table.columns[0]
     facts = [fact for fact in record.facts if fact.violates is None and fact.column == key]
     facts.sort(key=lambda fact: fact.adversarial.start)
-    answer = "\n".join(fact.value for fact in facts)
+    answer = f"They are {', '.join(fact.value for fact in facts)}."
     return _ask("list", record.adversarial_context, query, answer)
 
 
@@ -82,7 +82,7 @@ def look_up(record: Example, rng: Random) -> Practice:
         questions.append(f'"{column}" of {year.entity} in {year.value}')
         answers.append(facts[column].value if column in facts else BLANK)
     query = f"Look up: {', '.join(questions)}."
-    return _ask("look_up", record.adversarial_context, query, "\n".join(answers))
+    return _ask("look_up", record.adversarial_context, query, f"Found: {', '.join(answers)}.")
 
 
 def sort(record: Example, rng: Random) -> Practice:
@@ -97,7 +97,7 @@ def sort(record: Example, rng: Random) -> Practice:
     given = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
     ranked = sorted(zip(values, names, strict=True), reverse=order == "descending")
     query = f'Sort by "{column}" in {order} order: {given}.'
-    return _ask("sort", "", query, "\n".join(f"{name} {value}" for value, name in ranked))
+    return _ask("sort", "", query, f"Sorted: {', '.join(f'{n} {v}' for v, n in ranked)}.")
 
 
 SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
