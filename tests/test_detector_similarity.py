@@ -43,6 +43,7 @@ def score(one: str, other: str) -> float:
         ("USA", "United States"),
         ("U.K.", "United Kingdom"),
         ("Sammy Davis Jr.", "Sammy Davis Junior"),
+        ("Mike Mansell", "Michael R. Mansell"),
         ("Democrat", "Democratic"),
         ("Valanciunas, Jonas", "Jonas Valnciunas"),
         ("asymmetric synthesis of enamines", "enamine catalysis for asymmetric synthesis"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ _CALENDAR = {
     for place, full in enumerate(names.split())
     for name in (full, full[:3])
 }
+_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 _ARTICLE = re.compile(r"^(?:the|an?) ")
 Rank = Callable[[Value, str], object | None]
 
@@ -103,6 +105,14 @@ def _as_calendar(value: Value, cell: str) -> object | None:
     return _CALENDAR.get(value.text)
 
 
+def _as_parts(value: Value, cell: str) -> object | None:
+    """Numbers inside a text by their size: ``Group 2`` before ``Group 10``."""
+    if value.blank:
+        return None
+    words = tokens_of(value.text).words
+    return tuple((0, Decimal(w), "") if _NUMBER.fullmatch(w) else (1, Decimal(0), w) for w in words)
+
+
 def _as_words(value: Value, cell: str) -> object | None:
     return None if value.blank else tokens_of(value.text).words
 
@@ -128,6 +138,7 @@ _RANKS: tuple[Rank, ...] = (
     _as_number,
     _as_date,
     _as_calendar,
+    _as_parts,
     _as_words,
     _as_titles,
     _as_letters,

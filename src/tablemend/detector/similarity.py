@@ -49,6 +49,23 @@ _IN_FULL = {
     ).split()
     for short, full in (pair.split("/"),)
 }
+_IN_FULL |= {
+    short: full
+    for pair in (
+        "abby/abigail al/albert alex/alexander andy/andrew barb/barbara ben/benjamin "
+        "beth/elizabeth "
+        "bill/william billy/william bob/robert bobby/robert charlie/charles chris/christopher "
+        "chuck/charles clem/clement cliff/clifford dan/daniel danny/daniel dave/david dick/richard "
+        "don/donald doug/douglas ed/edward eddie/edward fred/frederick freddie/frederick "
+        "greg/gregory jack/john jeff/jeffrey jim/james jimmy/james joe/joseph joey/joseph "
+        "johnny/john jon/jonathan josh/joshua ken/kenneth larry/lawrence len/leonard les/leslie "
+        "liz/elizabeth maggie/margaret matt/matthew mickey/michael micky/michael mike/michael "
+        "nick/nicholas pat/patrick pete/peter phil/philip rick/richard rob/robert ron/ronald "
+        "sam/samuel steve/stephen steven/stephen sue/susan ted/edward tim/timothy tom/thomas "
+        "tommy/thomas tony/anthony vince/vincent walt/walter"
+    ).split()
+    for short, full in (pair.split("/"),)
+}
 _OPPOSITES = (
     "increase/decrease rise/fall gain/loss growth/decline up/down high/low more/less "
     "male/female man/woman men/women boy/girl import/export buy/sell win/lose won/lost "
@@ -63,11 +80,12 @@ _OPPOSITES = (
 class LexicalSimilarity:
     """Word overlap that knows spelling variants and does not guess at meaning.
 
-    Words count as equal when their stems are, when one is the other's initial or a dotted
-    abbreviation, or when two long words differ by one letter. A word replaced by another costs
-    twice its share of the text, a word added costs half its share: short names must agree in
-    every word ("North Korea" is not "South Korea") but for one middle name, long phrases may
-    differ in one of ten.
+    Words count as equal when their stems are, when one is the other's initial, a usual
+    abbreviation or an English short name, or when two long words differ by one letter. A word
+    replaced by another costs twice its share of the text, a word added costs half its share:
+    short names must agree in every word ("North Korea" is not "South Korea") but for one middle
+    name, long phrases may differ in one of ten.
+
     It accepts word order, plurals, hyphens, accents, abbreviation dots and initialisms; it
     cannot accept synonyms.
     """
