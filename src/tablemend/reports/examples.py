@@ -15,6 +15,7 @@ from tablemend.tables.table import Cell, Table
 SHOWN_EXAMPLES = 12
 SHOWN_CHARACTERS = 6000
 SHOWN_ROWS = 40
+WIDE = 4  # columns; wider tables stand below one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,6 @@ def show_example(
     output: Format,
 ) -> Markup:
     """One example: query, context, gold table, and every arm's answer."""
-    scope = ", ".join(example.constraints.entity_scope)
     return tag(
         "article",
         tag(
@@ -74,7 +74,6 @@ def show_example(
             tag("small", f"{example.domain}, {example.difficulty}, id {example.id}"),
         ),
         tag("p", tag("b", "Query. "), example.query, class_="query"),
-        tag("p", f"Scope: {scope}", class_="note") if scope else None,
         tag(
             "details",
             tag("summary", f"What the model read ({len(example.context(context)):,} characters)"),
@@ -84,11 +83,15 @@ def show_example(
         ),
         tag(
             "div",
-            tag("h4", "What is right ", tag("small", "gold table")),
-            _scrolling(show_table(example.gold_table)),
-            class_="answer gold",
+            tag(
+                "div",
+                tag("h4", "What is right ", tag("small", "gold table")),
+                _scrolling(show_table(example.gold_table)),
+                class_="answer gold",
+            ),
+            *(show_answer(arm, shown, output) for arm, shown in answers.items()),
+            class_="answers wide" if len(example.gold_table.columns) > WIDE else "answers",
         ),
-        *(show_answer(arm, shown, output) for arm, shown in answers.items()),
         class_="example",
     )
 
@@ -208,30 +211,30 @@ def _show_cell(cell: Cell, findings: Sequence[Numbered]) -> Markup:
     return tag("td", shown, tag("sup", marks), class_=f"error {kind}", title=title, tabindex="0")
 
 
+def _values(finding: Finding) -> list[tuple[str, str]]:
+    """What was expected and what came, where the two are values of one cell or header."""
+    if finding.type == "order_mismatch":
+        return []  # two rows are compared; the evidence names both
+    pairs = (("expected", finding.expected), ("got", finding.got))
+    return [(word, value) for word, value in pairs if value is not None]
+
+
 def _say(finding: Finding) -> str:
     """A finding in one line."""
-    parts = [ERROR_NAMES[finding.type]]
-    if finding.expected is not None:
-        parts.append(f"expected {finding.expected}")
-    if finding.got is not None:
-        parts.append(f"got {finding.got}")
-    return "; ".join([*parts, finding.evidence])
+    values = [f"{word} {value}" for word, value in _values(finding)]
+    return "; ".join([ERROR_NAMES[finding.type], *values, finding.evidence])
 
 
 def _explain(finding: Finding) -> Markup:
     row = None if finding.row is None else f"row {finding.row + 1}"
     where = ", ".join(part for part in (row, finding.column) if part)
-    detail = []
-    if finding.expected is not None:
-        detail += [" expected ", tag("q", finding.expected)]
-    if finding.got is not None:
-        detail += [" got ", tag("q", finding.got)]
+    values = [join(f" {word} ", tag("q", value)) for word, value in _values(finding)]
     return tag(
         "li",
         tag("span", ERROR_NAMES[finding.type], class_=f"chip {finding.type}"),
         f" {where}:" if where else ":",
-        *detail,
-        f" ({finding.evidence})",
+        *values,
+        f" ({finding.evidence})" if values else f" {finding.evidence}",
     )
 
 

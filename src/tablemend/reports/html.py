@@ -23,7 +23,7 @@ from tablemend.reports.words import (
     interval,
     p_value,
     percent,
-    say_test,
+    say_tests,
     tests_of,
 )
 from tablemend.tables.read import Format
@@ -116,9 +116,7 @@ def _short(results: Mapping[str, Any]) -> Markup:
             ),
             class_="cards",
         ),
-        tag("ul", *(tag("li", say_test(test, results["arms"])) for test in tests), class_="tests")
-        if tests
-        else None,
+        _sentences(say_tests(tests, results["arms"])) if tests else None,
     )
 
 
@@ -201,11 +199,9 @@ def _rates(results: Mapping[str, Any]) -> Markup:
         rows.append(
             tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
         )
-        parts += [
-            tag("h3", f"On {CONTEXT_NAMES[context]}, %"),
-            tag("div", _table(head, rows), class_="scroll"),
-        ]
-    return _section("rates", *parts)
+        title = tag("h3", f"On {CONTEXT_NAMES[context]}, %")
+        parts.append(tag("div", title, tag("div", _table(head, rows), class_="scroll")))
+    return _section("rates", tag("div", *parts, class_="beside"))
 
 
 def _rate_cell(rate: Rate) -> Markup:
@@ -228,11 +224,14 @@ def _tests(results: Mapping[str, Any]) -> Markup:
     first = next(iter(arms))
     parts: list[Markup] = [tag("p", PAIRED_NOTE)]
     for context in contexts_of(results):
-        tests = [test for metric in TESTED for test in tests_of(results, context, metric, first)]
-        sentences = (tag("li", say_test(test, arms)) for test in tests)
+        sentences = [
+            sentence
+            for metric in TESTED
+            for sentence in say_tests(tests_of(results, context, metric, first), arms)
+        ]
         parts += [
             tag("h3", f"Against {first}, on {CONTEXT_NAMES[context]}"),
-            tag("ul", *sentences, class_="tests"),
+            _sentences(sentences),
         ]
     head = [
         "context",
@@ -254,6 +253,10 @@ def _tests(results: Mapping[str, Any]) -> Markup:
         tag("div", _table(head, rows), class_="scroll"),
     )
     return _section("tests", *parts, every)
+
+
+def _sentences(sentences: Sequence[str]) -> Markup:
+    return tag("ul", *(tag("li", one) for one in sentences), class_="tests")
 
 
 def _test_row(test: Mapping[str, Any]) -> Markup:

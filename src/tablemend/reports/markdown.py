@@ -16,7 +16,7 @@ from tablemend.reports.words import (
     contexts_of,
     listed,
     percent,
-    say_test,
+    say_tests,
     tests_of,
     with_interval,
 )
@@ -105,13 +105,19 @@ def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
 
 
 def _test_lists(results: Mapping[str, Any]) -> list[str]:
+    if len(results["arms"]) == 1:
+        return ["There is one arm, and nothing to compare."]
     first = next(iter(results["arms"]))
     parts = []
     for context in contexts_of(results):
-        tests = [test for metric in TESTED for test in tests_of(results, context, metric, first)]
-        lines = [f"- {say_test(test, results['arms'])}" for test in tests]
+        sentences = [
+            sentence
+            for metric in TESTED
+            for sentence in say_tests(tests_of(results, context, metric, first), results["arms"])
+        ]
+        lines = [f"- {sentence}" for sentence in sentences]
         parts.append("\n".join([f"On {CONTEXT_NAMES[context]}:", "", *lines]))
-    return parts if len(results["arms"]) > 1 else ["There is one arm, and nothing to compare."]
+    return parts
 
 
 def _glossary() -> str:

@@ -88,7 +88,7 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
             rates = [results["arms"][arm][context]["total_hallu"] for context in contexts]
             known = [rate["rate"] * 100 for rate in rates if rate["rate"] is not None]
             axes.plot(
-                known, [place] * len(known), color=look(place)["color"], linewidth=2, alpha=0.45
+                known, [place] * len(known), color=look(place)["color"], linewidth=7, alpha=0.18
             )
             for context, rate in zip(contexts, rates, strict=True):
                 filled = context == "adversarial"

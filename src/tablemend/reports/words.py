@@ -111,42 +111,55 @@ def tests_of(
     ]
 
 
-def say_test(test: Mapping[str, Any], arms: Mapping[str, Any]) -> str:
-    """A paired test as a sentence."""
-    name = METRIC_NAMES[test["metric"]]
-    if test["difference"] is None:
-        return (
-            f"{test['arm_b']} against {test['arm_a']}: no example is judged in both, "
-            f"so {name} cannot be compared."
+def say_tests(tests: Sequence[Mapping[str, Any]], arms: Mapping[str, Any]) -> list[str]:
+    """Tests of one metric against one arm: a sentence for each arm that is told apart from it,
+    and one for all others. Absence of evidence is not called equality.
+    """
+    apart = [test for test in tests if is_told_apart(test)]
+    rest = [test for test in tests if not is_told_apart(test)]
+    sentences = [_say_apart(test, arms) for test in apart]
+    if rest:
+        named = "; ".join(f"{test['arm_b']}, {_points(test)}" for test in rest)
+        name = METRIC_NAMES[rest[0]["metric"]]
+        sentences.append(
+            f"Not told apart from {rest[0]['arm_a']} in {name} by these examples: {named}."
         )
+    return sentences
+
+
+def is_told_apart(test: Mapping[str, Any], level: float = 0.05) -> bool:
+    """Whether the corrected p-value is below the level."""
+    return test["p_holm"] is not None and test["p_holm"] < level
+
+
+def _say_apart(test: Mapping[str, Any], arms: Mapping[str, Any]) -> str:
+    recall = test["metric"].endswith("recall")
+    better = (test["difference"] > 0) == recall
     rates = [percent(arms[test[arm]][test["context"]][test["metric"]]["rate"]) for arm in SIDES]
-    points = f"{100 * test['difference']:+.1f}".replace("-", MINUS)
-    limits = f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}".replace("-", MINUS)
     ratio = ""
     if test["ratio"] is not None:
-        ratio = (
-            f", {test['ratio']:.2f} times as much"
-            f" ({test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f})"
-        )
-    verb = "higher" if test["metric"].endswith("recall") else "wrong"
+        limits = f"{test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f}"
+        ratio = f", {test['ratio']:.2f} times as much ({limits})"
+    what = "Higher" if recall else "Wrong"
     return (
-        f"{test['arm_b']} against {test['arm_a']}: {name} {rates[1]} % instead of {rates[0]} %, "
-        f"{points} points ({limits}){ratio}; {verb} in {test['arm_a']} alone: {test['a_only']}, "
-        f"in {test['arm_b']} alone: {test['b_only']}, of {test['n']} examples; "
-        f"p {p_value(test['p_holm'])}. {verdict(test)}"
+        f"{test['arm_b']} is {'better' if better else 'worse'} than {test['arm_a']}: "
+        f"{METRIC_NAMES[test['metric']]} {rates[1]} % instead of {rates[0]} %, "
+        f"{_points(test)}{ratio}. {what} in {test['arm_a']} alone: {test['a_only']}, in "
+        f"{test['arm_b']} alone: {test['b_only']}, of {test['n']} examples; "
+        f"p {p_value(test['p_holm'])}."
     )
 
 
 SIDES = ("arm_a", "arm_b")
 
 
-def verdict(test: Mapping[str, Any], level: float = 0.05) -> str:
-    """What a test lets one say; absence of evidence is not called equality."""
-    if test["p_holm"] is None or test["p_holm"] >= level:
-        return "Not told apart by these examples."
-    more = test["difference"] > 0
-    better = more if test["metric"].endswith("recall") else not more
-    return f"{test['arm_b']} is {'better' if better else 'worse'}."
+def _points(test: Mapping[str, Any]) -> str:
+    """The difference with its interval, in percentage points."""
+    if test["difference"] is None:
+        return "no example judged in both"
+    points = f"{100 * test['difference']:+.1f} points"
+    limits = f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}"
+    return f"{points} ({limits})".replace("-", MINUS)
 
 
 def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:

@@ -1,0 +1,312 @@
+"""What people look at: safe from hostile text, complete, and saying what the numbers say."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tablemend.records import Answer, Constraints, Example, Fact, Finding, Judgement, Mention
+from tablemend.reports import plots
+from tablemend.reports.examples import Shown, choose_examples, highlight, show_answer
+from tablemend.reports.html import write_html
+from tablemend.reports.markdown import align, terminal_table, write_markdown
+from tablemend.reports.markup import join, tag
+from tablemend.reports.results import cost, length_bins, tabulate
+from tablemend.reports.words import p_value, say_tests
+from tablemend.tables.table import Table
+
+HOSTILE = "<script>alert('x')</script> & \"quoted\" | ]]> {{ }}"
+VOID = {"meta", "br", "path", "use"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced; collects elements, texts and every address."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(source)
+        assert self.open == []
+
+    def handle_starttag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_startendtag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+
+    def handle_endtag(self, name):
+        if name not in VOID:
+            assert self.open.pop() == name
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def classes(self, name: str) -> list[str]:
+        return [a.get("class") or "" for tag_name, a in self.elements if tag_name == name]
+
+
+def make_example(number: int = 0, domain: str = "Finance", word: str = "Oslo") -> Example:
+    context = f"In 2020 {word} had 7 shops. In 2021 Bergen had 9 shops. Number {number}."
+    facts = (
+        Fact(0, word, "Shops", "7", None, None, Mention(14 + len(word) - 1, 14 + len(word), 0, 20)),
+        Fact(0, "Bergen", "Shops", "9", "Year", None, mention_of(context, "9")),
+    )
+    return Example(
+        topic="cities",
+        category="Economy",
+        domain=domain,
+        query=f"The cities in 2020 {HOSTILE}",
+        constraints=Constraints(("cities",), None, "Shops", "ascending"),
+        gold_table=Table.of(["City", "Shops", "Mayor"], [[word, "7", None]]),
+        gold_context=f"In 2020 {word} had 7 shops. {number}",
+        adversarial_context=context,
+        difficulty="easy",
+        facts=facts,
+        source="made up",
+        source_hash="0" * 16,
+        engine="test",
+        seed=number,
+    )
+
+
+def mention_of(context: str, value: str) -> Mention:
+    start = context.index(value)
+    return Mention(start, start + len(value), 0, len(context))
+
+
+def make_judgement(*findings: Finding, matched: int = 1) -> Judgement:
+    return Judgement(findings, 1, matched, 2, 2 * matched, False, "", "tablemend 0, lexical")
+
+
+ATTRIBUTE = Finding("attribute", 0, "Shops", "7", "8", f"not 7 {HOSTILE}")
+RANGE = Finding("out_of_range", 1, None, None, "Bergen", "Bergen is of 2021")
+
+
+def make_results(
+    domains=("Finance", "Sport"), arms=("base", "sft"), contexts=("clean", "adversarial")
+):
+    examples = [make_example(number, domains[number % len(domains)]) for number in range(12)]
+    judgements = {
+        arm: {
+            context: {
+                example.id: make_judgement(ATTRIBUTE, RANGE)
+                if arm == "base" or index % 6 == 0
+                else make_judgement()
+                for index, example in enumerate(examples)
+            }
+            for context in contexts
+        }
+        for arm in arms
+    }
+    text = (
+        f"####\n| City | Shops | Mayor |\n|---|---|---|\n| {HOSTILE[:25]} | 8 | |\n| Bergen | 9 | |"
+    )
+    shown = {
+        arm: {
+            context: {
+                example_id: Shown(Answer(example_id, arm, context, text, 10, 20, "stop"), judgement)
+                for example_id, judgement in own.items()
+            }
+            for context, own in kinds.items()
+        }
+        for arm, kinds in judgements.items()
+    }
+    settings = {
+        "model": HOSTILE,
+        "fingerprint": "f",
+        "prompt": "base",
+        "thinking": "off",
+        "dtype": "float32",
+        "temperature": 0,
+        "seed": 0,
+        "max_new_tokens": 9,
+        "prompts": "p",
+    }
+    results = {
+        "run": "test",
+        "recipe": "tiny",
+        "n": len(examples),
+        "judge": "tablemend 0, lexical",
+        "data": {"source": "made up", "hash": "h"},
+        "format": "markdown",
+        "settings": dict.fromkeys(arms, settings),
+        "cost": {
+            arm: {c: cost((s.answer, 0.5) for s in own.values()) for c, own in kinds.items()}
+            for arm, kinds in shown.items()
+        },
+        **tabulate(judgements, examples),
+    }
+    return results, {example.id: example for example in examples}, shown
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(write_html(*make_results()))
+
+
+def test_page_asks_for_nothing(page):
+    for name, attributes in page.elements:
+        assert name not in {"link", "img", "iframe", "object", "image"}
+        for key in ("src", "href", "xlink:href", "action"):
+            assert (attributes.get(key) or "#").startswith("#"), (name, attributes)
+    source = write_html(*make_results())
+    assert "@import" not in source
+    assert set(re.findall(r"url\((.)", source)) <= {"#"}
+
+
+def test_hostile_text_stays_text(page):
+    assert "script" not in {name for name, _ in page.elements}
+    assert any(HOSTILE in text for text in page.text)
+    assert any(HOSTILE in (a.get("title") or "") for _, a in page.elements)
+
+
+def test_ids_on_the_page_are_unique(page):
+    ids = [a["id"] for _, a in page.elements if a.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_page_has_all_sections_and_plots(page):
+    ids = {a.get("id") for _, a in page.elements}
+    assert {"short", "meanings", "plots", "rates", "tests", "examples", "provenance"} <= ids
+    assert [name for name, _ in page.elements].count("svg") == 4
+    assert "viewport" in {a.get("name") for _, a in page.elements}
+    assert any("tablemend 0, lexical" in text for text in page.text)
+
+
+def test_wrong_cells_are_coloured_and_say_why():
+    judgement = make_judgement(ATTRIBUTE, RANGE)
+    text = "| City | Shops | Mayor |\n|---|---|---|\n| Oslo | 8 | |\n| Bergen | 9 | |"
+    answer = Answer("e", "base", "clean", text, 1, 1, "length")
+    shown = Page(show_answer("base", Shown(answer, judgement), "markdown"))
+    assert shown.classes("td") == ["", "error attribute", ""] + ["error out_of_range"] * 3
+    titles = [a.get("title") for name, a in shown.elements if name == "td"]
+    assert "expected 7; got 8" in titles[1]
+    assert "Bergen is of 2021" in titles[4]
+    assert any("cut at the token limit" in text for text in shown.text)
+
+
+def test_answer_without_a_table_says_so():
+    finding = Finding("format_error", None, None, None, None, "no readable table: nothing there")
+    answer = Answer("e", "base", "clean", "I cannot.", 1, 1, "stop")
+    shown = Page(show_answer("base", Shown(answer, make_judgement(finding)), "markdown"))
+    assert "table" not in {name for name, _ in shown.elements}
+    assert any("No table" in text for text in shown.text)
+    assert "I cannot." in shown.text
+
+
+def test_context_marks_facts_and_distractors():
+    example = make_example(word="<b>Oslo</b>")
+    marked = highlight(example, "adversarial")
+    assert "<b>" not in marked
+    assert re.sub(r"<[^>]+>", "", marked) == str(tag("p", example.adversarial_context))[3:-4]
+    assert 'class="distractor" title="Bergen: Shops (out of scope by Year)">9</mark>' in marked
+
+
+def test_one_domain_has_no_domain_plot():
+    results, *_ = make_results(domains=("Finance",))
+    assert plots.plot_domains(results) is None
+    assert plots.plot_domains(make_results()[0]) is not None
+
+
+@pytest.mark.parametrize("contexts", [("clean",), ("adversarial",)])
+def test_report_of_one_arm_and_one_context(contexts):
+    results, examples, shown = make_results(arms=("base",), contexts=contexts)
+    Page(write_html(results, examples, shown))
+    assert "nothing to compare" in write_markdown(results)
+
+
+def test_report_where_nothing_could_be_judged():
+    examples = [make_example()]
+    unjudged = Judgement((), 0, 0, 0, 0, False, "no answer", "tablemend 0, lexical")
+    results, *_ = make_results()
+    results |= tabulate(
+        {a: {"clean": {examples[0].id: unjudged}} for a in ("base", "sft")}, examples
+    )
+    answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
+    shown = {a: {"clean": {examples[0].id: Shown(answer, unjudged)}} for a in ("base", "sft")}
+    Page(write_html(results, {examples[0].id: examples[0]}, shown))
+    assert results["arms"]["base"]["clean"]["total_hallu"]["rate"] is None
+    assert "no example judged in both" in write_markdown(results)
+
+
+def test_plots_are_the_same_every_time():
+    results, *_ = make_results()
+    assert plots.plot_errors(results) == plots.plot_errors(results)
+
+
+def test_plot_colours_follow_the_page():
+    drawing = plots.plot_errors(make_results()[0])
+    assert "var(--arm-0)" in drawing
+    assert "currentColor" in drawing
+    assert not set(re.findall(r"#0[0-9a-f]{5}\b", drawing))  # no stand-in is left
+
+
+def test_words_name_the_better_arm_and_no_other():
+    results, *_ = make_results()
+    arms = results["arms"]
+    tests = [
+        t for t in results["paired"] if (t["context"], t["metric"]) == ("clean", "total_hallu")
+    ]
+    (sentence,) = say_tests(tests, arms)
+    assert sentence.startswith("sft is better than base: TotalHallu 16.7 % instead of 100.0 %")
+    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], arms)
+    assert same.startswith("Not told apart from base in TotalHallu")
+    recall = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
+    assert say_tests([recall], arms)[0].startswith("sft is better than base: Row recall")
+
+
+def test_p_values():
+    assert [p_value(p) for p in (None, 0.00001, 0.0042, 0.2, 1.0)][1:] == [
+        "< 0.0001",
+        "= 0.0042",
+        "= 0.20",
+        "= 1.00",
+    ]
+
+
+def test_tables_for_the_terminal_are_aligned():
+    lines = align([["arm", "x"], ["a|b", "10.0"]]).splitlines()
+    assert lines == ["| arm  |    x |", "| ---- | ---: |", "| a\\|b | 10.0 |"]
+    table = terminal_table(make_results()[0])
+    assert "adversarial" in table
+    assert len({len(line) for line in table.splitlines() if "base" in line or "sft" in line}) == 1
+
+
+def test_examples_are_chosen_to_show_every_kind_of_error():
+    judgements = {
+        "base": {
+            "e1": make_judgement(ATTRIBUTE),
+            "e2": make_judgement(ATTRIBUTE),
+            "e3": make_judgement(RANGE),
+            "e4": make_judgement(ATTRIBUTE, RANGE),
+        },
+        "sft": dict.fromkeys(("e1", "e2", "e3", "e4"), make_judgement()),
+    }
+    assert choose_examples(judgements, 1) == ["e4"]
+    assert sorted(choose_examples(judgements, 10)) == ["e1", "e2", "e3", "e4"]
+
+
+def test_breakdowns_count_every_example_once():
+    results, *_ = make_results()
+    domains = results["by_domain"]["base"]["adversarial"]
+    assert sum(rates["total_hallu"]["n"] for rates in domains.values()) == 12
+    bins = results["by_length"]["base"]["adversarial"]
+    assert sum(one["total_hallu"]["n"] for one in bins) == 12
+
+
+@pytest.mark.parametrize("lengths", [[], [3], [1, 1, 1, 9], list(range(100)), [5, 5, 6, 6, 6]])
+def test_length_bins_hold_all_and_none_is_empty(lengths):
+    bins = length_bins(lengths)
+    assert sum(sum(a <= length <= b for a, b in bins) for length in lengths) == len(lengths)
+    assert all(any(a <= length <= b for length in lengths) for a, b in bins)
+
+
+def test_markup_escapes_text_and_attributes():
+    assert tag("p", "<b>", tag("i", "x"), title='"') == '<p title="&quot;">&lt;b&gt;<i>x</i></p>'
+    assert join("a", None, tag("br")) == "a<br>"
