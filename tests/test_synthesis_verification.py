@@ -1,0 +1,315 @@
+"""The verification: it accepts what the engine makes and names each planted violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.records import Condition, Example, Fact, Mention
+from tablemend.synthesis import small_world
+from tablemend.synthesis.engine import examples, small_world_limits
+from tablemend.synthesis.settings import Synthesis
+from tablemend.synthesis.verification import Limits, verify
+from tablemend.tables.table import Table
+
+
+@pytest.fixture(scope="module")
+def example() -> Example:
+    """One with a scope outside the key, sorted by a number, and a single condition."""
+    for candidate in examples(parse(Synthesis, ["source=pool", "n=200", "seed=5"])):
+        conditions = candidate.constraints.conditions
+        gold = [fact.entity for fact in candidate.facts if fact.violates is None]
+        repeated = any(fact.entity in gold for fact in candidate.facts if fact.violates is not None)
+        if len(conditions) == 1 and conditions[0].high and conditions[0].low and not repeated:
+            return candidate
+    raise AssertionError("no such example in the stream")
+
+
+def edited(example: Example, **changes: object) -> Example:
+    return replace(example, id="", **changes)  # type: ignore[arg-type]
+
+
+def with_fact(example: Example, index: int, fact: Fact) -> Example:
+    facts = list(example.facts)
+    facts[index] = fact
+    return edited(example, facts=tuple(facts))
+
+
+def gold_index(example: Example, *, blank_row: bool = False) -> int:
+    """A gold fact outside key, sort and scope."""
+    constraints = example.constraints
+    fixed = {constraints.sort_column, example.gold_table.columns[0]}
+    fixed |= {condition.column for condition in constraints.conditions}
+    return next(
+        index
+        for index, fact in enumerate(example.facts)
+        if fact.violates is None
+        and fact.column not in fixed
+        and (not blank_row or None in example.gold_table.rows[fact.row])
+    )
+
+
+def blank_of(example: Example) -> tuple[int, str, str]:
+    for row, cells in enumerate(example.gold_table.rows):
+        for column, cell in zip(example.gold_table.columns, cells, strict=True):
+            if cell is None:
+                return row, str(cells[0]), column
+    raise AssertionError
+
+
+def replace_text(example: Example, start: int, end: int, new: str) -> Example:
+    """Replace text of the adversarial context by text of the same length."""
+    text = example.adversarial_context
+    assert len(new) == end - start
+    return edited(example, adversarial_context=text[:start] + new + text[end:])
+
+
+def append_sentence(example: Example, text: str, facts: list[tuple[str, str]], row: int) -> Example:
+    """A recorded distractor sentence at the end of the adversarial context."""
+    start = len(example.adversarial_context) + 1
+    entity = text.split(" has ")[0]
+    added = []
+    for column, value in facts:
+        at = start + text.index(value)
+        place = Mention(at, at + len(value), start, start + len(text))
+        violates = example.constraints.conditions[0].column
+        added.append(Fact(row, entity, column, value, violates, None, place))
+    return edited(
+        example,
+        adversarial_context=f"{example.adversarial_context} {text}",
+        facts=(*example.facts, *added),
+    )
+
+
+def misplaced(example: Example) -> Example:
+    fact = example.facts[gold_index(example)]
+    start, end, first, last = fact.adversarial
+    moved = fact._replace(adversarial=Mention(start - 1, end - 1, first, last))
+    return with_fact(example, gold_index(example), moved)
+
+
+def changed_in_the_adversarial_context(example: Example) -> Example:
+    place = example.facts[gold_index(example)].adversarial
+    return replace_text(example, place.start, place.end, "#" * (place.end - place.start))
+
+
+def gold_sentence_lost(example: Example) -> Example:
+    place = example.facts[gold_index(example)].adversarial
+    fact = example.facts[gold_index(example)]
+    # The words around the value differ from those of the gold context.
+    at = place.sentence_end - 1
+    if fact.adversarial.end == place.sentence_end:
+        at = place.sentence_start
+    return replace_text(example, at, at + 1, "!")
+
+
+def unrecorded_sentence(example: Example) -> Example:
+    entity = example.facts[0].entity
+    text = f"{example.adversarial_context} {entity} has a secret."
+    return edited(example, adversarial_context=text)
+
+
+def unrecorded_clean_sentence(example: Example) -> Example:
+    return edited(example, gold_context=example.gold_context + " More is to come.")
+
+
+def fact_missing(example: Example) -> Example:
+    index = gold_index(example)
+    table = example.gold_table
+    fact = example.facts[index]
+    rows = [list(row) for row in table.rows]
+    rows[fact.row][table.columns.index(fact.column)] = None
+    # The blank of another cell is filled, so that only the stated blank is wrong.
+    return edited(example, gold_table=Table.of(table.columns, rows))
+
+
+def blank_filled_in_the_table(example: Example) -> Example:
+    row, _, column = blank_of(example)
+    table = example.gold_table
+    rows = [list(cells) for cells in table.rows]
+    rows[row][table.columns.index(column)] = "Quorvex"
+    other = next(
+        i for i, fact in enumerate(example.facts) if i == gold_index(example) and fact.row >= 0
+    )
+    fact = example.facts[other]
+    rows[fact.row][table.columns.index(fact.column)] = None
+    return edited(example, gold_table=Table.of(table.columns, rows))
+
+
+def stated_twice(example: Example) -> Example:
+    fact = example.facts[gold_index(example)]
+    return edited(example, facts=(*example.facts, fact))
+
+
+def blank_stated_by_a_twin(example: Example) -> Example:
+    _, entity, column = blank_of(example)
+    condition = example.constraints.conditions[0]
+    text = f"{entity} has 9999999999 and Zorvex."
+    return append_sentence(
+        example, text, [(condition.column, "9999999999"), (column, "Zorvex")], row=9999
+    )
+
+
+def blank_named_without_a_fact(example: Example) -> Example:
+    _, entity, column = blank_of(example)
+    condition = example.constraints.conditions[0]
+    text = f"Zimbaloo Kext has 9999999999, and {entity} keeps its {column} secret."
+    return append_sentence(example, text, [(condition.column, "9999999999")], row=9999)
+
+
+def distractor_in_scope(example: Example) -> Example:
+    condition = example.constraints.conditions[0]
+    value = next(
+        fact.value
+        for fact in example.facts
+        if fact.violates is None and fact.column == condition.column
+    )
+    text = f"Zimbaloo Kext has {value}."
+    return append_sentence(example, text, [(condition.column, value)], row=9999)
+
+
+def distractor_without_scope(example: Example) -> Example:
+    text = "Zimbaloo Kext has 9999999999."
+    column = next(
+        column
+        for column in example.gold_table.columns
+        if column != example.constraints.conditions[0].column
+    )
+    return append_sentence(example, text, [(column, "9999999999")], row=9999)
+
+
+def distractor_with_a_similar_name(example: Example) -> Example:
+    condition = example.constraints.conditions[0]
+    entity = str(example.gold_table.rows[0][0])
+    text = f"{entity[:-1]}{'q' if entity[-1] != 'q' else 'z'} has 9999999999."
+    return append_sentence(example, text, [(condition.column, "9999999999")], row=9999)
+
+
+def twin_in_two_sentences(example: Example) -> Example:
+    condition = example.constraints.conditions[0]
+    _, blank_entity, _ = blank_of(example)
+    entity = next(str(row[0]) for row in example.gold_table.rows if row[0] != blank_entity)
+    text = f"{entity} has 9999999999."
+    return append_sentence(example, text, [(condition.column, "9999999999")], row=9999)
+
+
+def gold_out_of_scope(example: Example) -> Example:
+    condition = example.constraints.conditions[0]
+    narrow = Condition(condition.column, low="9999999998", high="9999999999")
+    constraints = replace(example.constraints, conditions=(narrow,))
+    return edited(example, constraints=constraints)
+
+
+def order_reversed(example: Example) -> Example:
+    order = "descending" if example.constraints.sort_order == "ascending" else "ascending"
+    constraints = replace(example.constraints, sort_order=order)
+    query = example.query.replace(example.constraints.sort_order, order)
+    return edited(example, constraints=constraints, query=query)
+
+
+def columns_swapped_in_the_query(example: Example) -> Example:
+    first, second = example.gold_table.columns[:2]
+    query = example.query.replace(f'"{first}"', "@").replace(f'"{second}"', f'"{first}"')
+    return edited(example, query=query.replace("@", f'"{second}"'))
+
+
+def sort_rule_missing(example: Example) -> Example:
+    return edited(example, query=example.query.replace(example.constraints.sort_order, "any"))
+
+
+def cell_in_the_query(example: Example) -> Example:
+    return edited(example, query=f"{example.query} Do not forget {example.gold_table.rows[0][0]}.")
+
+
+def no_blank(example: Example) -> Example:
+    table = example.gold_table
+    rows = [[cell or "?" for cell in row] for row in table.rows]
+    return edited(example, gold_table=Table.of(table.columns, rows))
+
+
+PLANTED: dict[Callable[[Example], Example], str] = {
+    misplaced: "fact not at its place in the adversarial context",
+    changed_in_the_adversarial_context: "fact not at its place in the adversarial context",
+    gold_sentence_lost: "gold sentence not preserved",
+    unrecorded_sentence: "unrecorded text in the adversarial context",
+    unrecorded_clean_sentence: "unrecorded text in the gold context",
+    fact_missing: "blank cell stated",
+    blank_filled_in_the_table: "blank cell stated|gold fact missing",
+    stated_twice: "gold fact stated twice",
+    blank_stated_by_a_twin: "blank attribute stated for its entity",
+    blank_named_without_a_fact: "blank attribute named beside its entity",
+    distractor_in_scope: "distractor in scope",
+    distractor_without_scope: "distractor's scope not stated",
+    distractor_with_a_similar_name: "distractor with a name similar to a gold one",
+    twin_in_two_sentences: "sentence of a repeated entity does not tell its row",
+    gold_out_of_scope: "gold row out of scope",
+    order_reversed: "rows not in the declared order",
+    columns_swapped_in_the_query: "columns not listed in order in the query",
+    sort_rule_missing: "sort rule not in the query",
+    cell_in_the_query: "gold cell in the query",
+    no_blank: "no blank cell",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_violation_is_named(
+    example: Example, plant: Callable[[Example], Example]
+) -> None:
+    assert verify(example) is None
+    assert verify(plant(example)) in PLANTED[plant].split("|")
+
+
+def test_a_gold_value_repeated_around_its_fact_is_named(example: Example) -> None:
+    index = next(
+        i
+        for i, fact in enumerate(example.facts)
+        if fact.violates is None and len(fact.value) > 3 and fact.value != fact.entity
+    )
+    fact = example.facts[index]
+    addition = f" Indeed {fact.value}."
+    first, last = fact.adversarial[2:]
+    clean_first, clean_last = fact.clean[2:] if fact.clean else (0, 0)
+    text, clean = example.adversarial_context, example.gold_context
+
+    def shift(place: Mention, first: int, last: int) -> Mention:
+        length = len(addition)
+        if place.sentence_start == first:
+            return place._replace(sentence_end=place.sentence_end + length)
+        if place.sentence_start > first:
+            return Mention(*(position + length for position in place))
+        return place
+
+    facts = tuple(
+        fact._replace(
+            adversarial=shift(fact.adversarial, first, last),
+            clean=None if fact.clean is None else shift(fact.clean, clean_first, clean_last),
+        )
+        for fact in example.facts
+    )
+    planted = edited(
+        example,
+        facts=facts,
+        adversarial_context=text[:last] + addition + text[last:],
+        gold_context=clean[:clean_last] + addition + clean[clean_last:],
+    )
+    assert verify(planted) == "value repeated in its sentence"
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(rows=(9, 12)), "number of rows out of limits"),
+        (Limits(columns=(8, 9)), "number of columns out of limits"),
+    ],
+)
+def test_sizes_are_checked(example: Example, limits: Limits, reason: str) -> None:
+    assert verify(example, limits) == reason
+
+
+def test_the_small_world_passes() -> None:
+    limits = small_world_limits()
+    reasons = [verify(made, limits) for made in small_world.examples(seed=1, n=200)]
+    assert reasons.count(None) >= 195, sorted(set(filter(None, reasons)))
