@@ -1,0 +1,450 @@
+"""The program engine: typing, scopes, kernels, distractors, sentences, queries, sources."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tablemend.config import parse
+from tablemend.detector.judge import judge
+from tablemend.detector.keys import primary_key
+from tablemend.detector.order import SortRule
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.synthesis.columns import (
+    Unusable,
+    clean_cell,
+    read_date,
+    read_number,
+    type_table,
+    words_of,
+)
+from tablemend.synthesis.engine import Engine, Skipped, examples, open_engine, scan, split_of
+from tablemend.synthesis.names import NameGuard
+from tablemend.synthesis.sentences import CLAUSES, SINGLE, label_of, with_article
+from tablemend.synthesis.settings import SPLITS, Synthesis
+from tablemend.synthesis.sources import find_table, open_source
+from tablemend.synthesis.topic_pool import SUB_CATEGORIES
+from tablemend.synthesis.topics import make_table
+from tablemend.synthesis.verification import meets, verify
+from tablemend.tables.table import Table, TableError
+from tablemend.values.blanks import is_blank
+
+SHIPS = Table.of(
+    ["Ship", "Year", "Length", "Builder", "Home Port", "Crew"],
+    [
+        [f"Mary {name}", str(1950 + 2 * i), f"{40 + 3 * i} m", builder, port, str(11 + 7 * i)]
+        for i, (name, builder, port) in enumerate(
+            zip(
+                "Alder Birch Cedar Dogwood Elm Fir Gorse Hazel Ivy Juniper Kelp Larch".split(),
+                "Ames Boyd Carr Dunn Ely Ford Gray Hart Inge Judd Kerr Lowe".split(),
+                ("Bergen Cadiz Dover " * 4).split(),
+                strict=True,
+            )
+        )
+    ],
+    "ships of the northern fleet",
+)
+
+
+def settings(*tokens: str) -> Synthesis:
+    return parse(Synthesis, tokens)
+
+
+def write_tables(path: Path, *tables: Table) -> Path:
+    records = [{"header": t.columns, "rows": t.rows, "title": t.title} for t in tables]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,234.5", (1234.5, "", "")),
+        ("$ 5,735", (5735.0, "$", "")),
+        ("(1,774)", (-1774.0, "", "")),
+        ("(35)%", (-35.0, "", "%")),
+        ("66.44%", (66.44, "", "%")),
+        ("45 km", (45.0, "", "km")),
+        ("\u2212 3", (-3.0, "", "")),
+        ("007", None),
+        ("1st", None),
+        ("12,34", None),
+        ("(12", None),
+        ("3-5", None),
+        ("+ 12.535", (12.535, "", "")),
+    ],
+)
+def test_numbers_are_read_only_where_they_are_clear(text: str, value: Any) -> None:
+    assert read_number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["september 7 , 2003", "7 September 2003", "2003-09-07", "Sep 7, 2003", "7 Sept. 2003"]
+)
+def test_dates_in_usual_spellings_are_one_day(text: str) -> None:
+    assert read_date(text) == read_date("2003-09-07") is not None
+
+
+@pytest.mark.parametrize("text", ["07/09/2003", "september 7", "31 February 2001", "2003"])
+def test_doubtful_dates_are_none(text: str) -> None:
+    assert read_date(text) is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "clean"),
+    [
+        ("Paris[1]", "Paris"),
+        ("Paris[note 3] ", "Paris"),
+        ("12\u2020", "12"),
+        ("-6697 ( 6697 )", "-6697"),
+        ("-6697 ( 6698 )", "-6697 ( 6698 )"),
+        ("16 % (  % )", "16 %"),
+        ("a\nb", "a b"),
+        ("\u2014", None),
+        ("n / a", None),
+        ("", None),
+        ("0", "0"),
+    ],
+)
+def test_cells_are_cleaned_only_where_that_is_safe(cell: str, clean: str | None) -> None:
+    assert clean_cell(cell) == clean
+
+
+def test_columns_are_typed_and_the_names_become_the_key() -> None:
+    typed = type_table(SHIPS)
+    kinds = [column.kind for column in typed.columns]
+    assert kinds == ["name", "year", "number", "name", "category", "number"]
+    assert typed.columns[2].unit == ("", "m")
+    assert typed.key == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (Table.of(["A"], [["x"]] * 5), "only one column"),
+        (Table.of(["A", "a", "B"], [["x", "y", "z"]] * 5), "duplicate column names"),
+        (Table.of(["A", "", "B"], [["x", "y", "z"]] * 5), "a column without a name"),
+        (Table.of(["A", "B", "C", "D"], [["x", "1", "2", "3"]]), "too few rows"),
+        (
+            Table.of(["A", "B", "C", "D"], [[str(i), "1", "2", "3"] for i in range(9)]),
+            "no column that names entities",
+        ),
+        (
+            Table.of(["Name", "B"], [[f"Ship {name}", "1"] for name in "abcdefgh"]),
+            "too few usable columns",
+        ),
+    ],
+)
+def test_an_unusable_table_says_why(table: Table, reason: str) -> None:
+    with pytest.raises(Unusable, match=reason):
+        type_table(table)
+
+
+def test_totals_and_repeated_rows_are_left_out() -> None:
+    rows = [*SHIPS.rows, SHIPS.rows[0], ("Total", "1990", "9 m", "x", "y", "400")]
+    assert type_table(Table.of(SHIPS.columns, rows)).table.rows == SHIPS.rows
+
+
+def test_a_sum_is_found_so_that_no_part_of_it_is_blanked() -> None:
+    medals = Table.of(
+        ["Nation", "Gold", "Silver", "Bronze", "Total"],
+        [
+            [name, str(i), str(2 * i % 5), str(i * i % 7), str(i + 2 * i % 5 + i * i % 7)]
+            for i, name in enumerate("Norway Kenya Chile Japan Italy Peru Ghana Fiji".split())
+        ],
+    )
+    assert frozenset({1, 2, 3, 4}) in type_table(medals).sums
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("Bernard Hinault", False),
+        ("Bernard Hinaul", True),
+        ("bernard-hinault", True),
+        ("Bernard", True),
+        ("Bernard Thevenet", False),
+        ("Round 8", True),
+        ("Calbek", False),
+    ],
+)
+def test_similar_names(name: str, similar: bool) -> None:
+    assert NameGuard(["Bernard Hinault", "Round 7", "Dalbek"]).is_similar(name) is similar
+
+
+def test_whole_words() -> None:
+    assert words_of("7") not in words_of("17 or 7.5")
+    assert words_of("1,234") in words_of("at least 1234")
+
+
+@pytest.mark.parametrize(
+    ("header", "label", "phrase"),
+    [
+        ("Home Town", "home town", "a home town"),
+        ("UCI ProTour Points", "UCI ProTour Points", "a UCI ProTour Points"),
+        ("Age", "age", "an age"),
+        ("NFL Team", "NFL Team", "an NFL Team"),
+        ("Unit", "unit", "a unit"),
+    ],
+)
+def test_labels(header: str, label: str, phrase: str) -> None:
+    assert label_of(header) == label
+    assert with_article(label) == phrase
+
+
+def test_there_are_dozens_of_patterns_and_all_are_well_formed() -> None:
+    assert SINGLE.keys() == CLAUSES.keys()
+    assert sum(map(len, SINGLE.values())) >= 60
+    for patterns in SINGLE.values():
+        for pattern in patterns:
+            assert pattern.count("{e}") == pattern.count("{v}") == 1
+            assert pattern.endswith(".")
+
+
+def test_conditions_are_read_as_written() -> None:
+    made = list(examples(settings("source=pool", "n=120", "seed=2")))
+    kinds = Counter()
+    for example in made:
+        for condition in example.constraints.conditions:
+            kinds["values" if condition.values else "range"] += 1
+            for fact in example.facts:
+                if fact.column == condition.column and fact.violates is None:
+                    assert meets(fact.value, condition) is True
+        kinds[len(example.constraints.conditions)] += 1
+        kinds[example.constraints.sort_order] += 1
+    assert all(kinds[key] > 5 for key in ("values", "range", 1, 2, "ascending", "descending"))
+
+
+def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
+    for example in examples(settings("source=pool", "n=72", "seed=4")):
+        rule = SortRule(example.constraints.sort_column, example.constraints.sort_order)
+        table = example.gold_table
+        found = judge(table, table, example.adversarial_context, rule)
+        assert not found.unjudged
+        assert not found.findings, (table, found.findings)
+        assert primary_key(table) == 0
+
+
+def test_no_stated_value_is_a_blank() -> None:
+    for example in examples(settings("source=pool", "n=48")):
+        assert not any(is_blank(fact.value) for fact in example.facts)
+
+
+def test_twins_from_another_year_hide_what_is_blank() -> None:
+    twins = 0
+    for example in examples(settings("source=pool", "n=240", "seed=1")):
+        gold = {fact.entity for fact in example.facts if fact.violates is None}
+        hidden = {
+            (row[0], column)
+            for row in example.gold_table.rows
+            for column, cell in zip(example.gold_table.columns, row, strict=True)
+            if cell is None
+        }
+        for fact in example.facts:
+            if fact.violates is not None and fact.entity in gold:
+                twins += 1
+                assert (fact.entity, fact.column) not in hidden
+    assert twins > 50
+
+
+@pytest.mark.parametrize(("difficulty", "ratio"), [("easy", 10), ("medium", 20), ("hard", 30)])
+def test_difficulty_is_the_expansion_of_the_context(difficulty: str, ratio: int) -> None:
+    for example in examples(settings("source=pool", "n=6", f"difficulty={difficulty}")):
+        got = len(example.adversarial_context) / len(example.gold_context)
+        assert 0.98 * ratio <= got <= 1.25 * ratio
+
+
+def test_a_token_budget_is_kept() -> None:
+    for example in examples(settings("source=pool", "n=12", "budget_tokens=900")):
+        tokens = 1.3 * len(example.adversarial_context.split())
+        assert 600 < tokens <= 900
+
+
+def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
+    names = set(SHIPS.column("Ship"))
+    for example in examples(settings(f"source={path}", "n=20", "distractors=real")):
+        assert {fact.entity for fact in example.facts} <= names
+        assert example.source == "ships.jsonl:1"
+        assert example.source_hash == SHIPS.content_hash()
+
+
+def test_extended_rows_come_after_the_real_ones_and_have_fresh_names(tmp_path: Path) -> None:
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
+    real = set(SHIPS.column("Ship"))
+    for example in examples(settings(f"source={path}", "n=10")):
+        entities = {fact.row: fact.entity for fact in example.facts if fact.violates is not None}
+        invented = [row for row, entity in entities.items() if entity not in real]
+        assert invented
+        assert min(invented) == sum(entity in real for entity in entities.values())
+
+
+def test_near_misses_come_first(tmp_path: Path) -> None:
+    """With one real distractor for a range, it is the row next to the bound."""
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
+    checked = 0
+    for example in examples(settings(f"source={path}", "n=60", "distractors=real")):
+        conditions = example.constraints.conditions
+        if len(conditions) != 1 or conditions[0].column != "Year":
+            continue
+        low, high = (int(end) if end else None for end in (conditions[0].low, conditions[0].high))
+        years = {
+            fact.row: int(fact.value)
+            for fact in example.facts
+            if fact.violates is not None and fact.column == "Year"
+        }
+        misses = [
+            low - year if low is not None and year < low else year - (high or 0)
+            for year in (years[row] for row in sorted(years))
+        ]
+        # Ties within a twentieth of the column's spread are drawn at random.
+        assert all(a <= b + 2 for a, b in pairwise(misses))
+        checked += 1
+    assert checked
+
+
+def test_the_topic_pool_is_the_papers_hierarchy() -> None:
+    assert len({sub.category for sub in SUB_CATEGORIES}) == 4
+    assert len({sub.domain for sub in SUB_CATEGORIES}) == 12
+    assert len({sub.name for sub in SUB_CATEGORIES}) == len(SUB_CATEGORIES) == 24
+    assert set(Counter(sub.domain for sub in SUB_CATEGORIES).values()) == {2}
+    for number in range(24):
+        made = make_table(0, number)
+        typed = type_table(made.table, key=0)
+        assert len(made.table.rows) >= 20
+        assert sum(column.usable for column in typed.columns) >= 6
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"header": ["a", "b"], "rows": [["1", "2"]], "headers": "Section"},
+        {"table": [["a", "b"], ["1", "2"]]},
+        {"table": {"uid": "x", "table": [["a", "b"], [1, 2]]}},
+        {"table": {"columns": ["a", "b"], "data": [[1, 2]]}},
+        {"table_array": [["a", "b"], ["1", "2"]]},
+        {"table_column_names": ["a", "b"], "table_content_values": [["1", "2"]]},
+        [{"a": 1, "b": 2}],
+        {"data": [{"a": "1", "b": "2"}]},
+    ],
+)
+def test_tables_are_found_in_records_of_any_shape(record: Any) -> None:
+    table = find_table(record)
+    assert (table.columns, table.rows) == (("a", "b"), (("1", "2"),))
+
+
+def test_a_spanning_line_above_the_header_is_dropped() -> None:
+    record = {"table": [["", "", "Years ended", ""], ["", "2019", "2018", "2017"], list("abcd")]}
+    assert find_table(record).columns == ("", "2019", "2018", "2017")
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"text": "no table"}, "no table"),
+        (7, "no table"),
+        ({"table": [["a", "b"], ["1"]]}, "ragged: row 1 has 1 cells"),
+        ({"table": [["a", "b"], [["x"], "2"]]}, "neither text nor number"),
+    ],
+)
+def test_a_record_without_a_table_says_why(record: Any, reason: str) -> None:
+    with pytest.raises(TableError, match=reason):
+        find_table(record)
+
+
+def test_bad_input_is_reported_per_file_and_passed_over(tmp_path: Path) -> None:
+    good = "\n".join(",".join(str(cell) for cell in row) for row in (SHIPS.columns, *SHIPS.rows))
+    files = {
+        "good.csv": good,
+        "copy.csv": good,
+        "ragged.csv": "a,b\n1,2,3\n",
+        "narrow.csv": "a\n1\n2\n",
+        "empty.csv": "",
+        "twice.csv": "a,a,b,c\n" + "x,y,z,w\n" * 6,
+        "flat.csv": "name,b,c,d\n" + "".join(f"Unit {c},same,same,same\n" for c in "abcdefgh"),
+        "broken.jsonl": '{"header": ["a"\n\n[]\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "latin.csv").write_bytes(b"a,b\n\xe9,1\n")
+    wanted = settings(f"source={tmp_path}")
+    found = list(scan(open_source(wanted), wanted))
+    skipped = {entry.where: entry.reason for entry in found if isinstance(entry, Skipped)}
+    assert len(found) - len(skipped) == 1
+    assert skipped.keys() == {
+        "good.csv", "ragged.csv", "narrow.csv", "empty.csv", "twice.csv", "flat.csv", "latin.csv",
+        "broken.jsonl:1", "broken.jsonl:3",
+    }  # fmt: skip
+    assert skipped["good.csv"] == "the same table as an earlier one"
+    assert "cells" in skipped["ragged.csv"]
+    assert skipped["narrow.csv"] == "only one column"
+    assert skipped["latin.csv"] == "not UTF-8 text"
+    assert skipped["broken.jsonl:1"] == "not a line of JSON"
+
+
+def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "narrow.csv").write_text("a\n1\n")
+    with pytest.raises(TablemendError, match=r"none of 1 tables is usable .*only one column"):
+        open_engine(settings(f"source={tmp_path}"))
+
+
+@pytest.mark.parametrize("name", ["nowhere", "README.md"])
+def test_a_wrong_source_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("x")
+    with pytest.raises(TablemendError, match="source="):
+        open_source(settings(f"source={tmp_path / name}"))
+
+
+def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:
+    shuffled = [
+        Table.of(SHIPS.columns, [(f"{row[0]} {i}", *row[1:]) for row in SHIPS.rows])
+        for i in range(3)
+    ]
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS, *shuffled)
+    wanted = settings(f"source={path}", "n=12")
+    in_order = list(examples(wanted))
+    numbers = list(range(12))
+    Random(3).shuffle(numbers)
+    engine = open_engine(wanted)
+    by_number = {number: engine.make(number) for number in numbers}
+    assert [by_number[number] for number in range(12)] == in_order
+    assert len({example.id for example in in_order}) == 12
+    assert list(examples(settings(f"source={path}", "n=12", "seed=1"))) != in_order
+
+
+def test_splits_follow_the_content_of_the_table() -> None:
+    wanted = settings()
+    hashes = [Table.of(["a"], [[str(i)]]).content_hash() for i in range(3000)]
+    counts = Counter(split_of(source_hash, wanted) for source_hash in hashes)
+    assert [round(counts[split] / 3000, 1) for split in SPLITS] == [0.8, 0.1, 0.1]
+    assert {split_of(h, settings("seed=9")) for h in hashes[:1]} == {split_of(hashes[0], wanted)}
+
+
+@pytest.mark.parametrize(
+    ("name", "usable"),
+    [("wikitablequestions", 130), ("tabfact", 650), ("finqa", 15), ("tatqa", 8)],
+)
+def test_real_tables_give_verified_examples(
+    name: str, usable: int, shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    records = shared_data(name)
+    path = tmp_path / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    wanted = settings(f"source={path}", "n=60", "seed=7")
+    source = open_source(wanted)
+    tables = [entry for entry in scan(source, wanted) if not isinstance(entry, Skipped)]
+    assert len(tables) >= usable
+    engine = Engine(wanted, tables, source)
+    made = [example for number in range(60) if (example := engine.make(number)) is not None]
+    assert len(made) == 60
+    for example in made:
+        assert verify(example) is None
+        assert Example.from_json(json.loads(json.dumps(example.to_json()))) == example
