@@ -5,18 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tablemend import __version__
-from tablemend.detector.judge import DETECTOR_VERSION, judge_answer
+from tablemend.detector.judge import (
+    DETECTOR_VERSION,
+    AnswerFormat,
+    Submission,
+    judge_answer,
+    judge_answers,
+    judge_name,
+)
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.detector.similarity import load_similarity
+from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import TablemendError
 from tablemend.records import Finding, Judgement
-from tablemend.tables.read import FORMATS, load_table
+from tablemend.tables.read import FORMATS, load_table, read_table
+from tablemend.tables.table import Table, TableError
 
 _TITLES = {
     "format_error": "format error",
@@ -30,30 +38,32 @@ _TITLES = {
 
 def add_detect_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``tablemend detect``."""
-    parser.add_argument(
+    one = parser.add_argument_group("one answer")
+    one.add_argument(
         "--answer",
-        required=True,
         type=Path,
         metavar="FILE",
         help="the raw answer, prose and code fences included",
     )
-    parser.add_argument(
+    one.add_argument(
         "--gold",
-        required=True,
         type=Path,
         metavar="FILE",
         help="the table that it should be, in any readable format",
     )
-    parser.add_argument(
-        "--context",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="the text that the model was shown",
+    one.add_argument(
+        "--context", type=Path, metavar="FILE", help="the text that the model was shown"
     )
-    query = parser.add_mutually_exclusive_group()
+    query = one.add_mutually_exclusive_group()
     query.add_argument("--query", metavar="TEXT", help="the question; its sort rule is checked")
     query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    parser.add_argument_group("many answers").add_argument(
+        "--batch",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines with the fields answer, gold (a table as text, or {columns, rows}),"
+        " context and, if wanted, query; prints rates with their 95 %% intervals",
+    )
     parser.add_argument(
         "--format",
         choices=(*FORMATS, "auto"),
@@ -65,13 +75,18 @@ def add_detect_options(parser: argparse.ArgumentParser) -> None:
         default="lexical",
         metavar="NAME",
         help="'lexical' (default) or a sentence-transformers model, such as"
-        " sentence-transformers/all-mpnet-base-v2, the paper's",
+        f" {PAPER_MODEL}, the paper's",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def detect(options: argparse.Namespace) -> int:
-    """Judge one answer against its gold table and context, and print what is wrong."""
+    """Judge answers against their gold tables and contexts, and print what is wrong."""
+    if options.batch is not None:
+        return detect_batch(options)
+    missing = [name for name in ("answer", "gold", "context") if getattr(options, name) is None]
+    if missing:
+        raise TablemendError(f"detect needs {' and '.join('--' + name for name in missing)}")
     gold = load_table(options.gold)
     answer = _read_text(options.answer, "answer")
     context = _read_text(options.context, "context")
@@ -88,6 +103,73 @@ def detect(options: argparse.Namespace) -> int:
     else:
         print(describe(judgement, order, asked=bool(query)))
     return 0
+
+
+def detect_batch(options: argparse.Namespace) -> int:
+    """Judge a file of answers and print their rates."""
+    from tablemend.reports.rates import summarise  # scipy.stats takes a second to import
+
+    similarity = load_similarity(options.similarity)
+    submissions = read_submissions(options.batch, options.format)
+    rates = summarise(list(judge_answers(submissions, similarity)))
+    judge = judge_name(similarity)
+    if options.json:
+        print(json.dumps({**rates, "judge": judge}, indent=2))
+        return 0
+    for name, rate in rates.items():
+        title = _TITLES.get(name, name.replace("_", " "))
+        if rate["rate"] is None:
+            print(f"{title:<22}no answer could be judged")
+        else:
+            print(
+                f"{title:<22}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
+                f"  n = {rate['n']}"
+            )
+    print(f"{'judge':<22}{judge}")
+    return 0
+
+
+def read_submissions(path: Path, format: AnswerFormat) -> Iterator[Submission]:
+    """Read the answers of a JSONL file, one at a time.
+
+    Raises:
+        TablemendError: the file cannot be read, or a line is not what is wanted; the message
+            says which.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _read_submission(line, f"{path}, line {number}", format)
+    except OSError as error:
+        raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
+
+
+def _read_submission(line: str, where: str, format: AnswerFormat) -> Submission:
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise TablemendError(f"{where}: not JSON ({error.msg})") from error
+    wrong = [
+        name
+        for name in ("answer", "context", "query")
+        if not isinstance(data.get(name, "") if isinstance(data, dict) else None, str)
+    ]
+    if wrong or not {"answer", "gold", "context"} <= set(data):
+        raise TablemendError(
+            f"{where}: wanted an object with the texts answer and context, a table as gold and,"
+            " if there is one, the text query"
+        )
+    try:
+        gold = data["gold"]
+        table = read_table(gold) if isinstance(gold, str) else Table.from_json(gold)
+    except (TableError, KeyError, TypeError) as error:
+        raise TablemendError(f"{where}: the gold table cannot be read ({error})") from error
+    query = data.get("query", "")
+    order = sort_rule_from_query(query, table.columns)
+    return Submission(data["answer"], table, data["context"], order, format)
 
 
 def to_json(judgement: Judgement) -> dict[str, Any]:

@@ -1,0 +1,183 @@
+"""``tablemend detect``, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.cli import main
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+
+GOLD = Table.of(
+    ["Name", "Year", "City"],
+    [["Alder", "1990", "Oslo"], ["Birch", "1995", None], ["Cedar", "2001", "Lima"]],
+)
+QUERY = "Sort the table by 'Year' in ascending order."
+KEYS = (
+    "format_error out_of_range order_mismatch attribute blank_filling entity_fabrication "
+    "constraint_violation context_violation hallucinated row_recall cell_recall findings "
+    "detector_version abstained unjudged judge"
+).split()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "gold.json").write_text(write_table(GOLD, "json"), encoding="utf-8")
+    (tmp_path / "context.txt").write_text("Alder, Birch and Cedar; the elm too.", encoding="utf-8")
+    (tmp_path / "query.txt").write_text(QUERY, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, answer: str, *options: str) -> int:
+    (folder / "answer.txt").write_text(answer, encoding="utf-8")
+    files = {"answer": "answer.txt", "context": "context.txt", "gold": "gold.json"}
+    return main(["detect", *(f"--{key}={folder / file}" for key, file in files.items()), *options])
+
+
+def run_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], answer: str, *options: str
+) -> dict[str, Any]:
+    assert run(folder, answer, "--json", *options) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert list(found) == KEYS
+    return found
+
+
+WRONG = """Here you are:
+####
+| Name | Year | City |
+|---|---|---|
+| Cedar | 2001 | Rome |
+| Birch | 1995 | Bonn |
+| Alder | 1990 | Oslo |
+| Elm | 1999 | Kyoto |
+| Fir | 1998 | N/A |
+"""
+
+
+def test_json_counts_every_type(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(folder, capsys, WRONG, "--query", QUERY)
+    counts = [found[key] for key in KEYS[:6]]
+    assert counts == [0, 1, 1, 1, 1, 1]
+    assert found["constraint_violation"] and found["context_violation"] and found["hallucinated"]
+    assert found["row_recall"] == 1.0
+    assert found["cell_recall"] == pytest.approx(7 / 8)
+    assert len(found["findings"]) == 5
+    assert found["detector_version"] == "1.0.0"
+    assert (found["unjudged"], found["abstained"]) == ("", False)
+
+
+@pytest.mark.parametrize("format", ["markdown", "json", "latex", "html", "csv"])
+def test_the_gold_answer_is_clean(
+    format: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = write_table(GOLD, format)
+    query = f"--query-file={folder / 'query.txt'}"
+    found = run_json(folder, capsys, text, "--format", format, query)
+    assert not found["hallucinated"] and found["findings"] == []
+    assert (found["row_recall"], found["cell_recall"]) == (1.0, 1.0)
+
+
+def test_a_person_reads_what_where_and_why(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, WRONG, "--query", QUERY) == 0
+    out = capsys.readouterr().out
+    assert "attribute distortion: row 1, 'City'" in out
+    assert "    expected: Lima\n    got:      Rome" in out
+    assert "entity fabrication: row 5: 'Fir' is neither in the gold table nor in the context" in out
+    assert "row recall            1.000 (3 of 3)" in out
+    assert "ascending by 'Year'" in out
+    assert "tablemend 1.0.0, lexical-1" in out
+    assert run(folder, write_table(GOLD, "markdown")) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Nothing wrong was found.")
+    assert "not checked: no --query" in out
+
+
+def test_no_table_is_a_verdict_and_no_error(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for answer in ("I am sorry.", ""):
+        found = run_json(folder, capsys, answer)
+        assert (found["format_error"], found["hallucinated"], found["row_recall"]) == (1, True, 0.0)
+
+
+def test_refuses_what_cannot_be_judged_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def error(*options: str) -> str:
+        assert main(["detect", *options]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("error: ") and captured.err.count("\n") == 1
+        return captured.err
+
+    answer, context = folder / "answer.txt", folder / "context.txt"
+    answer.write_text(WRONG, encoding="utf-8")
+    rest = [f"--answer={answer}", f"--context={context}"]
+    assert "nowhere.md" in error(*rest, "--gold=nowhere.md")
+    twice = folder / "twice.md"
+    twice.write_text("| A | A |\n|---|---|\n| 1 | 2 |\n", encoding="utf-8")
+    assert "'A' more than once" in error(*rest, f"--gold={twice}")
+    prose = folder / "prose.md"
+    prose.write_text("no table here\n", encoding="utf-8")
+    assert "prose.md" in error(*rest, f"--gold={prose}")
+    gold = f"--gold={folder / 'gold.json'}"
+    assert "absent.txt" in error(f"--answer={folder / 'absent.txt'}", rest[1], gold)
+    assert "--context" in error(rest[0], gold)
+    answer.write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in error(*rest, gold)
+
+
+def batch(folder: Path, lines: list[object]) -> str:
+    path = folder / "batch.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines) + "\n", encoding="utf-8")
+    return f"--batch={path}"
+
+
+def test_a_batch_gives_rates_with_intervals(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clean = {"answer": write_table(GOLD, "markdown"), "gold": GOLD.to_json(), "context": ""}
+    wrong = {**clean, "answer": WRONG, "gold": write_table(GOLD, "csv"), "query": QUERY}
+    option = batch(folder, [clean, clean, clean, wrong])
+    assert main(["detect", option, "--json"]) == 0
+    rates = json.loads(capsys.readouterr().out)
+    assert rates["total_hallu"]["rate"] == rates["order_mismatch"]["rate"] == 0.25
+    assert rates["total_hallu"]["n"] == 4
+    assert 0.0 < rates["total_hallu"]["low"] < 0.25 < rates["total_hallu"]["high"] < 1.0
+    assert rates["format_error"]["rate"] == 0.0
+    assert main(["detect", option]) == 0
+    assert "total hallu           0.250  [" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"answer": "x", "context": "y"},
+        {"answer": 1, "gold": GOLD.to_json(), "context": ""},
+        {"answer": "x", "gold": "no table", "context": ""},
+        {"answer": "x", "gold": {"columns": ["A"]}, "context": ""},
+        {"answer": "x", "gold": {"columns": ["A"], "rows": [["1", "2"]]}, "context": ""},
+        ["answer"],
+    ],
+)
+def test_a_bad_batch_line_is_named(
+    line: object, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = {"answer": "x", "gold": GOLD.to_json(), "context": ""}
+    assert main(["detect", batch(folder, [good, line])]) == 2
+    assert "batch.jsonl, line 2: " in capsys.readouterr().err
+
+
+def test_the_command_starts_without_torch() -> None:
+    code = (
+        "import sys, tablemend.cli;"
+        "sys.exit(bool({'torch', 'transformers', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
