@@ -146,8 +146,11 @@ def generate(
         TablemendError: a prompt that does not fit into its model's window, before any model is
             loaded.
     """
+    from transformers.utils import logging
+
     from tablemend.backends import hf  # torch
 
+    logging.disable_progress_bar()  # ours counts answers
     generations = Generations(run.path / "generations")
     parts = _missing_parts(arms, examples, config, generations)
     for checkpoint, own in parts.items():
