@@ -448,3 +448,8 @@ def test_real_tables_give_verified_examples(
     for example in made:
         assert verify(example) is None
         assert Example.from_json(json.loads(json.dumps(example.to_json()))) == example
+        table, rule = example.gold_table, SortRule.of(example.constraints)
+        found = judge(table, table, example.adversarial_context, rule)
+        assert not found.unjudged
+        assert not found.findings
+        assert primary_key(table) == 0

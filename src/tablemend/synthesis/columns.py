@@ -19,6 +19,7 @@ from typing import Literal
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
+from tablemend.values.cells import read_value
 
 Kind = Literal["year", "date", "number", "category", "name", "text"]
 ORDERED: frozenset[Kind] = frozenset({"year", "date", "number"})
@@ -268,7 +269,7 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         if column.kind not in ("name", "category", "text") or len(filled) < 0.8 * len(cells):
             continue
         named = [cell for cell in filled if _letters(cell) >= 3 and len(cell) <= 60]
-        if len(named) < 0.9 * len(filled):
+        if len(named) < 0.9 * len(filled) or not _are_names(named[:40]):
             continue
         distinct = len({cell.casefold() for cell in named}) / len(named)
         poor = bool(_POOR_KEY.search(column.name)) or column.kind == "text"
@@ -280,6 +281,13 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
     if best >= 2.0:
         raise Unusable("no column that names entities")
     return index
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Whether the detector, too, takes these for names: not "april 19", not "Seven"."""
+    values = map(read_value, cells)
+    names = sum(value.number is None and not value.dates for value in values)
+    return names >= 0.9 * len(cells)
 
 
 def _kept_rows(rows: Sequence[tuple[Cell, ...]], key: int) -> list[int]:

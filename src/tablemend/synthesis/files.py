@@ -44,16 +44,19 @@ def encode(example: Example) -> str:
     head["constraints"] = asdict(example.constraints)
     head["gold_table"] = example.gold_table.to_json()
     facts = []
-    for row, entity, column, value, violates, clean, adversarial in example.facts:
-        broken = "null" if violates is None else quote(violates)
+    known: dict[str | None, str] = {None: "null"}  # entities and columns come again and again
+    for row, entity, column, value, violates, clean, (start, end, first, last) in example.facts:
+        for text in (entity, column, violates):
+            if text not in known and text is not None:
+                known[text] = quote(text)
         place = "null" if clean is None else str(list(clean))
         facts.append(
-            f'{{"row": {row}, "entity": {quote(entity)}, "column": {quote(column)}, '
-            f'"value": {quote(value)}, "violates": {broken}, "clean": {place}, '
-            f'"adversarial": {list(adversarial)}}}'
+            f'{{"row": {row}, "entity": {known[entity]}, "column": {known[column]}, '
+            f'"value": {quote(value)}, "violates": {known[violates]}, "clean": {place}, '
+            f'"adversarial": [{start}, {end}, {first}, {last}]}}'
         )
-    text = json.dumps(head, ensure_ascii=False)
-    return f'{text[:-1]}, "facts": [{", ".join(facts)}]}}\n'
+    line = json.dumps(head, ensure_ascii=False)
+    return f'{line[:-1]}, "facts": [{", ".join(facts)}]}}\n'
 
 
 class JsonlWriter:
