@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from tablemend.records import Finding, Judgement
 from tablemend.reports.paired import (
@@ -89,6 +90,14 @@ def test_wilson_against_published_values():
     assert (rate["low"], rate["high"]) == pytest.approx((0.0624, 0.1605), abs=5e-5)
     zero = rate_interval(0, 20)
     assert (zero["low"], zero["high"]) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_is_scipys(pair):
+    count, n = pair
+    interval = binomtest(count, n).proportion_ci(0.95, method="wilson")
+    rate = rate_interval(count, n)
+    assert (rate["low"], rate["high"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0]), min_size=1, max_size=60))

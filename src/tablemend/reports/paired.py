@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest
 
 from tablemend.records import Judgement
 from tablemend.reports.rates import (
@@ -17,10 +17,10 @@ from tablemend.reports.rates import (
     EVENTS,
     RESAMPLES,
     SHARES,
+    Z,
     resample_means,
+    wilson,
 )
-
-Z = float(norm.ppf((1 + CONFIDENCE) / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ def difference_interval(both: int, a_only: int, b_only: int, n: int) -> Interval
     if n == 0:
         return UNKNOWN
     neither = n - both - a_only - b_only
-    rate_a, low_a, high_a = _wilson(both + a_only, n)
-    rate_b, low_b, high_b = _wilson(both + b_only, n)
+    rate_a, (low_a, high_a) = (both + a_only) / n, wilson(both + a_only, n)
+    rate_b, (low_b, high_b) = (both + b_only) / n, wilson(both + b_only, n)
     phi = _correlation(both, a_only, b_only, neither)
     # Newcombe's difference is first minus second; here first is b and second is a.
     down = (rate_b - low_b, high_a - rate_a)
@@ -176,17 +176,9 @@ def ratio_interval(both: int, a_only: int, b_only: int) -> Interval:
     error_a = math.sqrt((1 - (count_a + 1) / (either + 2)) / (count_a + 1))
     error_b = math.sqrt((1 - (count_b + 1) / (either + 2)) / (count_b + 1))
     z = Z * spread / (error_a + error_b)
-    _, low_a, high_a = _wilson(count_a, either, z)
-    _, low_b, high_b = _wilson(count_b, either, z)
+    low_a, high_a = wilson(count_a, either, z)
+    low_b, high_b = wilson(count_b, either, z)
     return count_b / count_a, low_b / high_a, high_b / low_a
-
-
-def _wilson(count: int, n: int, z: float = Z) -> tuple[float, float, float]:
-    """Rate and Wilson's limits for a given normal quantile."""
-    rate = count / n
-    centre = (count + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * math.sqrt(rate * (1 - rate) * n + z**2 / 4)
-    return rate, max(0.0, centre - half), min(1.0, centre + half)
 
 
 def compare_shares(

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import norm
 
 from tablemend.records import ERROR_TYPES, Judgement
 
 CONFIDENCE = 0.95
+Z = float(norm.ppf((1 + CONFIDENCE) / 2))
 RESAMPLES = 10_000
 
 
@@ -54,15 +55,25 @@ METRICS: tuple[str, ...] = (
 
 
 def rate_interval(count: int, n: int) -> Rate:
-    """``count`` of ``n`` with Wilson's 95 % score interval (Wilson 1927).
+    """``count`` of ``n`` with Wilson's 95 % score interval.
 
     >>> {name: round(value, 3) for name, value in rate_interval(3, 10).items()}
     {'rate': 0.3, 'low': 0.108, 'high': 0.603, 'n': 10}
     """
     if n == 0:
         return Rate(rate=None, low=None, high=None, n=0)
-    interval = binomtest(count, n).proportion_ci(CONFIDENCE, method="wilson")
-    return Rate(rate=count / n, low=float(interval.low), high=float(interval.high), n=n)
+    low, high = wilson(count, n)
+    return Rate(rate=count / n, low=low, high=high, n=n)
+
+
+def wilson(count: int, n: int, z: float = Z) -> tuple[float, float]:
+    """Wilson's score limits for ``count`` of ``n`` at a normal quantile (Wilson 1927)."""
+    rate = count / n
+    centre = (count + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * math.sqrt(rate * (1 - rate) * n + z**2 / 4)
+    low = 0.0 if count == 0 else max(0.0, centre - half)
+    high = 1.0 if count == n else min(1.0, centre + half)
+    return low, high
 
 
 def mean_interval(values: Sequence[float], seed: int = 0) -> Rate:
