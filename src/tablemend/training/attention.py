@@ -30,7 +30,7 @@ def short_causal_attention(
     Args:
         module: the attention layer (unused; transformers passes it).
         query: (batch, heads, tokens, head width).
-        key: as ``query``: no grouped heads.
+        key: (batch, key heads, tokens, head width).
         value: as ``key``.
         attention_mask: unused, see above.
         scaling: factor on the scores.
@@ -38,6 +38,9 @@ def short_causal_attention(
     Returns:
         (batch, tokens, heads, head width), and no attention weights.
     """
+    groups = query.shape[1] // key.shape[1]
+    if groups > 1:
+        key, value = (x.repeat_interleave(groups, dim=1) for x in (key, value))
     with torch.autocast(query.device.type, enabled=False):
         dtype = value.dtype
         scores = torch.matmul((query * scaling).to(dtype), key.to(dtype).transpose(-1, -2))
