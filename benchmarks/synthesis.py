@@ -3,7 +3,7 @@
 python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=100000]
 
 Prints examples a second (CPU time, verification included; with and without writing the line)
-for each difficulty after one round over the tables, and the resident memory along a stream.
+for each difficulty once the tables are warm, and the resident memory along a stream.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def main() -> None:
     source = given.get("source", str(REAL))
     n, stream = int(given.get("n", 2000)), int(given.get("stream", 100_000))
     gc.disable()  # as the writer does
+    stream_examples(source, stream)
     for difficulty in ("easy", "medium", "hard"):
         settings = parse(Synthesis, [f"source={source}", f"difficulty={difficulty}"])
         engine = open_engine(settings)
@@ -61,9 +62,13 @@ def main() -> None:
             rate, best = measure(engine, 500, n, write)
             what = "made, verified and encoded" if write else "made and verified"
             print(f"{difficulty}: {what}: {rate:.0f} examples/s, best chunk {best:.0f}", flush=True)
+
+
+def stream_examples(source: str, n: int) -> None:
+    """Make ``n`` examples and let them go, and print the memory ten times on the way."""
     engine = open_engine(parse(Synthesis, [f"source={source}"]))
-    for number in range(stream + 1):
-        if number % (stream // 10) == 0:
+    for number in range(n + 1):
+        if number % (n // 10) == 0:
             print(f"stream: {number} examples, {resident_mib():.0f} MiB resident", flush=True)
         engine.make(number)
         if number % 1000 == 0:
