@@ -218,9 +218,10 @@ def test_findings_survive_json() -> None:
         assert Finding(**finding.to_json()) == finding
 
 
-def test_a_ten_megabyte_answer_is_judged_in_time() -> None:
+def test_an_endless_answer_is_judged_in_time() -> None:
     header = write_table(Table.of(GOLD.columns, []), "markdown")
-    endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 100_000
+    endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
     judgement = judge_answer(endless, GOLD, "Alder", RULE)
-    assert (judgement.matched_rows, found(judgement)) == (1, {"out_of_range": 99_999})
-    assert found(judge_answer("word " * 2_000_000, GOLD, "")) == {"format_error": 1}
+    assert (judgement.matched_rows, found(judgement)) == (1, {"out_of_range": 29_999})
+    for text in (endless * 12, "word " * 2_000_000):  # ten megabytes
+        assert judge_answer(text, GOLD, "").counts["format_error"] == 1
