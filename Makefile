@@ -27,15 +27,21 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
 
+DEMO := recipe=tiny run=$(RUN) \
+  data.train='{source: $(DATA), split: train, n: null, seed: 0}' \
+  data.validation='{source: $(DATA), split: validation, n: 64, seed: 0}' \
+  data.test='{source: $(DATA), split: test, n: 300, seed: 0}'
+
 demo: $(STAMP)
-	@start=$$SECONDS; set -e; \
-	echo "1/3 adversarial data with ground truth"; \
-	$(BIN)/python data_gen/tablehallu.py engine=program source=small-world out=$(DATA); \
-	echo "2/3 fine-tuning the tiny base"; \
-	$(BIN)/accelerate launch --config_file accelerate_configs/cpu.yaml train/sft.py \
-	  recipe=tiny run=$(RUN); \
-	echo "3/3 base, prompting and fine-tuning under the detector"; \
-	$(BIN)/python eval/compare.py recipe=tiny run=$(RUN); \
+	@set -e; start=$$SECONDS; \
+	echo "1/3 adversarial examples with ground truth"; \
+	$(BIN)/python data_gen/tablehallu.py source=small-world n=13000 seed=1 workers=2 \
+	  shares='{train: 0.95, validation: 0.01, test: 0.04}' out=$(DATA); \
+	echo "2/3 fine-tuning of the tiny base"; \
+	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml \
+	  train/sft.py $(DEMO); \
+	echo "3/3 base, prompting and fine-tuning under one detector"; \
+	$(BIN)/python eval/compare.py $(DEMO); \
 	took=$$((SECONDS - start)); \
 	echo "done in $$((took / 60)) min $$((took % 60)) s: $(RUN)/report.html, $(RUN)/results.json"
 

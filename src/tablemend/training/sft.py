@@ -85,6 +85,7 @@ def set_up() -> None:
             f"{launched} processes were launched, {state.num_processes} found one another: "
             "check the accelerate config"
         )
+    transformers_logging.disable_progress_bar()
     if state.device.type == "cpu":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
@@ -161,7 +162,6 @@ def build_trainer(
     config: Experiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
 ) -> Trainer:
     """Load the model and put it, the rows and the schedule into a Trainer."""
-    transformers_logging.set_verbosity_warning()
     model = checkpoints.load_model(config.model)
     _warn_of_rounding(config, model.dtype)
     state = PartialState()
@@ -225,7 +225,9 @@ def train(trainer: Trainer, run: Run) -> dict[str, Any]:
     seconds = time.monotonic() - start
     state = trainer.state
     tokens = int(state.num_input_tokens_seen)
-    losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+    losses = [
+        entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
+    ]
     return {
         "steps": state.global_step,
         "epochs": state.epoch,
@@ -233,7 +235,7 @@ def train(trainer: Trainer, run: Run) -> dict[str, Any]:
         "seconds": round(trainer.budget.elapsed, 1),
         "tokens": tokens,
         "tokens_per_second": round(tokens / max(trainer.budget.elapsed, 1e-9), 1),
-        "last_loss": losses[-1] if losses else None,
+        "last_loss": losses[-2] if len(losses) > 1 else losses[-1],  # the last is the mean
         "resumed_from": str(last) if last else None,
         "log": state.log_history,
     }
