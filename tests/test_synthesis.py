@@ -174,6 +174,10 @@ def test_a_sum_is_found_so_that_no_part_of_it_is_blanked() -> None:
         ("Bernard Thevenet", False),
         ("Round 8", True),
         ("Calbek", False),
+        ("Dalbik", True),
+        ("Dalbeks", True),
+        ("Dabek", True),
+        ("Dablek", False),
     ],
 )
 def test_similar_names(name: str, similar: bool) -> None:
@@ -210,7 +214,7 @@ def test_there_are_dozens_of_patterns_and_all_are_well_formed() -> None:
 
 
 def test_conditions_are_read_as_written() -> None:
-    made = list(examples(settings("source=pool", "n=120", "seed=2")))
+    made = list(examples(settings("source=pool", "n=72", "seed=2")))
     kinds = Counter()
     for example in made:
         for condition in example.constraints.conditions:
@@ -224,7 +228,7 @@ def test_conditions_are_read_as_written() -> None:
 
 
 def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
-    for example in examples(settings("source=pool", "n=72", "seed=4")):
+    for example in examples(settings("source=pool", "n=48", "seed=4")):
         rule = SortRule(example.constraints.sort_column, example.constraints.sort_order)
         table = example.gold_table
         found = judge(table, table, example.adversarial_context, rule)
@@ -234,13 +238,13 @@ def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
 
 
 def test_no_stated_value_is_a_blank() -> None:
-    for example in examples(settings("source=pool", "n=48")):
+    for example in examples(settings("source=pool", "n=24")):
         assert not any(is_blank(fact.value) for fact in example.facts)
 
 
 def test_twins_from_another_year_hide_what_is_blank() -> None:
     twins = 0
-    for example in examples(settings("source=pool", "n=240", "seed=1")):
+    for example in examples(settings("source=pool", "n=96", "seed=1")):
         gold = {fact.entity for fact in example.facts if fact.violates is None}
         hidden = {
             (row[0], column)
@@ -252,7 +256,7 @@ def test_twins_from_another_year_hide_what_is_blank() -> None:
             if fact.violates is not None and fact.entity in gold:
                 twins += 1
                 assert (fact.entity, fact.column) not in hidden
-    assert twins > 50
+    assert twins > 20
 
 
 @pytest.mark.parametrize(("difficulty", "ratio"), [("easy", 10), ("medium", 20), ("hard", 30)])

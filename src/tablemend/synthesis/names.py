@@ -38,25 +38,17 @@ def invent_name(like: str, keep: Container[str], rng: Random) -> str:
 
 
 class NameForms(NamedTuple):
-    """What a name is compared by.
+    """What a name is compared by: its letters and digits in one, and its words."""
 
-    Attributes:
-        near: the name without punctuation and case, and all its deletions of one letter but
-            the first: two names one edit apart share one.
-        tokens: its words.
-    """
-
-    near: frozenset[str]
-    tokens: frozenset[str]
+    plain: str
+    words: frozenset[str]
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def forms_of(name: str) -> NameForms:
-    """The forms of a name."""
+    """The forms of a name, without case and punctuation."""
     words = _WORD.findall(name.casefold())
-    plain = "".join(words)
-    near = {plain[:i] + plain[i + 1 :] for i in range(1, len(plain))}
-    return NameForms(frozenset((plain, *near)), frozenset(words))
+    return NameForms("".join(words), frozenset(words))
 
 
 class NameGuard:
@@ -69,18 +61,31 @@ class NameGuard:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
-        forms = [forms_of(name) for name in self._names]
-        self._near: frozenset[str] = frozenset().union(*(form.near for form in forms))
-        self._tokens = [form.tokens for form in forms]
-        self._all_tokens: frozenset[str] = frozenset().union(*self._tokens)
+        self._forms = [forms_of(name) for name in self._names]
+        self._words: frozenset[str] = frozenset().union(*(form.words for form in self._forms))
+        self._by_first: dict[str, list[str]] = {}
+        for form in self._forms:
+            self._by_first.setdefault(form.plain[:1], []).append(form.plain)
 
     def is_similar(self, name: str, forms: NameForms | None = None) -> bool:
         """Whether a distractor of this name could be taken for a gold entity."""
         if name in self._names:
             return False
-        near, tokens = forms or forms_of(name)
-        if not self._near.isdisjoint(near):
-            return True
-        if tokens and self._all_tokens.isdisjoint(tokens):
+        plain, words = forms or forms_of(name)
+        for gold in self._by_first.get(plain[:1], ()):
+            if abs(len(gold) - len(plain)) <= 1 and _within_one_edit(gold, plain):
+                return True
+        if words and self._words.isdisjoint(words):
             return False
-        return any(tokens <= gold or gold <= tokens for gold in self._tokens)
+        return any(words <= form.words or form.words <= words for form in self._forms)
+
+
+def _within_one_edit(one: str, other: str) -> bool:
+    """Whether one letter added, removed or changed at most makes the names equal."""
+    same = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        same += 1
+    short, long = sorted((one[same:], other[same:]), key=len)
+    return short == long[1:] or short[1:] == long[1:]
