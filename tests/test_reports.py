@@ -275,7 +275,10 @@ def test_tables_for_the_terminal_are_aligned():
     assert lines == ["| arm  |    x |", "| ---- | ---: |", "| a\\|b | 10.0 |"]
     table = terminal_table(make_results()[0])
     assert "adversarial" in table
-    assert len({len(line) for line in table.splitlines() if "base" in line or "sft" in line}) == 1
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({len(line) for line in lines}) == 1
+    total = next(line for line in lines if "TotalHallu" in line)
+    assert [cell.strip() for cell in total.split("|")[2:4]] == ["100.0", "16.7"]
 
 
 def test_examples_are_chosen_to_show_every_kind_of_error():

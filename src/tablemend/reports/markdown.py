@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablemend.records import ContextKind
-from tablemend.reports.rates import METRICS
+from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
     CONTEXT_NAMES,
@@ -14,6 +14,7 @@ from tablemend.reports.words import (
     METRIC_NAMES,
     TESTED,
     contexts_of,
+    interval,
     listed,
     percent,
     say_tests,
@@ -40,26 +41,21 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 
 
 def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
-    """Rates in percent, one arm a row; TotalHallu with its 95 % interval."""
-    head = ["arm", *(COLUMN_NAMES[metric] for metric in METRICS), "n"]
-    rows = [head]
-    for arm, kinds in results["arms"].items():
-        rates = kinds[context]
-        cells = [
-            with_interval(rates[metric])
-            if metric == "total_hallu"
-            else percent(rates[metric]["rate"])
-            for metric in METRICS
-        ]
-        rows.append([arm, *cells, str(rates["total_hallu"]["n"])])
-    return align(rows)
+    """Rates in percent, one arm a column; TotalHallu with its 95 % interval below it."""
+    arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
+    rows = [["%", *arms]]
+    for metric in METRICS:
+        rates = [own[metric] for own in arms.values()]
+        rows.append([METRIC_NAMES[metric], *(percent(rate["rate"]) for rate in rates)])
+        if metric == "total_hallu":
+            rows.append(["  95 % interval", *(interval(r["low"], r["high"]) for r in rates)])
+    return align([*rows, _counts(arms)])
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
     """The tables of all contexts, for the end of the command."""
     return "\n\n".join(
-        f"{METRIC_NAMES['total_hallu']} and its parts on {CONTEXT_NAMES[context]}, "
-        f"% of {results['n']} examples\n{rate_table(results, context)}"
+        f"On {CONTEXT_NAMES[context]}, {results['n']} examples:\n{rate_table(results, context)}"
         for context in contexts_of(results)
     )
 
@@ -75,8 +71,6 @@ def write_markdown(results: Mapping[str, Any]) -> str:
     for context in contexts_of(results):
         parts += [
             f"## Rates on {CONTEXT_NAMES[context]}",
-            rate_table(results, context),
-            "With intervals:",
             _interval_table(results, context),
         ]
     parts += ["## Do the arms differ?", PAIRED_NOTE, *_test_lists(results)]
@@ -95,13 +89,16 @@ PAIRED_NOTE = (
 
 
 def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
-    rows = [["metric", *results["arms"]]]
+    arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
+    rows = [["%", *arms]]
     for metric in METRICS:
-        rates = [kinds[context][metric] for kinds in results["arms"].values()]
-        rows.append(
-            [METRIC_NAMES[metric], *(f"{with_interval(rate)} n={rate['n']}" for rate in rates)]
-        )
-    return align(rows)
+        rows.append([METRIC_NAMES[metric], *(with_interval(own[metric]) for own in arms.values())])
+    return align([*rows, _counts(arms)])
+
+
+def _counts(arms: Mapping[str, Mapping[str, Rate]]) -> list[str]:
+    """The last row of a table of rates."""
+    return ["judged answers (n)", *(str(own["total_hallu"]["n"]) for own in arms.values())]
 
 
 def _test_lists(results: Mapping[str, Any]) -> list[str]:
