@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from tablemend.tables.characters import SURROGATES, refuse_characters
+from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError
 
 # The module's own limit of 131,072 characters a cell would refuse what write_csv wrote.

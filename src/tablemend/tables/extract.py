@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from tablemend.tables.html import locate_html
@@ -15,8 +15,13 @@ from tablemend.tables.markdown import has_rows_without_delimiter, locate_markdow
 from tablemend.tables.read import READERS, Format
 from tablemend.tables.table import Table, TableError
 
-TRIED_CHARACTERS = 1_000_000
-"""Tables that cannot be read are passed over until they sum up to this."""
+MAX_CHARACTERS = 1_000_000
+"""Longest table that is read from an answer."""
+MAX_PASSED = 300_000
+MAX_TRIES = 100
+"""How many characters and how many tables are passed over because they cannot be read."""
+MAX_TABLES = 1000
+"""Of so many tables of one format in an answer the last ones are looked at."""
 
 _MARKER = re.compile(r"(?<!#)####(?!#)")
 
@@ -111,7 +116,7 @@ def _locate(answer: str, formats: Sequence[Format]) -> list[list[_Candidate]]:
     candidates = [
         _Candidate(start, end, format)
         for format in formats
-        for start, end in _LOCATORS[format](answer)
+        for start, end in _LOCATORS[format](answer)[-MAX_TABLES:]
     ]
     candidates.sort(key=lambda candidate: (candidate.start, -candidate.end))
     groups: list[list[_Candidate]] = []
@@ -148,12 +153,16 @@ def _first_readable(
 ) -> tuple[Extraction | None, str]:
     """The first candidate that can be read, and why the first one that cannot be is not."""
     reason = ""
-    tried = 0
-    for start, end, format in chain.from_iterable(groups):
-        if tried > TRIED_CHARACTERS:
+    passed = 0
+    for start, end, format in islice(chain.from_iterable(groups), MAX_TRIES):
+        if passed > MAX_PASSED:
             break
-        tried += end - start
+        passed += end - start
         try:
+            if end - start > MAX_CHARACTERS:
+                raise TableError(
+                    f"a table of {end - start:,} characters; the limit is {MAX_CHARACTERS:,}"
+                )
             table = READERS[format](answer[start:end])
         except TableError as error:
             reason = reason or str(error)

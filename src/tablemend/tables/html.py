@@ -8,11 +8,9 @@ from html import escape
 import lxml.etree
 import lxml.html
 
-from tablemend.tables.characters import CONTROLS, SURROGATES, refuse_characters
+from tablemend.tables.limits import CONTROLS, SURROGATES, refuse_characters, refuse_size
 from tablemend.tables.table import Table, TableError
 
-MAX_CELLS = 2_000_000
-"""Cells of one table after colspan and rowspan are expanded."""
 MAX_COLSPAN, MAX_ROWSPAN = 1000, 65534
 """The limits of the HTML standard (4.9.11): larger spans count as these."""
 
@@ -125,8 +123,7 @@ def _read_grid(table: lxml.html.HtmlElement) -> tuple[list[list[str]], int]:
         th_rows += th_rows == len(grid) and all(cell.tag == "th" for cell in cells)
         grid.append(slots)
         width = max(width, len(slots))
-        if width * len(grid) > MAX_CELLS:
-            raise TableError(f"the HTML table expands to more than {MAX_CELLS:,} cells")
+        refuse_size(len(grid), width)
     if not grid:
         raise TableError("the HTML table has no row (<tr> with <td> or <th>)")
     if not head_rows:
@@ -156,8 +153,7 @@ def _lay_out(cells: list[lxml.html.HtmlElement], hanging: _Hanging) -> tuple[lis
         height = _span(cell, "rowspan", MAX_ROWSPAN)
         for _ in range(_span(cell, "colspan", MAX_COLSPAN)):
             place(text, height)
-        if len(slots) > MAX_CELLS:
-            raise TableError(f"the HTML table expands to more than {MAX_CELLS:,} cells")
+        refuse_size(1, len(slots))
     for column in range(len(slots), max(hanging, default=-1) + 1):
         place(*hanging.get(column, ("", 1)))
     return slots, below
@@ -232,6 +228,9 @@ class _Text:
 def _read_text(element: lxml.html.HtmlElement) -> str:
     """The text that a browser shows for a cell."""
     text = _Text()
+    if not len(element):
+        _add(text, element.text or "", 0)
+        return text.finish()
     preformatted = 0
     walker = lxml.etree.iterwalk(element, events=("start", "end"))
     for event, node in walker:

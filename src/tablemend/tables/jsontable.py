@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablemend.tables.characters import SURROGATES, refuse_characters
+from tablemend.tables.limits import SURROGATES, refuse_characters, refuse_size
 from tablemend.tables.table import Cell, Table, TableError
 
 MAX_STARTS = 1000
@@ -24,15 +24,19 @@ def locate_json(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     position = failures = 0
     while failures < MAX_STARTS and (match := _START.search(text, position)):
+        start = match.start()
         try:
-            _, position = _decoder.raw_decode(text, match.start())
+            _, end = _decoder.raw_decode(text, start)
+            position = end
         except json.JSONDecodeError as error:
             failures += 1
-            position = max(error.pos, match.start() + 1)
+            # With the character at fault, so that the reader meets the same error.
+            end = min(error.pos + 1, len(text))
+            position = max(error.pos, start + 1)
         except RecursionError:
             # Where the nesting ends is not known, and no table is nested so deeply.
-            return [*spans, match.span()]
-        spans.append((match.start(), position))
+            return [*spans, (start, start + 1)]
+        spans.append((start, end))
     return spans
 
 
@@ -129,6 +133,7 @@ def _read_records(records: Sequence[Any], title: str) -> Table:
     columns = list(dict.fromkeys(name for record in records for name in record))
     if not columns:
         raise TableError("the JSON records are empty")
+    refuse_size(len(records), len(columns))
     rows = [
         [_read_cell(record.get(name), number, name) for name in columns]
         for number, record in enumerate(records, 1)

@@ -33,7 +33,7 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import std_environment, std_macro
 
-from tablemend.tables.characters import CONTROLS, SURROGATES, refuse_characters
+from tablemend.tables.limits import CONTROLS, SURROGATES, refuse_characters, refuse_size
 from tablemend.tables.table import Cell, Table, TableError
 
 MAX_CHARACTERS = 500_000
@@ -72,11 +72,14 @@ _ARGUMENTS = {
 }
 # Control characters, refused in the input, stand in for white space that must not collapse:
 # what LaTeX writes by macros, and Unicode's spaces, which pylatexenc takes for plain ones.
-_MACRO_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
-_UNICODE_SPACES = [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()]
+_MACRO_NEWLINE = re.compile(" ?\x01 ?")
+_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
+_UNICODE_NEWLINE = re.compile(" ?\x01 ?")
+_SPACES = [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()]
 _STAND_INS = "\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
 _HIDE = str.maketrans(dict(zip(_UNICODE_SPACES, _STAND_INS, strict=True)))
 _SHOW = str.maketrans(_MACRO_SPACES | dict(zip(_STAND_INS, _UNICODE_SPACES, strict=True)))
+_NEWLINE = re.compile(" ?\x01 ?")
 _SPACES = re.compile(r"[ \t\r\n]+")
 _CMIDRULE_TRIM = re.compile(r"(\\cmidrule[ \t]*+)\([lr]*\)")
 _REFUSED = re.compile(rf"[{CONTROLS}{SURROGATES}]")
@@ -186,6 +189,7 @@ def _text_db() -> Any:
         "cellcolor": "",
         "footnote": "",
         "href": "%(2)s",
+        "label": "",
         "makecell": "%(3)s",
         "multicolumn": "%(3)s",
         "multirow": "%(6)s",
@@ -200,7 +204,15 @@ def _text_db() -> Any:
     specials = [SpecialsTextSpec("~", simplify_repl=" ")]
     db = get_text_db()
     db.add_context_category("tables", macros=macros, specials=specials, prepend=True)
+    db.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=_read_unknown))
     return db
+
+
+def _read_unknown(node: Any, l2tobj: Any) -> str:
+    r"""The last argument of a macro such as ``\\texttt``, which pylatexenc would drop."""
+    arguments = node.nodeargd.argnlist if node.nodeargd else None
+    last = arguments[-1] if arguments else None
+    return str(l2tobj.nodelist_to_text([last])) if last is not None else ""
 
 
 def _read_symbol(node: Any, l2tobj: Any) -> str:
@@ -310,6 +322,7 @@ def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: st
         for i in range(width)
     ]
     cells = _lay_out(rows)
+    refuse_size(len(rows), width)
     for number, row in enumerate(cells, 1):
         if len(row) > width:
             raise TableError(
@@ -336,6 +349,7 @@ def _lay_out(rows: list[list[list[Any]]]) -> list[list[str]]:
                 elif left > 1 and not text:
                     hanging[column] = (above, left - 1)
                 texts.append(text or above)
+            refuse_size(1, len(texts))
         grid.append(texts)
     return grid
 
@@ -360,7 +374,7 @@ def _read_span(nodes: Sequence[Any], macro: str, argument: int) -> int:
 
 def _read_text(nodes: Sequence[Any]) -> str:
     text: str = _to_text.nodelist_to_text(list(nodes))
-    return _SPACES.sub(" ", text).strip(" ").translate(_SHOW)
+    return _NEWLINE.sub("\x01", _SPACES.sub(" ", text)).strip(" ").translate(_SHOW)
 
 
 def _write_row(cells: Sequence[Cell]) -> str:

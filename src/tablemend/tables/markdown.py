@@ -12,11 +12,13 @@ from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
 
-from tablemend.tables.characters import SURROGATES, refuse_characters
+from tablemend.tables.limits import SURROGATES, refuse_characters, refuse_size
 from tablemend.tables.table import Cell, Table, TableError
 
-MARKUP_LIMIT = 500_000
-"""Characters of a table's cells that the inline parser may see: some five seconds of work."""
+MAX_CHARACTERS = 4_000_000
+"""Longest Markdown table that is read."""
+MAX_MARKUP = 500_000
+"""Characters in cells with inline markup: what the inline parser reads in a few seconds."""
 
 _inline = MarkdownIt("commonmark", {"html": True})
 # Possessive: a run of a million dashes that ends in a letter is looked at once.
@@ -81,14 +83,20 @@ def read_markdown(text: str) -> Table:
         raise TableError("no Markdown table (a header row and a row of dashes under it)")
     if len(spans) > 1:
         raise TableError(f"{len(spans)} Markdown tables where one is expected")
-    header, delimiter, *body = text[slice(*spans[0])].split("\n")
+    start, end = spans[0]
+    if end - start > MAX_CHARACTERS:
+        raise TableError(
+            f"a Markdown table of {end - start:,} characters (limit {MAX_CHARACTERS:,}); use CSV"
+        )
+    header, delimiter, *body = text[start:end].split("\n")
     columns = _split(header)
     rows = [_split(line) for line in body]
     _check_widths(columns, _split(delimiter), rows)
+    refuse_size(len(rows), len(columns))
     blanks = [""] * len(columns)
     grid = [columns, *(row + blanks[len(row) :] for row in rows)]
-    if sum(len(cell) for row in grid for cell in row if _MARKUP.search(cell)) > MARKUP_LIMIT:
-        raise TableError(f"Markdown cells with more than {MARKUP_LIMIT:,} characters of markup")
+    if sum(len(cell) for row in grid for cell in row if _MARKUP.search(cell)) > MAX_MARKUP:
+        raise TableError(f"Markdown cells with more than {MAX_MARKUP:,} characters of markup")
     names, *cells = ([_read_cell(cell) for cell in row] for row in grid)
     return Table.of(names, cells)
 

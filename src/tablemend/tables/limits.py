@@ -1,4 +1,4 @@
-"""Characters that a text format cannot carry: refused by the writers, never lost."""
+"""What a text format cannot carry, and how large a table may grow: refused, never cut."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f"
 """All ASCII control characters but tab, newline and carriage return, for a character class."""
 SURROGATES = r"\ud800-\udfff"
 """Lone surrogates: Python strings hold them, no encoded file does."""
+
+MAX_CELLS = 4_000_000
+"""Cells of one table, counting those that a reader adds (spans, short rows, missing keys)."""
+
+
+def refuse_size(rows: int, columns: int) -> None:
+    """Refuse a table of more than :data:`MAX_CELLS` cells before it is built.
+
+    Raises:
+        TableError: names the size and the limit.
+    """
+    if rows * columns > MAX_CELLS:
+        raise TableError(
+            f"a table of {rows:,} rows and {columns:,} columns; the limit is {MAX_CELLS:,} cells"
+        )
 
 
 def refuse_characters(table: Table, refused: re.Pattern[str], form: str, *, title: bool) -> None:
