@@ -162,7 +162,7 @@ def _plots(results: Mapping[str, Any]) -> Markup:
         ),
         _figure(
             plots.plot_contexts(results),
-            "What distractors cost. The longer the line, the more an arm is misled by facts "
+            "What distractors cost. The longer the pale bar, the more an arm is misled by facts "
             "that were not asked for.",
         )
         if len(contexts_of(results)) > 1
