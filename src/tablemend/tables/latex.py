@@ -72,10 +72,8 @@ _ARGUMENTS = {
 }
 # Control characters, refused in the input, stand in for white space that must not collapse:
 # what LaTeX writes by macros, and Unicode's spaces, which pylatexenc takes for plain ones.
-_MACRO_NEWLINE = re.compile(" ?\x01 ?")
-_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
-_UNICODE_NEWLINE = re.compile(" ?\x01 ?")
-_SPACES = [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()]
+_MACRO_SPACES = {"\x00": " ", "\x01": "\n", "\x02": "\t", "\x03": "\r"}
+_UNICODE_SPACES = [chr(code) for code in range(0x80, 0x3001) if chr(code).isspace()]
 _STAND_INS = "\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
 _HIDE = str.maketrans(dict(zip(_UNICODE_SPACES, _STAND_INS, strict=True)))
 _SHOW = str.maketrans(_MACRO_SPACES | dict(zip(_STAND_INS, _UNICODE_SPACES, strict=True)))
@@ -209,7 +207,7 @@ def _text_db() -> Any:
 
 
 def _read_unknown(node: Any, l2tobj: Any) -> str:
-    r"""The last argument of a macro such as ``\\texttt``, which pylatexenc would drop."""
+    r"""The last argument of a macro such as ``\texttt``, which pylatexenc would drop."""
     arguments = node.nodeargd.argnlist if node.nodeargd else None
     last = arguments[-1] if arguments else None
     return str(l2tobj.nodelist_to_text([last])) if last is not None else ""
