@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections.abc import Iterator, Sequence
 
 from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError
 
-# The module's own limit of 131,072 characters a cell would refuse what write_csv wrote.
-csv.field_size_limit(sys.maxsize)
+# The module's own limit of 131,072 characters a cell would refuse what write_csv wrote; 2**31 - 1 is
+# the largest that every platform takes.
+csv.field_size_limit(2**31 - 1)
 
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(r"[,;\t\"\r\n\ufeff]|^\s|\s$")

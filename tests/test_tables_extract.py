@@ -1,0 +1,131 @@
+"""The table that an answer gives: thinking, marker, drafts, prose, and why there is none."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import pytest
+
+from tablemend.tables.extract import MAX_CHARACTERS, extract_table
+from tablemend.tables.read import Format
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+
+GOLD = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
+DRAFT = Table.of(["Draft"], [["x"]])
+SIZE = 10_000_000
+
+
+def both(format: Format) -> tuple[str, str]:
+    return write_table(GOLD, format), write_table(DRAFT, format)
+
+
+@pytest.mark.parametrize("format", ["markdown", "json", "latex", "html"])
+@pytest.mark.parametrize("asked", ["same", "auto"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{gold}",
+        "Here is the table:\n\n{gold}\n\nAll values are from the text.",
+        "```\n{gold}\n```",
+        "#### \n{gold}",
+        "####\n```markdown\n{gold}\n```\nDone.",
+        "<think>Maybe {draft}? ####\n{draft}\n</think>\n\n{gold}",
+        "thinking, {draft}\n</think>\n{gold}",
+        "{draft}\n\n####\n{gold}\n\n{draft}",
+        "####\n{draft}\n\nNo, better:\n\n####\n\n{gold}",
+        "A draft:\n\n{draft}\n\nThe final one:\n\n{gold}\n",
+        "#### Final table\n\n{gold}\n\n#### Notes\n\nNone.",
+        "{gold}\n<think>Is that right?",
+    ],
+)
+def test_finds_the_table(format: Format, asked: str, answer: str) -> None:
+    gold, draft = both(format)
+    text = answer.replace("{gold}", gold).replace("{draft}", draft)
+    found = extract_table(text, format if asked == "same" else "auto")
+    assert found.table == GOLD, found.reason
+    assert found.reason == ""
+    assert found.format == format
+    assert text[found.start : found.end] == gold
+
+
+@pytest.mark.parametrize(
+    ("answer", "format", "reason"),
+    [
+        ("", "auto", "the answer is empty"),
+        (" \n", "markdown", "the answer is empty"),
+        ("I cannot tell.", "markdown", "no table found (markdown)"),
+        ("I cannot tell.", "auto", "no table found (markdown or json or latex or html)"),
+        ("<think>so | so\n|---|---|\n", "auto", "the thinking never ended (no </think>)"),
+        ("Well. <think>so", "auto", "the thinking never ended (no </think>)"),
+        ("<think>so</think>\n", "auto", "nothing follows the thinking"),
+        ("####\n| a | b |\n| 1 | 2 |", "auto", "Markdown rows without a delimiter row"),
+        ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", "auto", "Markdown row 1 has 3 cells"),
+        ('{"T": [{"a": "1"}, {"a"', "json", "the JSON is cut off"),
+        ('{"T": [{"a": "1",}]}', "auto", "invalid JSON at line 1, column 1"),
+        ("[]", "json", "the JSON list is empty"),
+        ("\\begin{tabular}{l} a \\\\ 1", "latex", "the LaTeX table is cut off"),
+        ("\\begin{tabular}{l} a \\\\ {1 \\end{tabular}", "auto", "malformed LaTeX table"),
+        ("<table><tr><td>a", "html", "the HTML table is cut off"),
+        ("a,b\n1,2,3", "csv", "CSV line 2 has 3 cells"),
+        ("| a |\n|---|\n| 1 |", "json", "no table found (json)"),
+    ],
+)
+def test_says_why_there_is_none(answer: str, format: Format | Literal["auto"], reason: str) -> None:
+    found = extract_table(answer, format)
+    assert found.table is None
+    assert found.reason.startswith(reason)
+    assert "\n" not in found.reason
+    assert (found.start, found.end, found.format) == (0, 0, None)
+
+
+def test_a_broken_final_table_is_not_replaced_by_the_draft() -> None:
+    draft = write_table(DRAFT, "markdown")
+    for broken in ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", "| a | b |\n| 1 | 2 |"):
+        found = extract_table(f"{draft}\n\n####\n{broken}\n")
+        assert found.table is None
+        assert "Markdown row" in found.reason
+
+
+def test_csv_only_when_asked_for() -> None:
+    text = "Sure, here:\n```csv\nName,Age\nAnn,26\nBo,\n```\nDone, really."
+    assert extract_table(text).table is None
+    assert extract_table(text, "csv").table == GOLD
+    assert extract_table("####\nName,Age\nAnn,26\nBo,", "csv").table == GOLD
+
+
+def test_a_table_inside_a_table_is_a_cell() -> None:
+    cell = '[{"x": "1"}]'
+    assert extract_table(f"| a |\n|---|\n| {cell} |").table == Table.of(["a"], [[cell]])
+
+
+HEAD = "| a | b |\n|---|---|\n"
+BIG = [
+    *("|", "\\", "<think>", "####", "</think>", "-", "\n", "[", "{", '{"', '[{"a":', "[]", "[\n"),
+    *("<table><tr><td>", "<table></table>", "| a | b |\n", "|-\n", "a|b\n-\n"),
+    *("\\begin{tabular}", "\\begin{tabular}\\end{tabular}"),
+]
+
+
+@pytest.mark.parametrize(
+    ("head", "text"), [*(("", text) for text in BIG), *((HEAD + "| ", text) for text in "|\\*[<&")]
+)
+def test_ten_megabytes_take_seconds(head: str, text: str) -> None:
+    answer = head + text * (SIZE // len(text))
+    start = time.process_time()
+    found = extract_table(answer)
+    assert time.process_time() - start < 20  # quadratic time would be hours
+    assert found.table is not None or 0 < len(found.reason) < 200
+
+
+def test_a_table_after_ten_megabytes_of_prose_is_found() -> None:
+    prose = 'He said "[it] is {so}" | and 5 < 6 & more.\n' * (SIZE // 43)
+    found = extract_table(prose + "####\n" + write_table(GOLD, "markdown"))
+    assert found.table == GOLD
+
+
+def test_a_table_too_long_is_refused() -> None:
+    found = extract_table(HEAD + "| 1 | 2 |\n" * (MAX_CHARACTERS // 10))
+    assert found.table is None
+    assert "the limit is 1,000,000" in found.reason
