@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError
 
-# The module's own limit of 131,072 characters a cell would refuse what write_csv wrote; 2**31 - 1 is
-# the largest that every platform takes.
+# The module's own limit, 131,072 characters a cell, would refuse what write_csv wrote.
+# 2**31 - 1 is the largest that every platform takes.
 csv.field_size_limit(2**31 - 1)
 
 _SEPARATORS = (",", ";", "\t")
