@@ -203,6 +203,19 @@ def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
         assert torch.allclose(mine, weight.grad, atol=1e-5)
 
 
+def test_bfloat16_keeps_the_loss_and_leaves_no_trace_of_its_kernel(
+    command: Callable[..., SftCommand],
+) -> None:
+    _, exact = _fine_tune(command("float32"))
+    run, rough = _fine_tune(command("bfloat16", "train.precision=bfloat16"))
+    assert _losses(rough) == pytest.approx(_losses(exact), rel=2e-2)
+    assert "short_causal" not in (run.model / "config.json").read_text()
+    assert all(
+        tensor.dtype == torch.float32
+        for tensor in load_file(run.model / "model.safetensors").values()
+    )
+
+
 def test_prompts_bear_no_loss(command: Callable[..., SftCommand]) -> None:
     _, trainer, _, prepared = _trainer(command("mask"))
     batch = next(iter(trainer.get_train_dataloader()))

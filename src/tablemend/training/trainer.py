@@ -14,9 +14,13 @@ from trl import SFTConfig, SFTTrainer
 
 from tablemend.config import Experiment, Train
 from tablemend.errors import TablemendError
+from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED, length_groups
 from tablemend.training.muon import MuonAdamW
+
+SHORT = 1024
+"""Longest row in tokens for which attention as bfloat16 matrix products pays on a CPU."""
 
 
 class LengthGrouped(torch.utils.data.Sampler[int]):
@@ -52,6 +56,11 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
         super().__init__(**options, callbacks=[budget])
+        if self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT:
+            self.model.set_attn_implementation(attention.register())
+
+    def _longest(self) -> int:
+        return max(len(ids) for ids in self.train_dataset["input_ids"])
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
         rows = self.train_dataset if train_dataset is None else train_dataset
