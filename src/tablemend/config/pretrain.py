@@ -39,10 +39,13 @@ class World(Section):
     """Columns beside the key."""
     distractors: Bounds
     """Rows out of scope."""
+    twins: float = Field(ge=0, le=1)
+    """Share of the rows out of scope that are an entity in scope, in another year."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Bounds in the wrong order."""
-        for name, (low, high) in self.model_dump().items():
+        for name in ("rows", "attributes", "distractors"):
+            low, high = getattr(self, name)
             if low > high:
                 yield name, f"the lower bound {low} is above the upper {high}"
 

@@ -17,7 +17,7 @@ from tablemend.records import Condition, Constraints, Example, SortOrder
 from tablemend.synthesis.compose import Composition, StatedRow, compose, fill
 from tablemend.tables.table import Table
 
-ENGINE = "small-world/1"
+ENGINE = "small-world/2"
 SCOPE_COLUMN = "Year"
 YEARS = range(2010, 2030)
 NUMBERS = range(2, 31)
@@ -95,11 +95,19 @@ QUERY_PATTERNS = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a small-world example is; both ends are included."""
+    """How large a small-world example is; both ends of the bounds are included.
+
+    Attributes:
+        rows: rows in scope.
+        attributes: columns beside the key.
+        distractors: rows out of scope.
+        twins: share of the distractors that are an entity in scope, in another year.
+    """
 
     rows: tuple[int, int] = (2, 3)
     attributes: tuple[int, int] = (2, 3)
     distractors: tuple[int, int] = (3, 6)
+    twins: float = 0.5
 
 
 DEFAULT_SIZE = Size()
@@ -155,30 +163,31 @@ def _distractor_rows(
     gold: list[dict[str, str | None]],
     other_names: list[str],
     year: str,
+    twins: float,
     rng: Random,
 ) -> list[dict[str, str | None]]:
-    """Rows of other years: gold entities first, so that only the year tells them apart.
+    """Rows of other years; a twin is an entity in scope, which only the year tells apart.
 
     What is blank for an entity in scope is left out in its other years too (TableHallu,
     Appendix E, null value protection).
     """
     other_years = [str(y) for y in YEARS if str(y) != year]
-    twins = rng.sample(gold, min(len(gold), len(other_names) // 2))
+    pairs = [(row, other) for row in gold for other in other_years]
+    twin_count = sum(rng.random() < twins for _ in other_names)
     rows: list[dict[str, str | None]] = []
-    for index, other_name in enumerate(other_names):
-        twin = twins[index] if index < len(twins) else None
-        row: dict[str, str | None] = {
-            SCOPE_COLUMN: rng.choice(other_years),
-            topic.key: other_name if twin is None else twin[topic.key],
-        }
+    for twin, other in rng.sample(pairs, twin_count):
+        row: dict[str, str | None] = {SCOPE_COLUMN: other, topic.key: twin[topic.key]}
         for column in attributes:
-            hidden = twin is not None and twin[column] is None
-            row[column] = None if hidden else _value(topic, column, rng)
+            row[column] = None if twin[column] is None else _value(topic, column, rng)
         rows.append(row)
+    for name in other_names[twin_count:]:
+        row = {SCOPE_COLUMN: rng.choice(other_years), topic.key: name}
+        rows.append(row | {column: _value(topic, column, rng) for column in attributes})
     return rows
 
 
-def _names(count: int, rng: Random) -> list[str]:
+def invent_names(count: int, rng: Random) -> list[str]:
+    """Names that differ in their first syllable."""
     return [
         first + second
         for first, second in zip(
@@ -198,9 +207,11 @@ def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
     order: SortOrder = rng.choice(("ascending", "descending"))
     year = str(rng.choice(YEARS))
     row_count, distractor_count = rng.randint(*size.rows), rng.randint(*size.distractors)
-    names = _names(row_count + distractor_count, rng)
+    names = invent_names(row_count + distractor_count, rng)
     gold = _gold_rows(topic, attributes, sort, names[:row_count], year, rng)
-    distractors = _distractor_rows(topic, attributes, gold, names[row_count:], year, rng)
+    distractors = _distractor_rows(
+        topic, attributes, gold, names[row_count:], year, size.twins, rng
+    )
     gold.sort(key=lambda row: int(row[sort] or 0), reverse=order == "descending")
     composition = compose(
         [_state(topic, row, None, rng) for row in gold],

@@ -84,7 +84,7 @@ def size_at(progress: float, full: Size, ease_in: float) -> Size:
 
     return Size(
         rows=grow(1, full.rows), attributes=grow(2, full.attributes),
-        distractors=grow(1, full.distractors),
+        distractors=grow(1, full.distractors), twins=full.twins,
     )  # fmt: skip
 
 
@@ -213,7 +213,8 @@ class Progress:
 
 def full_size(config: Pretraining) -> Size:
     """The size that examples grow to."""
-    return Size(config.world.rows, config.world.attributes, config.world.distractors)
+    world = config.world
+    return Size(world.rows, world.attributes, world.distractors, world.twins)
 
 
 def build_tokenizer(config: Pretraining) -> PreTrainedTokenizerFast:

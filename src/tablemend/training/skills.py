@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tablemend.records import Example, Fact
-from tablemend.synthesis.small_world import NUMBERS, SCOPE_COLUMN, Size, example
+from tablemend.synthesis.small_world import NUMBERS, SCOPE_COLUMN, Size, example, invent_names
 from tablemend.tasks.tablehallu import BLANK, STRATEGIES, messages, quotation, target
 
 # Streams of the small world: practice, fine-tuning and evaluation never share a seed.
@@ -86,18 +86,19 @@ def look_up(record: Example, rng: Random) -> Practice:
 
 
 def sort(record: Example, rng: Random) -> Practice:
-    """Sort named numbers, without a context."""
-    entities = [fact.entity for fact in record.facts if fact.column == record.gold_table.columns[0]]
-    names = list(dict.fromkeys(entities))
-    rng.shuffle(names)
-    names = names[: rng.randint(2, 5)]
-    values = rng.sample(NUMBERS, len(names))
+    """Sort short lists of named numbers, without a context."""
     order = rng.choice(("ascending", "descending"))
+    names = invent_names(6, rng)
+    given, answers = [], []
+    for length in rng.choice(((2, 2, 2), (3, 3), (2, 3), (2, 2))):
+        values = rng.sample(NUMBERS, length)
+        entries = [(value, names.pop()) for value in values]
+        given.append(", ".join(f"{name} {value}" for value, name in entries))
+        entries.sort(reverse=order == "descending")
+        answers.append(", ".join(f"{name} {value}" for value, name in entries))
     column = record.constraints.sort_column
-    given = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
-    ranked = sorted(zip(values, names, strict=True), reverse=order == "descending")
-    query = f'Sort by "{column}" in {order} order: {given}.'
-    return _ask("sort", "", query, f"Sorted: {', '.join(f'{n} {v}' for v, n in ranked)}.")
+    query = f'Sort each by "{column}" in {order} order: {"; ".join(given)}.'
+    return _ask("sort", "", query, f"Sorted: {'; '.join(answers)}.")
 
 
 SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
