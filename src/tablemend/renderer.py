@@ -19,13 +19,17 @@ class Tokenizer(Protocol):
 
     eos_token_id: int | None
 
-    def apply_chat_template(
-        self, conversation: Sequence[dict[str, str]], **options: object
-    ) -> str: ...
+    def apply_chat_template(self, conversation: Sequence[dict[str, str]], **options: object) -> str:
+        """Render a chat."""
+        ...
 
-    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]: ...
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """Text to ids."""
+        ...
 
-    def decode(self, token_ids: Sequence[int]) -> str: ...
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Ids to text."""
+        ...
 
 
 def prompt_text(

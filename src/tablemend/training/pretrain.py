@@ -276,7 +276,7 @@ class Trainer:
                 group["lr"] = peak * factor
             with torch.autocast("cpu", torch.bfloat16):
                 loss = weighted_loss(self.model, batch)
-            loss.backward()
+            torch.autograd.backward(loss)  # typed, unlike loss.backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             for optimizer in self.optimizers:
                 optimizer.step()
