@@ -41,6 +41,8 @@ class World(Section):
     """Rows out of scope."""
     twins: float = Field(ge=0, le=1)
     """Share of the rows out of scope that are an entity in scope, in another year."""
+    descending: float = Field(ge=0, le=1)
+    """Share of the queries that sort in descending order; far from a half is learned sooner."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Bounds in the wrong order."""

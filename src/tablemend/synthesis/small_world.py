@@ -102,12 +102,14 @@ class Size:
         attributes: columns beside the key.
         distractors: rows out of scope.
         twins: share of the distractors that are an entity in scope, in another year.
+        descending: share of the queries that sort in descending order.
     """
 
     rows: tuple[int, int] = (2, 3)
     attributes: tuple[int, int] = (2, 3)
     distractors: tuple[int, int] = (3, 6)
     twins: float = 0.5
+    descending: float = 0.2
 
 
 DEFAULT_SIZE = Size()
@@ -204,7 +206,7 @@ def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
     if not any(column in topic.counts for column in attributes):
         attributes[rng.randrange(len(attributes))] = rng.choice(list(topic.counts))
     sort = rng.choice([column for column in attributes if column in topic.counts])
-    order: SortOrder = rng.choice(("ascending", "descending"))
+    order: SortOrder = "descending" if rng.random() < size.descending else "ascending"
     year = str(rng.choice(YEARS))
     row_count, distractor_count = rng.randint(*size.rows), rng.randint(*size.distractors)
     names = invent_names(row_count + distractor_count, rng)

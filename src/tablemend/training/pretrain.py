@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -82,10 +82,12 @@ def size_at(progress: float, full: Size, ease_in: float) -> Size:
         high = round(low + share * (bounds[1] - low))
         return min(bounds[0], high), high
 
-    return Size(
-        rows=grow(1, full.rows), attributes=grow(2, full.attributes),
-        distractors=grow(1, full.distractors), twins=full.twins,
-    )  # fmt: skip
+    return replace(
+        full,
+        rows=grow(1, full.rows),
+        attributes=grow(2, full.attributes),
+        distractors=grow(1, full.distractors),
+    )
 
 
 def shares_at(progress: float, shares: Mapping[str, float], ease_in: float) -> dict[str, float]:
@@ -213,8 +215,7 @@ class Progress:
 
 def full_size(config: Pretraining) -> Size:
     """The size that examples grow to."""
-    world = config.world
-    return Size(world.rows, world.attributes, world.distractors, world.twins)
+    return Size(**config.world.model_dump())
 
 
 def build_tokenizer(config: Pretraining) -> PreTrainedTokenizerFast:

@@ -87,7 +87,7 @@ def look_up(record: Example, rng: Random) -> Practice:
 
 def sort(record: Example, rng: Random) -> Practice:
     """Sort short lists of named numbers, without a context."""
-    order = rng.choice(("ascending", "descending"))
+    order = record.constraints.sort_order
     names = invent_names(6, rng)
     given, answers = [], []
     for length in rng.choice(((2, 2, 2), (3, 3), (2, 3), (2, 2))):
