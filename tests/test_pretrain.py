@@ -91,7 +91,7 @@ def test_every_skill_answers_truly() -> None:
         ranked = skills.sort(record, rng)
         descending = "descending" in ranked.messages[0]["content"]
         for part in ranked.target.removeprefix("Sorted: ").rstrip(".").split("; "):
-            values = [int(entry.split()[1]) for entry in part.split(", ")]
+            values = [int(entry.rsplit(" ", 1)[1]) for entry in part.split(", ")]
             assert values == sorted(values, reverse=descending)
 
 
