@@ -1,6 +1,7 @@
 """Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
 
 from tablemend.config.experiment import (
+    EXAMPLE_FILES,
     HUB,
     SMALL_WORLD,
     Arm,
@@ -18,6 +19,7 @@ from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
 from tablemend.config.section import DType, Format, Prompt, Recipe, Section
 
 __all__ = [
+    "EXAMPLE_FILES",
     "HUB",
     "RECIPES",
     "SMALL_WORLD",

@@ -18,6 +18,7 @@ Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
 
 HUB = "hub:"
 SMALL_WORLD = "small-world"
+EXAMPLE_FILES = (".jsonl", ".parquet")
 
 
 class Model(Section):
@@ -42,7 +43,7 @@ class Source(Section):
     """`small-world` (generated), a JSONL or Parquet file, a folder with one file a split, or
     `hub:owner/name`."""
     split: Literal["train", "validation", "test"] | None = None
-    """Split to read from a folder or the Hub; the whole file where the source is a file."""
+    """Split to read from a folder or the Hub; null where the source is a file."""
     n: int | None = Field(default=None, ge=1)
     """Most examples to take, from the front; all where it is null."""
     seed: int = Field(default=0, ge=0)
@@ -64,6 +65,8 @@ class Source(Section):
             yield "revision", "only a `hub:` source has a revision"
         if self.split is None and not Path(self.source).suffix:
             yield "split", "a folder or a Hub data set needs `split: train|validation|test`"
+        if self.split is not None and Path(self.source).suffix in EXAMPLE_FILES:
+            yield "split", "a file has no splits; name the file of the split, or its folder"
 
 
 class Data(Section):

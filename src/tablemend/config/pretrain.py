@@ -59,6 +59,8 @@ class Skills(Section):
     """Write a clean context once more; the share falls to zero at `schedule.ease_in`."""
     table: float = Field(ge=0)
     """Tables from clean contexts, under all four prompt strategies."""
+    plain_table: float = Field(ge=0)
+    """Tables from clean contexts, without the instruction on the format."""
     quote: float = Field(ge=0)
     """Quote the sentences in scope, among distractors."""
     list: float = Field(ge=0)

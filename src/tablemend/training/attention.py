@@ -1,7 +1,7 @@
 """Causal attention as two batched matrix products, for training short sequences on CPUs.
 
 torch 2.13's fused attention for CPUs spends six times as long in its backward pass as these
-products do at 170 tokens in bfloat16 (``benchmarks/attention.py``). Memory grows with the
+products do at 170 tokens in bfloat16 (measured on two cores). Memory grows with the
 square of the length, so it is for short sequences only.
 """
 

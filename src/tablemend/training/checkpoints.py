@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
+from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Model
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_file, write_json
@@ -62,18 +63,6 @@ def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
         return []
     matches = ((CHECKPOINT.match(path.name), path) for path in folder.iterdir())
     return [(int(match[1]), path) for match, path in matches if match]
-
-
-def local_folder(path: str) -> Path | None:
-    """The folder that ``model.path`` means, or ``None`` where it is a name on the Hub.
-
-    A Hub name is ``owner/name`` and no path: neither it nor its first part is here.
-    """
-    folder = Path(path).expanduser()
-    is_name = re.fullmatch(r"[\w-]+(/[\w.-]+)?", path) is not None
-    if folder.exists() or not is_name or Path(folder.parts[0]).is_dir():
-        return folder
-    return None
 
 
 def check_model(path: str) -> None:

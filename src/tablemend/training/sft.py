@@ -7,7 +7,7 @@ import gc
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +96,7 @@ def begin(config: Experiment, run: Run, overwrite: bool) -> bool:
     """Open the run folder; ``False`` where this training is finished already.
 
     Raises:
-        TablemendError: the folder holds a training with other settings.
+        TablemendError: the folder holds a training with other settings or from other weights.
     """
     state = PartialState()
     if state.is_main_process:
@@ -105,10 +105,28 @@ def begin(config: Experiment, run: Run, overwrite: bool) -> bool:
             shutil.rmtree(run.model, ignore_errors=True)
             (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)
         run.begin(STAGE, config, FIXED)
+        if not overwrite and checkpoints.local_folder(config.model.path):
+            revision = checkpoints.revision_of(config.model.path)
+            refuse_changes(run, {"model_revision": revision}, config.model.path)
         for path in checkpoints.remove_partial(run.path / STAGE):
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
     return not checkpoints.is_complete(run.model)
+
+
+def refuse_changes(run: Run, facts: Mapping[str, Any], where: str) -> None:
+    """Refuse to go on with, or to take for finished, what began with other weights or data.
+
+    Raises:
+        TablemendError: a fact that the manifest holds otherwise.
+    """
+    noted = run.recorded(STAGE)
+    for name, value in facts.items():
+        if noted.get(name, value) != value:
+            raise TablemendError(
+                f"{run.path} was started with another {name}: {where} has changed since. "
+                "Give run=NAME for a new run, or overwrite=true to start this one anew"
+            )
 
 
 def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
@@ -300,6 +318,7 @@ def save(trainer: Trainer, config: Experiment, run: Run, tokenizer: Tokenizer, r
                 checkpoints.check_generation(partial, tokenizer)
             answer = checkpoints.generate_once(partial, config.model, row.prompt)
         checkpoints.mark_complete(partial)
+        shutil.rmtree(run.model, ignore_errors=True)  # there only where it was damaged
         partial.replace(run.model)
     PartialState().wait_for_everyone()
     return answer
@@ -342,8 +361,14 @@ def model_revision(config: Experiment, trainer: Trainer) -> str:
 
 
 def record(run: Run, facts: dict[str, Any]) -> None:
-    """Write the manifest, once for all processes."""
+    """Write the manifest, once for all processes.
+
+    Raises:
+        TablemendError: a checkpoint waits to be continued that saw other training rows.
+    """
     if PartialState().is_main_process:
+        if checkpoints.last_complete(run.path / STAGE) is not None:
+            refuse_changes(run, {"rows_hash": facts["rows_hash"]}, "data.train")
         run.record(STAGE, facts)
 
 

@@ -15,10 +15,11 @@ from random import Random
 
 from tablemend.records import Example, Fact
 from tablemend.synthesis.small_world import NUMBERS, SCOPE_COLUMN, Size, example, invent_names
-from tablemend.tasks.tablehallu import BLANK, STRATEGIES, messages, quotation, target
+from tablemend.tasks.tablehallu import BLANK, STRATEGIES, answer, messages, target
 
 # Streams of the small world: practice, fine-tuning and evaluation never share a seed.
 PRACTICE_SEED = 1_000_003
+ONE_YEAR = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,9 @@ class Practice:
     target: str
 
 
-def _ask(skill: str, context: str, query: str, answer: str) -> Practice:
+def _ask(skill: str, context: str, query: str, reply: str) -> Practice:
     text = f"Context:\n{context}\n\nQuery:\n{query}" if context else f"Query:\n{query}"
-    return Practice(skill, [{"role": "user", "content": text}], answer)
-
-
-def _scope(record: Example) -> str:
-    return f"the {record.topic} in {record.constraints.numerical_range}"
+    return Practice(skill, [{"role": "user", "content": text}], reply)
 
 
 def repeat(record: Example, rng: Random) -> Practice:
@@ -51,36 +48,45 @@ def table(record: Example, rng: Random) -> Practice:
     return Practice("table", chat, target(record, "clean"))
 
 
+def plain_table(record: Example, rng: Random) -> Practice:
+    """The same without the instruction on the format: more tables for the same tokens."""
+    return _ask("plain_table", record.gold_context, record.query, answer(record.gold_table))
+
+
 def quote(record: Example, rng: Random) -> Practice:
-    """The sentences in scope, among distractors."""
+    """The sentences of one or more years, among distractors."""
+    years = _some_years(record, rng)
     query = rng.choice(("Quote the sentences about {}.", "Which sentences are about {}?"))
-    answer = quotation(record, "adversarial")
-    return _ask("quote", record.adversarial_context, query.format(_scope(record)), answer)
+    places: dict[str, set[tuple[int, int]]] = {year: set() for year in years}
+    for row in _rows(record):
+        if (year := row[SCOPE_COLUMN].value) in places:
+            mention = row[SCOPE_COLUMN].adversarial
+            places[year].add((mention.sentence_start, mention.sentence_end))
+    text = record.adversarial_context
+    quoted = "\n".join(text[a:b] for year in years for a, b in sorted(places[year]))
+    return _ask("quote", text, query.format(_scope(record, years)), quoted)
 
 
 def list_entities(record: Example, rng: Random) -> Practice:
-    """The keys in scope, in the order of the context, among distractors."""
-    query = rng.choice(("List {}.", "Which are {}?")).format(_scope(record))
-    key = record.gold_table.columns[0]
-    facts = [fact for fact in record.facts if fact.violates is None and fact.column == key]
-    facts.sort(key=lambda fact: fact.adversarial.start)
-    answer = f"They are {', '.join(fact.value for fact in facts)}."
-    return _ask("list", record.adversarial_context, query, answer)
+    """The keys of one or more years, in the order of the context, among distractors."""
+    years = _some_years(record, rng)
+    query = rng.choice(("List {}.", "Which are {}?")).format(_scope(record, years))
+    rows = sorted(_rows(record), key=lambda row: row[SCOPE_COLUMN].adversarial.start)
+    names = [
+        ", ".join(row[SCOPE_COLUMN].entity for row in rows if row[SCOPE_COLUMN].value == year)
+        for year in years
+    ]
+    return _ask("list", record.adversarial_context, query, f"They are {'; '.join(names)}.")
 
 
 def look_up(record: Example, rng: Random) -> Practice:
     """Single cells of single entities in single years, blanks included, among distractors."""
-    rows: dict[tuple[bool, int], dict[str, Fact]] = {}
-    for fact in record.facts:
-        rows.setdefault((fact.violates is None, fact.row), {})[fact.column] = fact
-    columns = record.gold_table.columns[1:]
-    asked = rng.sample(list(rows.values()), min(4, len(rows)))
+    rows, columns = _rows(record), record.gold_table.columns[1:]
     questions, answers = [], []
-    for facts in asked:
-        column = rng.choice(columns)
-        year = facts[SCOPE_COLUMN]
+    for row in rng.sample(rows, min(6, len(rows))):
+        column, year = rng.choice(columns), row[SCOPE_COLUMN]
         questions.append(f'"{column}" of {year.entity} in {year.value}')
-        answers.append(facts[column].value if column in facts else BLANK)
+        answers.append(row[column].value if column in row else BLANK)
     query = f"Look up: {', '.join(questions)}."
     return _ask("look_up", record.adversarial_context, query, f"Found: {', '.join(answers)}.")
 
@@ -88,11 +94,10 @@ def look_up(record: Example, rng: Random) -> Practice:
 def sort(record: Example, rng: Random) -> Practice:
     """Sort short lists of named numbers, without a context."""
     order = record.constraints.sort_order
-    names = invent_names(6, rng)
     given, answers = [], []
-    for length in rng.choice(((2, 2, 2), (3, 3), (2, 3), (2, 2))):
-        values = rng.sample(NUMBERS, length)
-        entries = [(value, names.pop()) for value in values]
+    for _ in range(4):
+        values = rng.sample(NUMBERS, rng.randint(2, 3))
+        entries = list(zip(values, invent_names(len(values), rng), strict=True))
         given.append(", ".join(f"{name} {value}" for value, name in entries))
         entries.sort(reverse=order == "descending")
         answers.append(", ".join(f"{name} {value}" for value, name in entries))
@@ -101,9 +106,30 @@ def sort(record: Example, rng: Random) -> Practice:
     return _ask("sort", "", query, f"Sorted: {'; '.join(answers)}.")
 
 
+def _rows(record: Example) -> list[dict[str, Fact]]:
+    """The stated rows, gold and distractors: column -> fact."""
+    rows: dict[tuple[bool, int], dict[str, Fact]] = {}
+    for fact in record.facts:
+        rows.setdefault((fact.violates is None, fact.row), {})[fact.column] = fact
+    return list(rows.values())
+
+
+def _some_years(record: Example, rng: Random) -> list[str]:
+    """The query's year, or several of the context's; several teach more for the same tokens."""
+    years = sorted({row[SCOPE_COLUMN].value for row in _rows(record)})
+    if rng.random() < ONE_YEAR:
+        return [str(record.constraints.numerical_range)]
+    return rng.sample(years, min(len(years), rng.randint(2, 4)))
+
+
+def _scope(record: Example, years: list[str]) -> str:
+    return f"the {record.topic} in {', '.join(years)}"
+
+
 SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
     "repeat": repeat,
     "table": table,
+    "plain_table": plain_table,
     "quote": quote,
     "list": list_entities,
     "look_up": look_up,
