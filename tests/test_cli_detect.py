@@ -101,12 +101,46 @@ def test_a_person_reads_what_where_and_why(
     assert "not checked: no --query" in out
 
 
-def test_no_table_is_a_verdict_and_no_error(
+@pytest.mark.parametrize("answer", ["I am sorry.", "", "| Name | Year |\n| Alder | 1990 |\n"])
+def test_no_table_is_a_verdict_and_a_clear_line(
+    answer: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, answer, "--json") == 1
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert list(found) == KEYS
+    assert (found["format_error"], found["hallucinated"], found["row_recall"]) == (1, True, 0.0)
+    assert captured.err.startswith(f"error: {folder / 'answer.txt'}: no readable table: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_table_of_another_format_is_a_verdict_alone(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for answer in ("I am sorry.", ""):
-        found = run_json(folder, capsys, answer)
-        assert (found["format_error"], found["hallucinated"], found["row_recall"]) == (1, True, 0.0)
+    assert run_json(folder, capsys, "| Name |\n|---|\n| Alder |\n")["format_error"] == 1
+    assert run_json(folder, capsys, "| Name | Name |\n|---|---|\n")["format_error"] == 1
+
+
+def test_an_answer_of_ten_megabytes_is_judged_or_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prose = "The elm | was tall. " * 500_000
+    assert run_json(folder, capsys, prose + "\n\n" + write_table(GOLD, "json"))["findings"] == []
+    rows = "| Alder | 1990 | Oslo |\n" * 420_000
+    assert run(folder, "| Name | Year | City |\n|---|---|---|\n" + rows) == 1
+    assert "the limit is 1,000,000" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_one_line(folder: Path) -> None:
+    (folder / "answer.txt").write_text(WRONG, encoding="utf-8")
+    files = {"answer": "answer.txt", "context": "context.txt", "gold": "gold.json"}
+    command = [sys.executable, "-m", "tablemend.cli", "detect"]
+    command += [f"--{key}={folder / file}" for key, file in files.items()]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "no space left" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_refuses_what_cannot_be_judged_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +198,11 @@ def test_a_batch_gives_rates_with_intervals(
         {"answer": "x", "gold": "no table", "context": ""},
         {"answer": "x", "gold": {"columns": ["A"]}, "context": ""},
         {"answer": "x", "gold": {"columns": ["A"], "rows": [["1", "2"]]}, "context": ""},
+        {"answer": "x", "gold": {"columns": "AB", "rows": ["12"]}, "context": ""},
+        {"answer": "x", "gold": {"columns": ["A"], "rows": None}, "context": ""},
+        {"answer": "x", "gold": 5, "context": ""},
         ["answer"],
+        None,
     ],
 )
 def test_a_bad_batch_line_is_named(
@@ -173,6 +211,27 @@ def test_a_bad_batch_line_is_named(
     good = {"answer": "x", "gold": GOLD.to_json(), "context": ""}
     assert main(["detect", batch(folder, [good, line])]) == 2
     assert "batch.jsonl, line 2: " in capsys.readouterr().err
+
+
+def test_a_gold_table_may_hold_numbers_and_be_records(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = "| A | B |\n|---|---|\n| x | 1.5 |\n"
+    split = {"answer": answer, "gold": {"columns": ["A", "B"], "rows": [["x", 1.5]]}, "context": ""}
+    records = {**split, "gold": [{"A": "x", "B": 1.5}]}
+    assert main(["detect", batch(folder, [split, records]), "--json"]) == 0
+    rates = json.loads(capsys.readouterr().out)
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 2)
+
+
+def test_a_batch_without_an_answer_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["detect", batch(folder, [])]) == 2
+    assert "holds no answer" in capsys.readouterr().err
+    (folder / "deep.jsonl").write_text("[" * 100_000, encoding="utf-8")
+    assert main(["detect", f"--batch={folder / 'deep.jsonl'}"]) == 2
+    assert "line 1: the JSON is nested too deeply" in capsys.readouterr().err
 
 
 def test_the_command_starts_without_torch() -> None:

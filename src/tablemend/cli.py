@@ -23,8 +23,13 @@ from tablemend.detector.query import sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import TablemendError
 from tablemend.records import Finding, Judgement
+from tablemend.script import run_script
+from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, load_table, read_table
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import TableError
+
+NO_TABLE = 1
+"""Exit status of ``detect`` where the answer holds no table; the verdict is still printed."""
 
 _TITLES = {
     "format_error": "format error",
@@ -61,7 +66,7 @@ def add_detect_options(parser: argparse.ArgumentParser) -> None:
         "--batch",
         type=Path,
         metavar="FILE",
-        help="JSON lines with the fields answer, gold (a table as text, or {columns, rows}),"
+        help="JSON lines with the fields answer, gold (a table as text or as JSON),"
         " context and, if wanted, query; prints rates with their 95 %% intervals",
     )
     parser.add_argument(
@@ -102,7 +107,18 @@ def detect(options: argparse.Namespace) -> int:
         print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
     else:
         print(describe(judgement, order, asked=bool(query)))
+    if reason := _why_no_table(judgement):
+        print(f"error: {options.answer}: {reason}; counted as a format error", file=sys.stderr)
+        return NO_TABLE
     return 0
+
+
+def _why_no_table(judgement: Judgement) -> str:
+    """Why the answer holds no table; empty where it holds one, of the right format or not."""
+    for finding in judgement.findings:
+        if finding.type == "format_error" and finding.got is None:
+            return finding.evidence
+    return ""
 
 
 def detect_batch(options: argparse.Namespace) -> int:
@@ -111,7 +127,10 @@ def detect_batch(options: argparse.Namespace) -> int:
 
     similarity = load_similarity(options.similarity)
     submissions = read_submissions(options.batch, options.format)
-    rates = summarise(list(judge_answers(submissions, similarity)))
+    judgements = list(judge_answers(submissions, similarity))
+    if not judgements:
+        raise TablemendError(f"the batch file {options.batch} holds no answer")
+    rates = summarise(judgements)
     judge = judge_name(similarity)
     if options.json:
         print(json.dumps({**rates, "judge": judge}, indent=2))
@@ -152,6 +171,8 @@ def _read_submission(line: str, where: str, format: AnswerFormat) -> Submission:
         data = json.loads(line)
     except json.JSONDecodeError as error:
         raise TablemendError(f"{where}: not JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise TablemendError(f"{where}: the JSON is nested too deeply") from error
     wrong = [
         name
         for name in ("answer", "context", "query")
@@ -164,8 +185,8 @@ def _read_submission(line: str, where: str, format: AnswerFormat) -> Submission:
         )
     try:
         gold = data["gold"]
-        table = read_table(gold) if isinstance(gold, str) else Table.from_json(gold)
-    except (TableError, KeyError, TypeError) as error:
+        table = read_table(gold) if isinstance(gold, str) else read_json(json.dumps(gold))
+    except TableError as error:
         raise TablemendError(f"{where}: the gold table cannot be read ({error})") from error
     query = data.get("query", "")
     order = sort_rule_from_query(query, table.columns)
@@ -255,7 +276,7 @@ _COMMANDS: dict[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``tablemend``; exit status 2 for input that is refused."""
+    """Entry point of ``tablemend``: the exit status, 2 for input that is refused."""
     parser = argparse.ArgumentParser(
         prog="tablemend", description="Find what language models make up in tables."
     )
@@ -267,11 +288,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add_options(command)
         command.set_defaults(run=run)
     options = parser.parse_args(arguments)
+
+    def run() -> None:
+        status = options.run(options)
+        sys.stdout.flush()  # a full disk shows here and not at the interpreter's end
+        raise SystemExit(status)
+
     try:
-        return int(options.run(options))
-    except TablemendError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        run_script(run)
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
 
 
 if __name__ == "__main__":
