@@ -107,6 +107,15 @@ def test_a_gold_table_that_breaks_the_rule_is_never_flagged_itself() -> None:
             ("Start Year", "ascending"),
         ),
         ("Sort by Start in ascending order", ("Start", "ascending")),
+        ("sort by start_year, decreasing", ("Start Year", "descending")),
+        ("sorted by descending Start Year", ("Start Year", "descending")),
+        ("sort by City asc", ("City", "ascending")),
+        (
+            "by size: sort by each town's City in the region's list, ascending",
+            ("City", "ascending"),
+        ),
+        ("ORDER BY City DESC", ("City", "descending")),
+        ('sort by "City (descending)"', ("City", "descending")),
     ],
 )
 def test_reads_the_sort_rule(query: str, rule: tuple[str, str]) -> None:
@@ -122,6 +131,10 @@ def test_reads_the_sort_rule(query: str, rule: tuple[str, str]) -> None:
         'with the following columns in this order: "City", "Start Year". Rows in scope only.',
         "Sort the table by Population in ascending order.",
         "Sort the table by City.",
+        "Sort in ascending order by 'Population'. Include 'City' and 'Start Year'.",
+        'Sort in ascending order by "Population", and write "City" and "Start Year" too.',
+        'Make sure that it is sorted by "Capital City" in ascending order.',
+        "Sort by population, ascending. Start Year comes second.",
         "What sort of city grew by a year? Ascending prices are common in City.",
     ],
 )

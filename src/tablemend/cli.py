@@ -289,13 +289,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.set_defaults(run=run)
     options = parser.parse_args(arguments)
 
-    def run() -> None:
+    def run_to_the_end() -> None:
         status = options.run(options)
         sys.stdout.flush()  # a full disk shows here and not at the interpreter's end
         raise SystemExit(status)
 
     try:
-        run_script(run)
+        run_script(run_to_the_end)
     except SystemExit as left:
         return int(left.code or 0)
     return 0

@@ -18,7 +18,7 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
     (
         "descending",
         re.compile(
-            r"\bdescend|\bdecreas|\breverse|\bz ?(?:to|-) ?a\b"
+            r"\bdesc(?:end|\b)|\bdecreas|\breverse|\bz ?(?:to|-) ?a\b"
             r"|\b(?:high|larg|great|new|lat|bigg)est (?:to|first)\b"
             r"|\bmost recent first\b|\bhigh to low\b|\bmost to (?:least|fewest)\b"
         ),
@@ -26,12 +26,12 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
     (
         "ascending",
         re.compile(
-            r"\bascend|\bincreas|\balphabetic|\bchronologic|\ba ?(?:to|-) ?z\b|\blow to high\b"
+            r"\basc(?:end|\b)|\bincreas|\balphabetic|\bchronologic|\ba ?(?:to|-) ?z\b|\blow to high\b"
             r"|\b(?:low|small|old|earli|few|lea)e?st (?:to|first)\b"
         ),
     ),
 )
-_QUOTED = re.compile(r"[\"'`\u201c\u2018*]+([^\"`\u201d\u2019*]+?)[\"'`\u201d\u2019*]+")
+_QUOTED = re.compile(r"(?<!\w)[\"'`\u201c\u2018*]+([^\"`\u201d\u2019*]+?)[\"'`\u201d\u2019*]+")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
 
 
@@ -47,32 +47,42 @@ def sort_rule_from_query(query: str, columns: Sequence[str]) -> SortRule | None:
         found = _first_column(rest, columns)
         if found is None:
             continue
-        column, end = found
+        column, start, end = found
+        if _SENTENCE_END.search(rest[:start]):
+            continue  # the column of another sentence
         tail = rest[end:]
         stop = _SENTENCE_END.search(tail)
         tail = tail[: stop.start()] if stop else tail
-        order = _direction(tail) or _direction(match[0]) or _direction(query[: match.start()][-40:])
+        places = (tail, rest[:start], match[0], query[: match.start()][-40:])
+        order = next((order for text in places if (order := _direction(text))), None)
         if order:
             return SortRule(column, order)
     return None
 
 
-def _first_column(text: str, columns: Sequence[str]) -> tuple[str, int] | None:
-    """The column named first in a clause, and where its name ends; the longest name wins."""
+def _first_column(text: str, columns: Sequence[str]) -> tuple[str, int, int] | None:
+    """The column named first in a clause, where its name starts and ends; the longest name wins.
+
+    A name in quotation marks is meant whole: "Overall Rank" does not name the column "Rank".
+    """
     names = {header_key(column): column for column in columns}
     quoted = _QUOTED.search(text)
-    if quoted and quoted.start() < 40 and header_key(quoted[1]) in names:
-        return names[header_key(quoted[1])], quoted.end()
+    if quoted and quoted.start() < 40:
+        if header_key(quoted[1]) in names:
+            return names[header_key(quoted[1])], quoted.start(), quoted.end()
+        if not _direction(quoted[1]) and not _SENTENCE_END.search(text[: quoted.start()]):
+            return None
     found: list[tuple[int, int, str]] = []
     lowered = text.lower()
     for column in columns:
-        place = re.search(rf"(?<!\w){re.escape(column.lower())}(?!\w)", lowered)
+        name = r"[\s_]+".join(map(re.escape, re.split(r"[\s_]+", column.lower().strip())))
+        place = re.search(rf"(?<!\w){name}(?!\w)", lowered) if name else None
         if place:
             found.append((place.start(), -place.end(), column))
     if not found:
         return None
-    _, end, column = min(found)
-    return column, -end
+    start, end, column = min(found)
+    return column, start, -end
 
 
 def _direction(text: str) -> SortOrder | None:
