@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Model
 from tablemend.errors import TablemendError
 from tablemend.training import checkpoints
@@ -85,6 +86,7 @@ def test_a_tokenizer_without_template_or_padding_is_refused(copy: Path) -> None:
     [
         ("Qwen/Qwen3-8B", True),
         ("gpt2", True),
+        ("owner.name/model", True),
         ("checkpoints/none", False),
         ("./none", False),
         ("/none/x", False),
@@ -96,7 +98,7 @@ def test_folders_and_names_on_the_hub(
 ) -> None:
     (tmp_path / "checkpoints").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert (checkpoints.local_folder(path) is None) == is_name
+    assert (local_folder(path) is None) == is_name
 
 
 def test_half_written_checkpoints_are_recognised_and_removed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 from peft import PeftModel
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import SFTTrainer
@@ -186,6 +186,33 @@ def test_the_command_line_trains_then_says_that_it_is_finished(
     other = config.model_copy(update={"seed": 5})
     with pytest.raises(TablemendError, match="seed was 0, is 5"):
         sft.begin(other, run, overwrite=False)
+    # A damaged model is made again from the last whole checkpoint.
+    (run.model / "config.json").unlink()
+    mended = _launch(config)
+    assert mended.returncode == 0, mended.stderr
+    assert checkpoints.is_complete(run.model)
+
+
+def test_other_weights_or_rows_than_those_it_began_with_are_refused(
+    command: Callable[..., SftCommand], tiny_model: Path, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    shutil.copytree(tiny_model, base)
+    config = command("moved", f"model.path={base}")
+    run, trainer, _, prepared = _trainer(config)
+    facts = {**prepared.facts, "model_revision": sft.model_revision(config, trainer)}
+    sft.record(run, facts)
+    trainer.add_callback(Interrupt(5))
+    with pytest.raises(Stop):
+        sft.train(trainer, run)
+    sft.record(run, facts)
+    with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):
+        sft.record(run, facts | {"rows_hash": "other"})
+    weights = load_file(base / "model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
+    with pytest.raises(TablemendError, match=r"another model_revision: .*/base has changed"):
+        sft.begin(config, run, overwrite=False)
+    assert sft.begin(config, run, overwrite=True)
 
 
 def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:

@@ -167,9 +167,16 @@ class Run:
 
     def record(self, stage: str, facts: Mapping[str, Any]) -> None:
         """Put a stage's facts into the manifest, beside those of the other stages."""
-        stages = json.loads(self.manifest.read_text("utf-8")) if self.manifest.exists() else {}
-        stages[stage] = {**surroundings(), **facts}
-        write_json(self.manifest, stages)
+        write_json(self.manifest, {**self._stages(), stage: {**surroundings(), **facts}})
+
+    def recorded(self, stage: str) -> dict[str, Any]:
+        """What the manifest says of a stage; empty where it says nothing."""
+        return dict(self._stages().get(stage, {}))
+
+    def _stages(self) -> dict[str, Any]:
+        if not self.manifest.exists():
+            return {}
+        return dict(json.loads(self.manifest.read_text("utf-8")))
 
 
 def _changes(part: str, old: Any, new: Any) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -37,8 +38,7 @@ class Checkpoint:
     @property
     def folder(self) -> Path | None:
         """The folder on this machine, or ``None`` for a name on the Hub."""
-        path = Path(self.path)
-        return path if path.is_dir() or not _is_hub_name(self.path) else None
+        return local_folder(self.path)
 
     @property
     def adapter_base(self) -> Checkpoint | None:
@@ -102,10 +102,16 @@ def _is_part(path: Path) -> bool:
     )
 
 
-def _is_hub_name(text: str) -> bool:
-    """``name`` or ``owner/name``; anything else is a path."""
-    parts = text.split("/")
-    return len(parts) <= 2 and all(parts) and parts[0] not in (".", "..", "~")
+def local_folder(path: str) -> Path | None:
+    """The folder that a path means, or ``None`` where it is a name on the Hub.
+
+    A Hub name is ``owner/name`` and no path: neither it nor its first part is here.
+    """
+    folder = Path(path).expanduser()
+    is_name = re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", path) is not None
+    if folder.exists() or not is_name or Path(folder.parts[0]).is_dir():
+        return folder
+    return None
 
 
 def _hub_commit(name: str) -> str:

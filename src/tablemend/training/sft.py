@@ -24,6 +24,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from transformers.trainer_utils import align_special_tokens
 from transformers.utils import logging as transformers_logging
 
+from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB, Experiment, Lora, Train
 from tablemend.errors import TablemendError
 from tablemend.records import Example
@@ -105,7 +106,7 @@ def begin(config: Experiment, run: Run, overwrite: bool) -> bool:
             shutil.rmtree(run.model, ignore_errors=True)
             (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)
         run.begin(STAGE, config, FIXED)
-        if not overwrite and checkpoints.local_folder(config.model.path):
+        if not overwrite and local_folder(config.model.path):
             revision = checkpoints.revision_of(config.model.path)
             refuse_changes(run, {"model_revision": revision}, config.model.path)
         for path in checkpoints.remove_partial(run.path / STAGE):
