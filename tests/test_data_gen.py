@@ -194,3 +194,51 @@ def test_a_recipe_gives_the_settings(tmp_path: Path) -> None:
     done = run(f"recipe={recipe}", "seed=5", "--check")
     assert "n: 77" in done.stdout
     assert "seed: 5" in done.stdout
+
+
+def test_a_run_interrupted_while_tidying_loses_nothing(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def tidy_half(parts: Path, **_: object) -> None:
+        for path in parts.glob("train-*"):
+            path.unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "rmtree", tidy_half)
+        with pytest.raises(KeyboardInterrupt):
+            make(out)
+    assert make(out) == whole
+
+
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_a_run_interrupted_at_its_start_continues(
+    written: int, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    calls = []
+
+    def count(write):
+        def counted(path: Path, data: object) -> None:
+            calls.append(path)
+            if len(calls) > written:
+                path.parent.mkdir(exist_ok=True)
+                path.with_name(f".{path.name}.1.tmp").write_text("half")
+                raise KeyboardInterrupt
+            write(path, data)
+
+        return counted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "write_json", count(dataset.write_json))
+        patch.setattr(dataset, "write_jsonl", count(dataset.write_jsonl))
+        with pytest.raises(KeyboardInterrupt):
+            make(out)
+    assert {name: data for name, data in make(out).items() if name[0] != "."} == whole
+
+
+def test_reasons_are_counted_without_their_numbers() -> None:
+    kinds = {dataset.reason_kind(f"row {row} has {row * 3} cells") for row in (1, 20, 12345)}
+    assert kinds == {"row # has # cells"}

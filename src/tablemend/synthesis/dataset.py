@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -72,7 +73,8 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     out = Path(settings.out)
     _check_folder(out, settings)
     counts_path = out / COUNTS
-    if counts_path.exists() and not (out / PARTS).exists():
+    if counts_path.exists():  # written last: the parts are no longer needed, nor whole maybe
+        rmtree(out / PARTS, ignore_errors=True)
         progress(settings.n)
         return dict(json.loads(counts_path.read_text("utf-8")))
     tables, skipped = _find_tables(settings)
@@ -92,7 +94,7 @@ def _check_folder(out: Path, settings: Synthesis) -> None:
     """Refuse a folder with another data set, or with anything else."""
     path = out / SETTINGS
     if not path.exists():
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if out.exists() and (not out.is_dir() or not all(map(_is_leftover, out.iterdir()))):
             raise TablemendError(f"out={out} holds something else; give another out=")
         return
     old = json.loads(path.read_text("utf-8"))
@@ -106,6 +108,11 @@ def _check_folder(out: Path, settings: Synthesis) -> None:
             f"out={out} holds a data set with other settings ({'; '.join(changed)}); "
             "give another out=, or delete the folder"
         )
+
+
+def _is_leftover(path: Path) -> bool:
+    """Whether a file was left half-written by an interruption."""
+    return path.name.startswith(".") and path.suffix == ".tmp"
 
 
 def _noted(settings: Synthesis) -> dict[str, Any]:
@@ -135,8 +142,8 @@ def _note_start(
     digest = sha256("".join(table.source_hash for table in usable).encode()).hexdigest()[:16]
     path = out / TABLES
     if not path.exists():
+        write_json(out / SETTINGS, _noted(settings))  # first: by it the folder is known as ours
         write_jsonl(out / SKIPPED, [entry._asdict() for entry in skipped])
-        write_json(out / SETTINGS, _noted(settings))
         write_json(path, {"usable": len(usable), "hash": digest})
     elif json.loads(path.read_text("utf-8"))["hash"] != digest:
         raise TablemendError(
@@ -295,4 +302,4 @@ def _count(
 
 def reason_kind(reason: str) -> str:
     """A reason without its numbers, to count by."""
-    return "".join("#" if char.isdigit() else char for char in reason).replace("##", "#")[:80]
+    return re.sub(r"\d+", "#", reason)[:80]
