@@ -243,6 +243,33 @@ def test_rejudging_what_is_not_there_is_refused(recipe):
         compare(recipe, "rejudge=true")
 
 
+@pytest.mark.parametrize(
+    "override", ["format=json", "evaluation.arms.base.prompt=cot", "evaluation.max_new_tokens=9"]
+)
+def test_rejudging_under_other_settings_is_refused(recipe, override):
+    compare(recipe)
+    key = override.partition("=")[0].rpartition(".")[2]
+    with pytest.raises(TablemendError, match=f"generated with other settings .*{key} was"):
+        compare(recipe, "rejudge=true", override)
+
+
+def test_a_report_of_answers_that_are_gone_is_refused(recipe, tmp_path):
+    compare(recipe)
+    (tmp_path / "run" / "generations" / "base.clean.jsonl").unlink()
+    with pytest.raises(TablemendError, match="no longer holds the answers"):
+        write_reports(tmp_path / "run")
+
+
+def test_a_base_that_is_not_there_is_refused_without_asking_the_hub(recipe, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
+    with pytest.raises(TablemendError, match=r"no checkpoint folder recipes/nowhere; model\.path"):
+        compare(recipe, "model.path=recipes/nowhere")
+
+
 def test_check_prints_the_configuration_and_stops(recipe, tmp_path):
     done = subprocess.run(
         command(*recipe, "--check"), cwd=ROOT, env=environment(), capture_output=True, text=True

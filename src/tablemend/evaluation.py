@@ -96,21 +96,28 @@ def plan_arms(config: Experiment, run: Run) -> list[Arm]:
         checkpoint = _find_checkpoint(name, arm.model, config, run)
         if checkpoint not in fingerprints:
             fingerprints[checkpoint] = checkpoint.fingerprint()
-        thinking = config.thinking_of(arm)
         settings = {
             "model": checkpoint.path,
             "fingerprint": fingerprints[checkpoint],
-            "dtype": config.model.dtype,
-            "attn": config.model.attn,
-            "prompt": arm.prompt,
             "prompts": tablehallu.prompt_hash(),
-            "thinking": thinking,
-            "format": config.format,
-            "backend": config.evaluation.backend,
-            **asdict(_sampling(config)),
+            **_asked(config, name),
         }
-        arms.append(Arm(name, checkpoint, arm.prompt, thinking, settings))
+        arms.append(Arm(name, checkpoint, arm.prompt, config.thinking_of(arm), settings))
     return arms
+
+
+def _asked(config: Experiment, name: str) -> dict[str, Any]:
+    """What the recipe alone says of how an arm answers."""
+    arm = config.evaluation.arms[name]
+    return {
+        "dtype": config.model.dtype,
+        "attn": config.model.attn,
+        "prompt": arm.prompt,
+        "thinking": config.thinking_of(arm),
+        "format": config.format,
+        "backend": config.evaluation.backend,
+        **asdict(_sampling(config)),
+    }
 
 
 def _find_checkpoint(name: str, model: str, config: Experiment, run: Run) -> Checkpoint:
@@ -245,7 +252,8 @@ def judge(examples: Sequence[Example], config: Experiment, run: Run) -> JudgedAr
     """Judge the stored answers of every arm.
 
     Raises:
-        TablemendError: an answer that is not stored, or a judge that cannot be loaded.
+        TablemendError: an answer that is not stored or was made otherwise than the recipe
+            says, or a judge that cannot be loaded.
     """
     generations = Generations(run.path / "generations")
     similarity = _similarity(config.evaluation.similarity)
@@ -277,6 +285,7 @@ def _judge_part(
             f"{generations.path(arm, context)}: {missing} of {len(examples)} answers are "
             "missing: run the command without rejudge=true"
         )
+    _refuse_other_settings(generations, arm, context, config)
     submissions = (
         Submission(
             stored[example.id].answer.text,
@@ -293,6 +302,23 @@ def _judge_part(
         example.id: Judged(stored[example.id], judgement)
         for example, judgement in zip(examples, judgements, strict=True)
     }
+
+
+def _refuse_other_settings(
+    generations: Generations, arm: str, context: ContextKind, config: Experiment
+) -> None:
+    """Answers asked for in JSON must not be judged as Markdown, nor a cot arm's as base's."""
+    made = _stored_settings(generations, arm, context)
+    changes = [
+        f"{name} was {made.get(name)!r}, is {value!r}"
+        for name, value in _asked(config, arm).items()
+        if made.get(name) != value
+    ]
+    if changes:
+        raise TablemendError(
+            f"{generations.path(arm, context)} was generated with other settings "
+            f"({'; '.join(changes)}): give those again, or run without rejudge=true"
+        )
 
 
 def write_results(

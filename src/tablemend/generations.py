@@ -110,8 +110,17 @@ class Generations:
         return None if first is None else str(first["settings"])
 
     def settings(self, key: str) -> dict[str, Any]:
-        """What a hash stands for."""
-        known: dict[str, dict[str, Any]] = self._read_settings()
+        """What a hash stands for.
+
+        Raises:
+            TablemendError: it was never noted, or the file is gone.
+        """
+        known = self._read_settings()
+        if key not in known:
+            raise TablemendError(
+                f"{self.folder / SETTINGS} does not know the settings {key} of stored answers: "
+                "move the folder away to generate again"
+            )
         return known[key]
 
     def _note(self, key: str, settings: dict[str, Any]) -> None:

@@ -44,6 +44,11 @@ def _read_shown(run: Path) -> ShownArms:
         arm, context, example_id = line.pop("arm"), line.pop("context"), line.pop("example_id")
         if (arm, context) not in answers:
             answers[arm, context] = generations.read(arm, context)
+        if example_id not in answers[arm, context]:
+            raise TablemendError(
+                f"{generations.path(arm, context)} no longer holds the answers that results.json "
+                "was made from: run the comparison to its end (python eval/compare.py recipe=...)"
+            )
         findings = tuple(Finding(**finding) for finding in line.pop("findings"))
         one = Shown(answers[arm, context][example_id].answer, Judgement(findings, **line))
         shown.setdefault(arm, {}).setdefault(context, {})[example_id] = one
