@@ -136,6 +136,7 @@ def test_an_unknown_key_does_not_hide_a_conflict() -> None:
         (["data.test={source: x.jsonl, seed: 3}"], "data.test.seed"),
         (["data.test={source: folder, n: 3, seed: 0}"], "data.test.split"),
         (["data.test.split=test"], "data.test.split"),
+        (["data.test={source: x.jsonl, split: test}"], "data.test.split"),
         (["data.test.n=null"], "data.test.n"),
         (["data.test.seed=1", "data.train.seed=1"], "data.test"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,8 @@ def test_sources_give_back_the_same_examples(folder: Path) -> None:
         ({"source": "{}/train.jsonl", "n": 9}, "holds 8 examples, n asks for 9"),
         ({"source": "{}/bad.jsonl"}, "bad.jsonl:2 is not a line of JSON"),
         ({"source": "{}/other.jsonl"}, "record 1 is no tablemend example"),
+        ({"source": "{}/ragged.jsonl"}, "ragged.jsonl: record 1 is no tablemend example .*cells"),
+        ({"source": "{}/latin.jsonl"}, "latin.jsonl:1 is not a line of JSON"),
         ({"source": "{}/empty.jsonl"}, "holds no example"),
         ({"source": "{}/cut.parquet"}, "not readable as Parquet"),
         ({"source": "{}/table.csv"}, "read from .jsonl or .parquet"),
@@ -204,6 +207,10 @@ def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: 
     whole = (folder / "train.jsonl").read_text().splitlines()[0]
     (folder / "bad.jsonl").write_text(f"{whole}\n{{\n")
     (folder / "other.jsonl").write_text('{"question": "?"}\n')
+    ragged = json.loads(whole)
+    ragged["gold_table"]["rows"][0].pop()
+    (folder / "ragged.jsonl").write_text(json.dumps(ragged) + "\n")
+    (folder / "latin.jsonl").write_bytes('{"topic": "é"}\n'.encode("latin-1"))
     (folder / "empty.jsonl").write_text("")
     (folder / "cut.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-20])
     (folder / "table.csv").write_text("a,b\n")

@@ -8,12 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tablemend.config import HUB, SMALL_WORLD, Source
+from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Source
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis import small_world
-
-SUFFIXES = (".jsonl", ".parquet")
 
 
 def read_examples(source: Source) -> list[Example]:
@@ -48,15 +46,17 @@ def _stream(source: Source) -> Iterator[Example]:
 def _file(path: Path, split: str | None) -> Path:
     """The one file that a path and a split name."""
     if path.is_file():
-        if path.suffix not in SUFFIXES:
-            raise TablemendError(f"{path}: examples are read from {' or '.join(SUFFIXES)} files")
+        if path.suffix not in EXAMPLE_FILES:
+            raise TablemendError(
+                f"{path}: examples are read from {' or '.join(EXAMPLE_FILES)} files"
+            )
         return path
     if not path.is_dir():
         raise TablemendError(
             f"no file or folder {path}: make the data first (python data_gen/tablehallu.py "
             f"--help), or write {HUB}owner/name for a data set on the Hub"
         )
-    candidates = [path / f"{split}{suffix}" for suffix in SUFFIXES]
+    candidates = [path / f"{split}{suffix}" for suffix in EXAMPLE_FILES]
     found = [candidate for candidate in candidates if candidate.is_file()]
     if len(found) != 1:
         present = ", ".join(sorted(entry.name for entry in path.iterdir())) or "nothing"
@@ -69,7 +69,7 @@ def _parse(records: Iterator[dict[str, Any]], where: str) -> Iterator[Example]:
     for number, record in enumerate(records, 1):
         try:
             yield Example.from_json(record)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, TablemendError) as error:
             raise TablemendError(
                 f"{where}: record {number} is no tablemend example ({error!r}): "
                 "make the data with python data_gen/tablehallu.py"
@@ -77,10 +77,10 @@ def _parse(records: Iterator[dict[str, Any]], where: str) -> Iterator[Example]:
 
 
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield json.loads(line)
+                yield json.loads(line.decode("utf-8"))
             except ValueError as error:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 
