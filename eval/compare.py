@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from tablemend import evaluation
 from tablemend.config import load
-from tablemend.reports.markdown import terminal_table
-from tablemend.reports.report import write_reports
 from tablemend.runs import Run
 from tablemend.script import run_script
 from tablemend.tasks.sources import read_examples
@@ -17,6 +15,9 @@ from tablemend.tasks.sources import read_examples
 def main() -> None:
     """Examples, answers, judgements, results, reports; the same command continues."""
     config = load(evaluation.CompareCommand)
+    from tablemend.reports.markdown import terminal_table
+    from tablemend.reports.report import write_reports  # matplotlib, only for a valid recipe
+
     run = Run.of(config)
     examples = read_examples(config.data.test)[: config.evaluation.n]
     if not config.rejudge:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from tablemend.config import load
 from tablemend.evaluation import ReportCommand, run_folder
-from tablemend.reports.markdown import terminal_table
-from tablemend.reports.report import write_reports
 from tablemend.script import run_script
 
 
 def main() -> None:
     """Read the results of a run folder, write its reports."""
     folder = run_folder(load(ReportCommand))
+    from tablemend.reports.markdown import terminal_table
+    from tablemend.reports.report import write_reports  # matplotlib
+
     print(terminal_table(write_reports(folder)))
     print(f"\n{folder / 'report.html'}")
 

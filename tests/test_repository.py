@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -73,3 +76,96 @@ def test_hooks_are_the_tools_of_make_check() -> None:
 def test_the_licence_is_whole() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text and "END OF TERMS AND CONDITIONS" in text
+
+
+FLOORS = (
+    {"errors", "values", "records", "tables"},
+    {"config", "runs", "detector", "synthesis"},
+    {"tasks", "mitigations", "backends", "renderer", "generations"},
+    {"training", "reports", "evaluation"},
+    {"cli", "script"},
+)
+"""Rooms by floor, from the ground up (CONTRIBUTING.md); rooms of one floor may share."""
+
+
+def _imports(path: Path) -> set[str]:
+    """The modules that a file imports, also inside its functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module
+            found.add(node.module)
+            if node.module == "tablemend":
+                found |= {f"tablemend.{alias.name}" for alias in node.names}
+    return found
+
+
+PACKAGE = ROOT / "src" / "tablemend"
+MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_imports_only_from_its_own_floor_and_those_below(path: Path) -> None:
+    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+    own = floor[path.relative_to(PACKAGE).parts[0].removesuffix(".py")]
+    rooms = {name.split(".")[1] for name in _imports(path) if name.startswith("tablemend.")}
+    assert {room for room in rooms - {"__version__"} if floor[room] > own} == set()
+
+
+@pytest.mark.parametrize("room", ["values", "records", "tables", "detector", "config", "synthesis"])
+def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
+    paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]
+    names = [
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in paths
+    ]
+    assert names
+    code = (
+        f"import importlib, sys\nfor name in {names}: importlib.import_module(name)\n"
+        "sys.exit(', '.join({'torch', 'transformers', 'matplotlib'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _readme_commands() -> list[list[str]]:
+    """The lines of the README that run one of our scripts, without comments and launcher."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    pattern = re.compile(r"(?:^|\s)((?:train|data_gen|eval)/\w+\.py .*)")
+    fenced = [line for line in lines if line.startswith(("python ", "accelerate launch "))]
+    return [
+        shlex.split(match[1], comments=True) for line in fenced if (match := pattern.search(line))
+    ]
+
+
+def test_the_readme_names_commands() -> None:
+    scripts = {command[0] for command in _readme_commands()}
+    assert scripts == {"data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"}
+
+
+@pytest.mark.parametrize("command", _readme_commands(), ids=" ".join)
+def test_every_command_of_the_readme_passes_its_check(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *command, "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)
+
+
+SCRIPTS = ("data_gen/tablehallu.py", "train/sft.py", "train/pretrain.py", "eval/compare.py")
+
+
+@pytest.mark.parametrize("script", [*SCRIPTS, "eval/report.py"])
+def test_a_script_helps_without_loading_anything_heavy(script: str) -> None:
+    code = (
+        f"import runpy, sys\nsys.argv = ['{script}', '--help']\n"
+        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "finally:\n"
+        "    heavy = {'torch', 'transformers', 'datasets', 'matplotlib'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "keys:" in done.stdout

@@ -5,6 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,7 +26,7 @@ from tablemend.runs import (
     write_jsonl,
     write_text,
 )
-from tablemend.script import run_script
+from tablemend.script import EXTRAS, run_script
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("seed", "train")
@@ -136,6 +140,8 @@ def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
     [
         (TablemendError("what, where, how"), 2, "error: what, where, how\n"),
         (OSError(errno.ENOSPC, "No space left"), 1, "error: no space left on the disk"),
+        (PermissionError(errno.EACCES, "Permission denied", "/a"), 2, "error: /a: Permission den"),
+        (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl.x is not installed: pip install"),
         (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),
     ],
 )
@@ -158,3 +164,29 @@ def test_a_defect_keeps_its_traceback() -> None:
 
     with pytest.raises(OSError, match="broken"):
         run_script(main)
+
+
+def test_a_missing_module_that_no_extra_brings_keeps_its_traceback() -> None:
+    def main() -> None:
+        raise ModuleNotFoundError("no", name="tablemend.nowhere")
+
+    with pytest.raises(ModuleNotFoundError):
+        run_script(main)
+
+
+def test_extras_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for package, extra in EXTRAS.items():
+        lines = project["optional-dependencies"][extra]
+        assert any(line.startswith(package.replace("_", "-")) for line in lines), package
+
+
+def test_a_reader_that_has_gone_is_no_defect() -> None:
+    code = (
+        "from tablemend.script import run_script\n"
+        "run_script(lambda: [print('x' * 1000, flush=True) for _ in range(10000)])\n"
+    )
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout == "x" * 1000 + "\n"
+    assert done.stderr == ""

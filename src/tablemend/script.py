@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 from tablemend.errors import TablemendError
 
 REFUSED = 2
 INTERRUPTED = 130
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
+EXTRAS = {
+    "accelerate": "train",
+    "datasets": "data",
+    "matplotlib": "report",
+    "peft": "train",
+    "pyarrow": "data",
+    "sentence_transformers": "embed",
+    "torch": "train",
+    "transformers": "train",
+    "trl": "train",
+}
+"""Package -> the extra of pyproject.toml that brings it."""
 
 
 def run_script(main: Callable[[], None]) -> None:
     """Run ``main``; what a user can mend ends in one line on stderr, without a traceback.
 
-    A :class:`TablemendError` exits with 2, a full disk with 1, Ctrl-C with 130. Any other
-    exception is a defect of ours and keeps its traceback.
+    A :class:`TablemendError`, a path that may not be used and a missing extra exit with 2, a full
+    disk with 1, Ctrl-C with 130. A reader of our output that has gone (``| head``) ends it with 1
+    and without a word. Any other exception is a defect of ours and keeps its traceback.
     """
     try:
         main()
@@ -25,9 +41,20 @@ def run_script(main: Callable[[], None]) -> None:
         _leave(f"error: {error}", REFUSED)
     except KeyboardInterrupt:
         _leave("interrupted; the same command continues", INTERRUPTED)
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        _leave(f"error: {error.name} is not installed: pip install 'tablemend[{extra}]'", REFUSED)
+    except BrokenPipeError:
+        _drop_output()
+        raise SystemExit(1) from None
     except OSError as error:
+        if error.errno in FORBIDDEN and error.filename:
+            _leave(f"error: {error.filename}: {error.strerror}", REFUSED)
         if error.errno not in FULL_DISK:
             raise
+        _drop_output()
         where = f" at {error.filename}" if error.filename else ""
         _leave(
             f"error: no space left on the disk{where}; what is written is kept: "
@@ -36,6 +63,17 @@ def run_script(main: Callable[[], None]) -> None:
         )
 
 
-def _leave(message: str, status: int) -> None:
+def _leave(message: str, status: int) -> NoReturn:
     print(message, file=sys.stderr)
     raise SystemExit(status)
+
+
+def _drop_output() -> None:
+    """What is still in the buffer cannot be written: keep the interpreter from trying at exit."""
+    try:
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file, as under a test
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output)
+    os.close(nowhere)
