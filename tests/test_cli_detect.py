@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tablemend.cli import main
+from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -69,7 +70,7 @@ def test_json_counts_every_type(folder: Path, capsys: pytest.CaptureFixture[str]
     assert found["row_recall"] == 1.0
     assert found["cell_recall"] == pytest.approx(7 / 8)
     assert len(found["findings"]) == 5
-    assert found["detector_version"] == "1.0.0"
+    assert found["detector_version"] == DETECTOR_VERSION
     assert (found["unjudged"], found["abstained"]) == ("", False)
 
 
@@ -94,7 +95,7 @@ def test_a_person_reads_what_where_and_why(
     assert "entity fabrication: row 5: 'Fir' is neither in the gold table nor in the context" in out
     assert "row recall            1.000 (3 of 3)" in out
     assert "ascending by 'Year'" in out
-    assert "tablemend 1.0.0, lexical-1" in out
+    assert f"tablemend {DETECTOR_VERSION}, lexical-1" in out
     assert run(folder, write_table(GOLD, "markdown")) == 0
     out = capsys.readouterr().out
     assert out.startswith("Nothing wrong was found.")

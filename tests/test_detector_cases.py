@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablemend.detector.judge import judge
+from tablemend.detector.judge import DETECTOR_VERSION, judge
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Pair
 from tablemend.records import Judgement
@@ -188,6 +188,17 @@ def test_an_extra_row_with_a_repeated_key_leaves_the_true_rows_matched() -> None
     assert judgement.findings[0].row == 0
 
 
+def test_an_extra_row_that_takes_a_missing_row_s_place_is_no_order_error() -> None:
+    """The rows are in order as they are written; which of its country the third is, is a guess."""
+    extra = ["United States", "2015", "30", "Osprey", "Permitted", "2013"]
+    rows = [*TESTING.rows[:3], extra, TESTING.rows[3]]
+    counts = found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
+    assert counts == {"attribute": 4, "blank_filling": 1}
+    rows = [TESTING.rows[3], *TESTING.rows[:3], extra]
+    counts = found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
+    assert counts["order_mismatch"] == 1
+
+
 class Counting:
     """A similarity that matches one known pair and counts how it is asked."""
 
@@ -208,5 +219,5 @@ def test_similarity_is_pluggable_and_named_in_the_judgement() -> None:
     similarity = Counting(("erle-gruppe", "alder partners"))
     judgement = judge(answer, FUNDS, "", similarity=similarity)
     assert found(judgement) == {}
-    assert judgement.judge == "tablemend 1.0.0, counting"
+    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, counting"
     assert similarity.calls == [[("alder partners", "erle-gruppe")]]

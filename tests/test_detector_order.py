@@ -111,7 +111,7 @@ def test_a_gold_table_that_breaks_the_rule_is_never_flagged_itself() -> None:
         ("sorted by descending Start Year", ("Start Year", "descending")),
         ("sort by City asc", ("City", "ascending")),
         (
-            "by size: sort by each town's City in the region's list, ascending",
+            "sort by each town's City in the region's list, ascending",
             ("City", "ascending"),
         ),
         ("ORDER BY City DESC", ("City", "descending")),

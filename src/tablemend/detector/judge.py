@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,7 +22,7 @@ from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.0.0"
+DETECTOR_VERSION = "1.1.0"
 _LEXICAL = LexicalSimilarity()
 
 
@@ -253,7 +254,7 @@ def _find_errors(
         else:
             yield _place_unmatched(cells, matched, row, body, context)
     if order is not None:
-        yield from _find_order_error(gold, matched, body, order)
+        yield from _find_order_error(gold, cells, matched, body, order)
 
 
 def _find_cell_errors(
@@ -305,11 +306,20 @@ def _place_unmatched(
 
 
 def _find_order_error(
-    gold: Gold, matched: dict[int, int], body: list[int], order: SortRule
+    gold: Gold, cells: Cells, matched: dict[int, int], body: list[int], order: SortRule
 ) -> Iterator[Finding]:
+    """A row that shares its key and has a wrong sort cell is passed over: which row it is (and
+    so where it belongs) would be a guess, and a wrong cell is no order error.
+    """
     column = gold.headers.index(header_key(order.column))
     values = [row[column] for row in gold.rows]
-    rows = sorted(matched)
+    keys = Counter(read_value(row[gold.key]).text for row in gold.rows)
+    rows = [
+        row
+        for row, gold_row in sorted(matched.items())
+        if keys[read_value(gold.rows[gold_row][gold.key]).text] == 1
+        or cells.same(gold_row, row, column)
+    ]
     disorder = find_disorder(values, [matched[row] for row in rows], order.order)
     if disorder:
         before, after = (rows[place] for place in disorder)

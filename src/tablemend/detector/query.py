@@ -26,8 +26,8 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
     (
         "ascending",
         re.compile(
-            r"\basc(?:end|\b)|\bincreas|\balphabetic|\bchronologic|\ba ?(?:to|-) ?z\b|\blow to high\b"
-            r"|\b(?:low|small|old|earli|few|lea)e?st (?:to|first)\b"
+            r"\basc(?:end|\b)|\bincreas|\balphabetic|\bchronologic|\ba ?(?:to|-) ?z\b"
+            r"|\blow to high\b|\b(?:low|small|old|earli|few|lea)e?st (?:to|first)\b"
         ),
     ),
 )

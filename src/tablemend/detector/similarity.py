@@ -114,6 +114,10 @@ def lexical_similarity(one: str, other: str) -> float:
         return 1.0
     if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
         return 0.9
+    if len(left) == len(right) == 1 and min(map(len, joined)) == 1:
+        long = max(joined, key=len)
+        if long != "yes" and (len(long) < 4 or long.endswith("minus")):
+            return 0.0  # a class: "A" is neither "AB" nor "AAA" nor "A-"; "M" is "Male"
     sizes = len(left), len(right)
     for words in (left, right):
         if len(words) > 1 and len(words[-1]) == 1:  # a class ("Group A"), not an initial
@@ -182,7 +186,7 @@ def _akin(one: str, other: str) -> bool:
     """An initial, or one slip of the pen in a long word that begins alike."""
     short, long = sorted((one, other), key=len)
     if len(short) == 1:
-        return long.startswith(short) and short.isalpha() and not _ROMAN.fullmatch(long)
+        return long.startswith(short) and (short + long).isalpha() and not _ROMAN.fullmatch(long)
     return len(short) >= 8 and short[:2] == long[:2] and _one_edit_apart(short, long)
 
 

@@ -49,7 +49,7 @@ class Context:
             return False
         if self._has_sequence(words) or self._has_sequence(bare):
             return True
-        if len(content) < 2 or any(f" {word} " not in self._stream for word in content):
+        if len(content) < 2 or not self._vocabulary.issuperset(content):
             return False
         return any(_close_together(content, sentence) for sentence in self._sentences)
 
@@ -62,7 +62,11 @@ class Context:
         return strip_accents(fold(self.text)).replace(".", "").replace("&", "and")
 
     def _has_sequence(self, words: tuple[str, ...]) -> bool:
-        return bool(words) and f" {' '.join(words)} " in self._stream
+        return (
+            bool(words)
+            and self._vocabulary.issuperset(words)
+            and f" {' '.join(words)} " in self._stream
+        )
 
     def _states_number(self, value: Value, number: Number) -> bool:
         if self._has_sequence(tokens_of(value.text).words):
@@ -78,6 +82,10 @@ class Context:
     @cached_property
     def _stream(self) -> str:
         return f" {' '.join(split_tokens(self.text).words)} "
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        return frozenset(self._stream.split())
 
     @cached_property
     def _sentences(self) -> list[tuple[str, ...]]:
