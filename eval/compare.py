@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tablemend import evaluation
 from tablemend.config import load
+from tablemend.detector.similarity import load_similarity
 from tablemend.runs import Run
 from tablemend.script import run_script
 from tablemend.tasks.sources import read_examples
@@ -20,11 +21,12 @@ def main() -> None:
 
     run = Run.of(config)
     examples = read_examples(config.data.test)[: config.evaluation.n]
+    similarity = load_similarity(config.evaluation.similarity)  # or hours end in a refusal
     if not config.rejudge:
         arms = evaluation.plan_arms(config, run)
         run.begin("compare", config, parts=())
         evaluation.generate(arms, examples, config, run)
-    judged = evaluation.judge(examples, config, run)
+    judged = evaluation.judge(examples, config, run, similarity)
     evaluation.write_results(judged, examples, config, run)
     print(terminal_table(write_reports(run.path)))
     print(f"\n{run.path / 'report.html'}")

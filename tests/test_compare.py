@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from tablemend import evaluation
 from tablemend.config import parse
+from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
 from tablemend.generations import Generations, Stored, settings_hash, write_out
@@ -103,7 +104,7 @@ def compare(recipe: list[str], *overrides: str) -> dict:
     examples = read_examples(config.data.test)[: config.evaluation.n]
     if not config.rejudge:
         evaluation.generate(evaluation.plan_arms(config, run), examples, config, run)
-    judged = evaluation.judge(examples, config, run)
+    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
     return evaluation.write_results(judged, examples, config, run)
 
 
@@ -229,6 +230,16 @@ def test_missing_checkpoint_is_refused_before_any_generation(recipe, tmp_path):
     assert done.stderr.startswith("error: arm sft: no checkpoint folder")
     assert "train/sft.py" in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "generations").exists()
+
+
+def test_a_judge_that_cannot_be_loaded_is_refused_before_any_generation(recipe, tmp_path):
+    tokens = (*recipe, f"evaluation.similarity={tmp_path / 'no-such-judge'}")
+    done = subprocess.run(
+        command(*tokens), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "no-such-judge" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "generations").exists()
 
 

@@ -242,3 +242,9 @@ def test_a_run_interrupted_at_its_start_continues(
 def test_reasons_are_counted_without_their_numbers() -> None:
     kinds = {dataset.reason_kind(f"row {row} has {row * 3} cells") for row in (1, 20, 12345)}
     assert kinds == {"row # has # cells"}
+
+
+def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Path) -> None:
+    for _ in range(2):  # the same again when it is asked for again
+        with pytest.raises(TablemendError, match=r"none of 3 examples .* x no room for a distract"):
+            make(tmp_path / "out", "n=3", "budget_tokens=50")

@@ -16,7 +16,7 @@ from tablemend.backends.requests import Completion, Request, Sampling, check_win
 from tablemend.config import Experiment, Section, Thinking
 from tablemend.detector.judge import DETECTOR_VERSION, Submission, judge_answers
 from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import EmbeddingSimilarity, LexicalSimilarity, Similarity
+from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer, ContextKind, Example, Judgement
@@ -248,15 +248,16 @@ def _missing_parts(
     return parts
 
 
-def judge(examples: Sequence[Example], config: Experiment, run: Run) -> JudgedArms:
+def judge(
+    examples: Sequence[Example], config: Experiment, run: Run, similarity: Similarity
+) -> JudgedArms:
     """Judge the stored answers of every arm.
 
     Raises:
         TablemendError: an answer that is not stored or was made otherwise than the recipe
-            says, or a judge that cannot be loaded.
+            says.
     """
     generations = Generations(run.path / "generations")
-    similarity = _similarity(config.evaluation.similarity)
     return {
         arm: {
             context: _judge_part(generations, arm, context, examples, config, similarity)
@@ -264,10 +265,6 @@ def judge(examples: Sequence[Example], config: Experiment, run: Run) -> JudgedAr
         }
         for arm in config.evaluation.arms
     }
-
-
-def _similarity(name: str) -> Similarity:
-    return LexicalSimilarity() if name == "lexical" else EmbeddingSimilarity(name)
 
 
 def _judge_part(

@@ -68,7 +68,8 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
         The counts, as in ``counts.json``.
 
     Raises:
-        TablemendError: the source has no usable table, or the folder holds another data set.
+        TablemendError: the source has no usable table or gives no example, or the folder holds
+            another data set.
     """
     out = Path(settings.out)
     _check_folder(out, settings)
@@ -82,6 +83,12 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     for part in _make_parts(settings, tables):
         progress(sum(part.counts[name] for name in ("made", "given_up")))
     counts = _count(settings, out, tables, skipped)
+    if not counts["examples"]["made"]:
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in counts["rejected"].items())
+        raise TablemendError(
+            f"source={settings.source}: none of {settings.n} examples could be made ({reasons}); "
+            f"give other settings, and another out= or delete {out}"
+        )
     for split in SPLITS:
         join_parts(out, PARTS, split, settings.format)
     write_text(out / "README.md", write_card(settings, counts))

@@ -163,7 +163,8 @@ class Engine:
             table, kernel, target, settings.distractors == "extended", rng
         )
         if not distractors:
-            raise Rejected("no row out of scope")
+            short = settings.budget_tokens is not None
+            raise Rejected("no room for a distractor" if short else "no row out of scope")
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
         origin = table.origin
         query, constraints = write_query(typed, kernel, origin.subject, rng)
