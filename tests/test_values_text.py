@@ -13,7 +13,9 @@ BLANKS = (
     "|-|--|\u2014|\u2013|n/a|N/A|N.A.|NA|null|NULL|None|none|NaN|?|...|…|TBA|TBD|unknown|"
     "Not available|not applicable|none reported|None stated|no data|No information available|"
     "not specified|(none)|*N/A*|**-**|not mentioned in the context|Not provided in the text|"
-    "undisclosed|data not available|not yet announced|\u200b| - "
+    "undisclosed|data not available|not yet announced|\u200b| - |n.d.|N/D|Not publicly disclosed|"
+    "not reported yet|yet to be determined|To be decided|Unclear|not documented|Insufficient data|"
+    "N/A (not reported)|N/A - not reported|Not stated/unknown|-/-|N/A\u2020|Not available*|[none]"
 ).split("|")
 
 
@@ -26,7 +28,11 @@ def test_every_blank_is_one_blank(cell: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", "0|No|no|Na|Nan|nothing else|None of the Above|Unknown Pleasures|- 5|X|+|*".split("|")
+    "cell",
+    (
+        "0|No|no|Na|Nan|nothing else|None of the Above|Unknown Pleasures|- 5|X|+|*|ND|nil|"
+        "NA (North America)|NA/EU|N/A - 12|None (2 planned)|Not approved|Missing Persons|TBC Bank"
+    ).split("|"),
 )
 def test_values_are_no_blanks(cell: str) -> None:
     assert not is_blank(cell)

@@ -7,29 +7,37 @@ import re
 from tablemend.values.text import clean
 
 _MARKS = re.compile(r"[-_.?\u2026'\"\s]*\Z")
-# "Na" is sodium and "Nan" a town: these two count in capitals, small letters or as code only.
-_CODES = frozenset({"NA", "na", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"})
+# "Na" is sodium, "Nan" a town, "N.D." a state: these count as codes are written only.
+_CODES = frozenset(
+    {"NA", "na", "n.d", "N.A.", "n.a.", "n.a", "N.A", "NaN", "nan", "NAN", "<NA>", "<na>"}
+)
 _NOUN = "data|info|information|value|values|record|records|entry|figure|figures|mention"
 _VERB = (
     "available|applicable|reported|given|provided|specified|stated|mentioned|disclosed|recorded"
     "|listed|found|known|announced|included|indicated|identified|determined|published"
+    "|documented|detailed|noted|described|shown|revealed|quantified|clear"
 )
+_HOW = "explicitly|publicly|specifically|directly|currently|clearly"
 _PHRASE = re.compile(
     rf"""
     n[ ]?/[ ]?a | null | none | nil\ value | blank | empty | missing | unknown | undisclosed
-  | unspecified | unavailable | unreported | undefined | undetermined | pending\ data
-  | tb[acd] | to\ be\ (announced|confirmed|determined)
+  | unspecified | unavailable | unreported | undefined | undetermined | unclear | pending\ data
+  | tb[acd] | (yet\ )?to\ be\ (announced|confirmed|decided|determined)
+  | n/d | (insufficient|not\ enough)\ (data|info|information)
   | none\ ({_VERB})
   | no\ ({_NOUN})(\ (was|were|is|are))?(\ ({_VERB}))?
-  | (({_NOUN})\ )?((is|are|was|were)\ )?not\ (yet\ )?(explicitly\ )?({_VERB})
+  | (({_NOUN})\ )?((is|are|was|were)\ )?not\ (yet\ )?(({_HOW})\ )?({_VERB})(\ yet)?
     (\ (in|by|within)\ (the\ )?(provided\ |given\ )?(context|text|source|passage|article|document))?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 
 
+# "N/A (not reported)", "N/A - not stated", "Not stated/unknown"; both halves must be blanks.
+_TWICE = re.compile(r"(.+?)(?: ?[(\[](.+)[)\]]|(?: - |(?<![nN])/|; ?)(.+))")
+
 # How any of these begins: most cells are told from a blank by their first letters.
-_BEGINNING = re.compile(r"[\W_]|n|un|bl|em|mi|pe|tb|to|da|in|va|fi|re", re.IGNORECASE)
+_BEGINNING = re.compile(r"[\W_]|n|un|bl|em|mi|pe|tb|to|da|in|va|fi|re|ye", re.IGNORECASE)
 
 
 def is_blank(cell: str | None) -> bool:
@@ -49,9 +57,12 @@ def is_blank(cell: str | None) -> bool:
 def _says_blank(text: str) -> bool:
     if _MARKS.match(text):
         return True
-    text = text.strip(" .\"'")
+    text = (text.rstrip("*\u2020\u2021\u00a7") or text).strip(" .\"'")
     if text[:1] + text[-1:] in ("()", "[]"):
         text = text[1:-1].strip()
     if text in _CODES or not text:
         return True
-    return _PHRASE.fullmatch(text) is not None
+    if _PHRASE.fullmatch(text):
+        return True
+    said_twice = _TWICE.fullmatch(text)
+    return said_twice is not None and all(_says_blank(part) for part in said_twice.groups("-"))
