@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
@@ -232,12 +233,20 @@ def load_model(
     window = read_window(checkpoint, context_length)
     base = checkpoint.adapter_base or checkpoint
     with _named_failures(checkpoint):
-        model = AutoModelForCausalLM.from_pretrained(
+        model, info = AutoModelForCausalLM.from_pretrained(
             base.path,
             revision=base.revision,
             dtype=dtype,
             attn_implementation=attn,
             device_map="auto" if torch.cuda.is_available() else None,
+            output_loading_info=True,
+        )
+    # transformers makes up at random what a checkpoint lacks.
+    lacking = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
+    if lacking:
+        raise TablemendError(
+            f"{base.path} lacks {len(lacking)} weights of its architecture, first {lacking[0]}: "
+            "copy the whole checkpoint, or train it again"
         )
     if checkpoint.adapter_base is not None:
         from peft import PeftModel
@@ -294,7 +303,7 @@ def _named_failures(checkpoint: Checkpoint) -> Iterator[None]:
     """Turn what transformers raises for an unusable checkpoint into one line."""
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
 
