@@ -239,3 +239,8 @@ def test_the_committed_names_are_the_fields_of_the_installed_trl() -> None:
     fields = {field.name for field in dataclasses.fields(SFTConfig)}
     assert fields == TRL_NAMES
     assert set(OWNED) <= fields
+
+
+def test_an_arm_name_that_is_no_file_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"evaluation\.arms"):
+        parse(Experiment, ["recipe=tiny", "evaluation.arms={a/b: {model: base}}"])

@@ -81,7 +81,7 @@ def test_the_licence_is_whole() -> None:
 FLOORS = (
     {"errors", "values", "records", "tables"},
     {"config", "runs", "detector", "synthesis"},
-    {"tasks", "mitigations", "backends", "renderer", "generations"},
+    {"tasks", "backends", "renderer", "generations"},
     {"training", "reports", "evaluation"},
     {"cli", "script"},
 )

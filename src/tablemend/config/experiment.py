@@ -16,6 +16,9 @@ Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
 """``off``: the empty thinking block is part of the prompt; ``on``: the model writes its own;
 ``quote``: as ``on``, and a training target quotes the facts in scope there, verified."""
 
+ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+"""Arm names become file names."""
+
 HUB = "hub:"
 SMALL_WORLD = "small-world"
 EXAMPLE_FILES = (".jsonl", ".parquet")
@@ -216,7 +219,7 @@ class Evaluation(Section):
     """Seed of the sampling."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
-    arms: dict[str, Arm] = Field(min_length=1)
+    arms: dict[ArmName, Arm] = Field(min_length=1)
     """Name of each arm and what it does."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:

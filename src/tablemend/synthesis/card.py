@@ -123,6 +123,8 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
 
 
 def _made_up(settings: Synthesis) -> str:
+    if settings.source == "small-world":
+        return "Everything is invented, gold rows and distractors alike."
     if settings.distractors == "real":
         return "All distractors are rows of the source tables."
     return (

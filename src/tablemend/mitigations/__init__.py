@@ -1,1 +1,0 @@
-"""Ways to make fewer errors, one function each."""
