@@ -15,11 +15,13 @@ from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
     CONTEXT_NAMES,
+    COST_HEAD,
     ERROR_NAMES,
     METRIC_MEANINGS,
     METRIC_NAMES,
     TESTED,
     contexts_of,
+    cost_rows,
     interval,
     p_value,
     percent,
@@ -317,34 +319,7 @@ def _examples(
 
 
 def _provenance(results: Mapping[str, Any]) -> Markup:
-    cost_head = [
-        "arm",
-        "context",
-        "answers",
-        "prompt tokens",
-        "answer tokens",
-        "seconds",
-        "endings",
-    ]
-    cost_rows = [
-        tag(
-            "tr",
-            *(
-                tag("td", cell)
-                for cell in (
-                    arm,
-                    context,
-                    str(cost["answers"]),
-                    f"{cost['prompt_tokens']:,}",
-                    f"{cost['completion_tokens']:,}",
-                    f"{cost['seconds']:.1f}",
-                    ", ".join(f"{name} {count}" for name, count in cost["finish_reasons"].items()),
-                )
-            ),
-        )
-        for arm, kinds in results["cost"].items()
-        for context, cost in kinds.items()
-    ]
+    costs = [tag("tr", *(tag("td", cell) for cell in row)) for row in cost_rows(results)]
     setting_rows = [
         tag("tr", tag("td", arm), *(tag("td", str(settings[name])) for name in SHOWN_SETTINGS))
         for arm, settings in results["settings"].items()
@@ -365,7 +340,7 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
             " beside it.",
         ),
         tag("h3", "Cost"),
-        tag("div", _table(cost_head, cost_rows), class_="scroll"),
+        tag("div", _table(COST_HEAD, costs), class_="scroll"),
         tag("h3", "Arms"),
         tag("div", _table(["arm", *SHOWN_SETTINGS], setting_rows), class_="scroll"),
     )

@@ -10,10 +10,12 @@ from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
     CONTEXT_NAMES,
+    COST_HEAD,
     METRIC_MEANINGS,
     METRIC_NAMES,
     TESTED,
     contexts_of,
+    cost_rows,
     interval,
     listed,
     percent,
@@ -124,23 +126,7 @@ def _glossary() -> str:
 
 
 def _cost_table(results: Mapping[str, Any]) -> str:
-    head = ["arm", "context", "answers", "prompt tokens", "answer tokens", "seconds", "endings"]
-    rows = [head]
-    for arm, kinds in results["cost"].items():
-        for context, cost in kinds.items():
-            endings = ", ".join(f"{k} {v}" for k, v in cost["finish_reasons"].items())
-            rows.append(
-                [
-                    arm,
-                    context,
-                    str(cost["answers"]),
-                    f"{cost['prompt_tokens']:,}",
-                    f"{cost['completion_tokens']:,}",
-                    f"{cost['seconds']:.1f}",
-                    endings,
-                ]
-            )
-    return align(rows)
+    return align([list(COST_HEAD), *cost_rows(results)])
 
 
 def _provenance(results: Mapping[str, Any]) -> str:

@@ -170,3 +170,23 @@ def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
 def listed(names: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+COST_HEAD = ("arm", "context", "answers", "prompt tokens", "answer tokens", "seconds", "endings")
+
+
+def cost_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """What each arm cost on each context, as cells under :data:`COST_HEAD`."""
+    return [
+        [
+            arm,
+            context,
+            str(cost["answers"]),
+            f"{cost['prompt_tokens']:,}",
+            f"{cost['completion_tokens']:,}",
+            f"{cost['seconds']:.1f}",
+            ", ".join(f"{name} {count}" for name, count in cost["finish_reasons"].items()),
+        ]
+        for arm, kinds in results["cost"].items()
+        for context, cost in kinds.items()
+    ]
