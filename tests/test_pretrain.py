@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tablemend.config import parse  # noqa: E402
-from tablemend.config.pretrain import Pretraining  # noqa: E402
+from tablemend.config.pretrain import Pretraining, Shape  # noqa: E402
 from tablemend.records import Example  # noqa: E402
 from tablemend.synthesis.small_world import SCOPE_COLUMN, Size, example, examples  # noqa: E402
 from tablemend.tasks.tablehallu import messages, quotation, target  # noqa: E402
@@ -19,6 +19,7 @@ from tablemend.training import skills  # noqa: E402
 from tablemend.training.pretrain import (  # noqa: E402
     Trainer,
     batches,
+    build_model,
     build_tokenizer,
     exact_match,
     full_size,
@@ -66,7 +67,7 @@ def _rows_of(record: Example) -> dict[tuple[str, str], dict[str, str]]:
     rows: dict[tuple[bool, int], dict[str, str]] = {}
     for fact in record.facts:
         rows.setdefault((fact.violates is None, fact.row), {})[fact.column] = fact.value
-    key = record.gold_table.columns[0]
+    (key,) = skills.KEYS & set(record.gold_table.columns)
     return {(row[key], row[SCOPE_COLUMN]): row for row in rows.values()}
 
 
@@ -99,25 +100,59 @@ def test_every_skill_answers_truly() -> None:
         ranked = skills.sort(record, rng)
         descending = "descending" in ranked.messages[0]["content"]
         for part in ranked.target.removeprefix("Sorted: ").rstrip(".").split("; "):
-            values = [int(entry.rsplit(" ", 1)[1]) for entry in part.split(", ")]
+            values = [int(entry.split(" ", 1)[0]) for entry in part.split(", ")]
             assert values == sorted(values, reverse=descending)
 
 
 def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
     shares = dict.fromkeys(skills.SKILLS, 1.0)
     kinds = set()
-    for index in range(200):
+    for index in range(300):
         exercise = skills.practice(0, index, shares, Size())
         record = example(skills.PRACTICE_SEED, index, Size())
         kinds.add(exercise.skill)
         text = exercise.messages[0]["content"]
-        if exercise.skill in ("table", "plain_table", "repeat"):
+        if exercise.skill in ("table", "plain_table", "quoted_table", "repeat"):
             assert record.gold_context in text
             assert record.adversarial_context not in text
         else:
             assert "####" not in exercise.target
             assert "|" not in exercise.target
     assert kinds == set(skills.SKILLS)
+
+
+def test_the_sort_column_stands_first_and_tells_the_rows_apart() -> None:
+    for record in examples(seed=3, n=50):
+        table = record.gold_table
+        assert table.columns[0] == record.constraints.sort_column
+        values = [int(row[0] or 0) for row in table.rows]
+        assert values == sorted(set(values))
+
+
+def test_contexts_hold_one_sentence_a_line() -> None:
+    for record in examples(seed=3, n=20):
+        for kind in ("clean", "adversarial"):
+            lines = record.context(kind).split("\n")
+            assert all(re.fullmatch(r"In 20\d\d, [^.]+\.", line) for line in lines)
+
+
+def test_quoted_tables_quote_with_thinking_on() -> None:
+    record = example(2, 0)
+    exercise = skills.quoted_table(record, Random(0))
+    assert exercise.thinking == "quote"
+    assert exercise.target.startswith(f"<think>\n{record.gold_context}\n</think>\n\n####")
+
+
+def test_first_layer_starts_by_looking_back(config: Pretraining) -> None:
+    shape = Shape(hidden=128, layers=1, heads=4, intermediate=32)
+    model = build_model(shape, build_tokenizer(config), 256, seed=1).eval()
+    model.set_attn_implementation("eager")
+    ids = torch.randint(0, 500, (2, 60), generator=torch.Generator().manual_seed(0))
+    (weights,) = model(ids, output_attentions=True).attentions  # (texts, heads, to, from)
+    for head in range(3):
+        back = weights[:, head].diagonal(-(head + 1), 1, 2)[:, 3:]
+        assert back.mean() > 0.7
+    assert weights[:, 3].diagonal(-1, 1, 2).mean() < 0.3
 
 
 def test_quotation_states_every_gold_fact_and_no_other() -> None:

@@ -61,6 +61,8 @@ class Skills(Section):
     """Tables from clean contexts, under all four prompt strategies."""
     plain_table: float = Field(ge=0)
     """Tables from clean contexts, without the instruction on the format."""
+    quoted_table: float = Field(ge=0)
+    """Tables from clean contexts, whose sentences are quoted first while thinking."""
     quote: float = Field(ge=0)
     """Quote the sentences in scope, among distractors."""
     list: float = Field(ge=0)
@@ -87,7 +89,9 @@ class Schedule(Section):
     decay: float = Field(gt=0, le=1)
     """Share of falling learning rates, at the end."""
     context_weight: float = Field(ge=0, le=1)
-    """Loss weight of prompt tokens at the start; it falls to zero at `ease_in`."""
+    """Loss weight of prompt tokens at the start; most of them cannot be foreseen."""
+    context_fade: float = Field(gt=0, le=1)
+    """Share during which the weight of prompt tokens falls to zero."""
     ease_in: float = Field(gt=0, le=1)
     """Share during which examples grow from the smallest to full size."""
 

@@ -79,13 +79,14 @@ def fill(pattern: str, values: Mapping[str, str]) -> Sentence:
 def _lay_out(
     sentences: Iterable[tuple[int, Sentence]], paragraph: int
 ) -> tuple[str, dict[int, int]]:
-    """Join numbered sentences, a blank line after every ``paragraph``; starts by number."""
+    """Join numbered sentences into paragraphs; starts by number."""
     parts: list[str] = []
     starts: dict[int, int] = {}
     length = 0
+    border = "\n" if paragraph == 1 else "\n\n"
     for position, (number, sentence) in enumerate(sentences):
         if position:
-            joint = "\n\n" if paragraph and position % paragraph == 0 else " "
+            joint = border if paragraph and position % paragraph == 0 else " "
             parts.append(joint)
             length += len(joint)
         starts[number] = length
@@ -109,7 +110,8 @@ def compose(
         gold: the rows in scope, in the order of the gold table.
         distractors: the rows out of scope; each names the condition it breaks.
         rng: the only source of chance.
-        paragraph: sentences a paragraph; 0 writes one paragraph.
+        paragraph: sentences a paragraph, with a blank line between two; 0 writes one
+            paragraph, 1 one sentence a line.
     """
     numbered = [
         (row, stated_row, sentence)

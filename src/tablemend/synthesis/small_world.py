@@ -17,7 +17,7 @@ from tablemend.records import Condition, Constraints, Example, SortOrder
 from tablemend.synthesis.compose import Composition, StatedRow, compose, fill
 from tablemend.tables.table import Table
 
-ENGINE = "small-world/3"
+ENGINE = "small-world/4"
 SCOPE_COLUMN = "Year"
 YEARS = range(2010, 2030)
 NUMBERS = range(2, 10)
@@ -215,8 +215,10 @@ def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
         [_state(topic, row, None, rng) for row in gold],
         [_state(topic, row, SCOPE_COLUMN, rng) for row in distractors],
         rng,
+        paragraph=1,
     )
-    columns = [topic.key, *attributes]
+    # As a rank does, the sort column stands first: a row is then found by its value.
+    columns = [sort, topic.key, *(column for column in attributes if column != sort)]
     query = rng.choice(QUERY_PATTERNS).format(
         plural=topic.plural,
         year=year,

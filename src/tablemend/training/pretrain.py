@@ -31,7 +31,10 @@ from tablemend.training.tokenizer import train_tokenizer
 POOL = 768  # exercises that are sorted by length together, then cut into batches
 TOKENIZER_EXERCISES = 4000
 TEST_EXERCISES = 512
+ROPE_THETA = 10_000.0
 QK_GAIN = 1.25
+# The heads that look back: the fastest rotary pairs, sharpness, share of the residual stream.
+LOOK_BACK_PAIRS, LOOK_BACK_GAIN, LOOK_BACK_WEIGHT = 5, 1.5, 0.04
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def build_model(
         head_dim=shape.hidden // shape.heads,
         max_position_embeddings=context_length,
         tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA},
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -69,9 +72,40 @@ def build_model(
         # Normalised queries and keys of norm 1 attend too softly to copy; start sharper.
         nn.init.constant_(layer.self_attn.q_norm.weight, QK_GAIN)
         nn.init.constant_(layer.self_attn.k_norm.weight, QK_GAIN)
+    attend_backwards(model, shape)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model
+
+
+@torch.no_grad()
+def attend_backwards(model: Qwen3ForCausalLM, shape: Shape) -> None:
+    """Let all heads of the first layer but one start by looking 1, 2, ... tokens back.
+
+    Copying needs heads that look at the token before (Olsson et al., 2022, "In-context
+    learning and induction heads") and finds them late: at random weights nothing rewards the
+    first half of that circuit. Starting near it is mimetic initialisation (Trockman and Kolter,
+    2023). All embeddings get one direction in common, queries and keys turn it into constants,
+    and rotary positions do the rest.
+    """
+    width, half = shape.hidden // shape.heads, shape.hidden // shape.heads // 2
+    pairs = torch.arange(min(LOOK_BACK_PAIRS, half))
+    speeds = ROPE_THETA ** (-pairs / half)
+    common = nn.functional.normalize(torch.randn(shape.hidden), dim=0)
+    embeddings = model.model.embed_tokens.weight
+    embeddings += common * embeddings.norm(dim=1).mean()
+    layer = model.model.layers[0].self_attn
+    nn.init.constant_(layer.q_norm.weight, LOOK_BACK_GAIN)
+    nn.init.constant_(layer.k_norm.weight, LOOK_BACK_GAIN)
+    for head in range(shape.heads - 1):
+        rows = slice(head * width, (head + 1) * width)
+        query, key = torch.zeros(width), torch.zeros(width)
+        query[pairs] = 1.0
+        key[pairs], key[pairs + half] = (speeds * (head + 1)).cos(), (speeds * (head + 1)).sin()
+        layer.q_proj.weight[rows] += torch.outer(query, common)
+        layer.k_proj.weight[rows] += torch.outer(key, common)
+        nn.init.orthogonal_(layer.v_proj.weight[rows])
+        nn.init.orthogonal_(layer.o_proj.weight[:, rows], gain=LOOK_BACK_WEIGHT)
 
 
 def size_at(progress: float, full: Size, ease_in: float) -> Size:
@@ -107,7 +141,7 @@ def batches(
     while seen < schedule.tokens:
         progress = seen / schedule.tokens
         size = size_at(progress, full, schedule.ease_in)
-        weight = schedule.context_weight * max(0.0, 1 - progress / max(schedule.ease_in, 1e-9))
+        weight = schedule.context_weight * max(0.0, 1 - progress / schedule.context_fade)
         now = shares_at(progress, shares, schedule.ease_in)
         rows = [_row(tokenizer, seed, number, now, size) for number in range(index, index + POOL)]
         index += POOL
@@ -127,7 +161,7 @@ def _row(
     size: Size,
 ) -> Row:
     exercise = practice(seed, number, shares, size)
-    prompt = prompt_ids(tokenizer, exercise.messages, "off")
+    prompt = prompt_ids(tokenizer, exercise.messages, exercise.thinking)
     return prompt, target_ids(tokenizer, exercise.target), exercise.skill
 
 

@@ -2,9 +2,10 @@
 
 A real base model can tell years apart, copy a sentence and sort a list; it just does not do
 so when a table is asked for and distractors stand around. The tiny base gets the same
-starting point: tables from *clean* contexts only, under all four prompt strategies, and
-single skills on adversarial contexts (quote, look up, list), so that fine-tuning on
-adversarial tables has skills to call on. It never sees a table from an adversarial context.
+starting point: tables from *clean* contexts only, under all four prompt strategies, with and
+without thinking, and single skills on adversarial contexts (quote, look up, list), so that
+fine-tuning on adversarial tables has skills to call on. It never sees a table from an
+adversarial context.
 """
 
 from __future__ import annotations
@@ -14,11 +15,19 @@ from dataclasses import dataclass
 from random import Random
 
 from tablemend.records import Example, Fact
-from tablemend.synthesis.small_world import NUMBERS, SCOPE_COLUMN, Size, example, invent_names
-from tablemend.tasks.tablehallu import BLANK, STRATEGIES, answer, messages, target
+from tablemend.synthesis.small_world import (
+    NUMBERS,
+    SCOPE_COLUMN,
+    TOPICS,
+    Size,
+    example,
+    invent_names,
+)
+from tablemend.tasks.tablehallu import BLANK, STRATEGIES, Thinking, answer, messages, target
 
 # Streams of the small world: practice, fine-tuning and evaluation never share a seed.
 PRACTICE_SEED = 1_000_003
+KEYS = {topic.key for topic in TOPICS}
 ONE_YEAR = 0.4
 
 
@@ -29,6 +38,7 @@ class Practice:
     skill: str
     messages: list[dict[str, str]]
     target: str
+    thinking: Thinking = "off"
 
 
 def _ask(skill: str, context: str, query: str, reply: str) -> Practice:
@@ -51,6 +61,12 @@ def table(record: Example, rng: Random) -> Practice:
 def plain_table(record: Example, rng: Random) -> Practice:
     """The same without the instruction on the format: more tables for the same tokens."""
     return _ask("plain_table", record.gold_context, record.query, answer(record.gold_table))
+
+
+def quoted_table(record: Example, rng: Random) -> Practice:
+    """The task with thinking on: the clean context's sentences once more, then the table."""
+    chat = messages(record, "clean", rng.choice(STRATEGIES))
+    return Practice("quoted_table", chat, target(record, "clean", "quote"), "quote")
 
 
 def quote(record: Example, rng: Random) -> Practice:
@@ -81,7 +97,8 @@ def list_entities(record: Example, rng: Random) -> Practice:
 
 def look_up(record: Example, rng: Random) -> Practice:
     """Single cells of single entities in single years, blanks included, among distractors."""
-    rows, columns = _rows(record), record.gold_table.columns[1:]
+    rows = _rows(record)
+    columns = [name for name in record.gold_table.columns if name not in KEYS]
     questions, answers = [], []
     for row in rng.sample(rows, min(6, len(rows))):
         column, year = rng.choice(columns), row[SCOPE_COLUMN]
@@ -100,7 +117,7 @@ def sort(record: Example, rng: Random) -> Practice:
         entries = list(zip(values, invent_names(len(values), rng), strict=True))
         given.append(", ".join(f"{name} {value}" for value, name in entries))
         entries.sort(reverse=order == "descending")
-        answers.append(", ".join(f"{name} {value}" for value, name in entries))
+        answers.append(", ".join(f"{value} {name}" for value, name in entries))
     column = record.constraints.sort_column
     query = f'Sort each by "{column}" in {order} order: {"; ".join(given)}.'
     return _ask("sort", "", query, f"Sorted: {'; '.join(answers)}.")
@@ -130,6 +147,7 @@ SKILLS: dict[str, Callable[[Example, Random], Practice]] = {
     "repeat": repeat,
     "table": table,
     "plain_table": plain_table,
+    "quoted_table": quoted_table,
     "quote": quote,
     "list": list_entities,
     "look_up": look_up,
