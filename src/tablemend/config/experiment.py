@@ -131,7 +131,7 @@ class Train(Section):
     learning_rate: float = Field(gt=0, le=1)
     """Peak learning rate (of AdamW, where the optimizer is muon)."""
     optimizer: Literal["adamw", "muon"] = "adamw"
-    """muon: Muon on the hidden matrices, AdamW on embeddings, norms and adapters."""
+    """muon: Muon on the hidden matrices, AdamW on embeddings and norms."""
     muon_learning_rate: float | None = Field(default=None, gt=0, le=1)
     """Peak learning rate of Muon."""
     weight_decay: float = Field(default=0.0, ge=0, le=1)
