@@ -9,31 +9,51 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tablemend.config import load
-from tablemend.config.pretrain import Pretraining
-from tablemend.runs import Run, append_jsonl
+from tablemend.config.pretrain import PretrainCommand
+from tablemend.runs import Run, append_jsonl, read_jsonl, write_jsonl
 from tablemend.script import run_script
+
+STAGE = "pretrain"
+FIXED = ("seed", "context_length", "vocab_size", "shape", "world", "skills", "schedule")
 
 
 def main() -> None:
     """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
-    config = load(Pretraining)
+    config = load(PretrainCommand)
     import torch  # only once the recipe is valid
 
-    from tablemend.training.pretrain import Trainer, build_tokenizer
+    from tablemend.synthesis.small_world import ENGINE
+    from tablemend.training import checkpoints
+    from tablemend.training.pretrain import Trainer, build_tokenizer, check_out
 
-    run = Run.of(config)
-    run.begin("pretrain", config, ["seed", "vocab_size", "shape", "world", "skills", "schedule"])
+    run, out = Run.of(config), Path(config.out).expanduser()
+    state, log = run.path / "state.pt", run.path / "log.jsonl"
+    if config.overwrite:
+        for path in (state, log, run.path / f"{STAGE}.yaml"):
+            path.unlink(missing_ok=True)
+    run.begin(STAGE, config, FIXED)
+    check_out(out)
+    weights = run.recorded(STAGE).get("weights")  # noted last
+    is_whole = not config.overwrite and checkpoints.is_complete(out)
+    if is_whole and weights == checkpoints.revision_of(str(out)):
+        print(f"finished: {out} (overwrite=true starts anew)")
+        return
+    facts = {"engine": ENGINE, "out": config.out}
+    run.record(STAGE, facts)
+
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
     trainer = Trainer(config, build_tokenizer(config))
-    state = run.path / "state.pt"
     if state.exists():
         trainer.load_state(torch.load(state))
         print(f"continuing {run.path} at step {trainer.step}")
+    write_jsonl(log, [line for line in read_jsonl(log) if line["step"] <= trainer.step])
 
     losses: list[float] = []
     for loss in trainer.steps():
         losses.append(loss)
         if trainer.step % config.log_every == 0:
-            append_jsonl(run.path / "log.jsonl", [line := asdict(trainer.test(losses))])
+            append_jsonl(log, [line := asdict(trainer.test(losses))])
             print(line, flush=True)
             losses.clear()
         if trainer.step % config.save_every == 0:
@@ -41,10 +61,10 @@ def main() -> None:
             state.with_suffix(".tmp").replace(state)
 
     final = asdict(trainer.test(losses))
-    append_jsonl(run.path / "log.jsonl", [final])
-    trainer.save(Path(config.out))
-    run.record("pretrain", {"final": final, "out": config.out})
-    print(f"{final}\nsaved {config.out}")
+    append_jsonl(log, [final])
+    trainer.save(out)
+    run.record(STAGE, {**facts, "final": final, "weights": checkpoints.revision_of(str(out))})
+    print(f"{final}\nsaved {out}")
 
 
 if __name__ == "__main__":

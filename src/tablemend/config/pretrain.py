@@ -9,7 +9,10 @@ from pydantic import Field
 
 from tablemend.config.section import Recipe, Section
 
-Bounds = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
+# What one topic of the small world has: 8 numbers to sort by, 2 + 2 columns, 19 other years.
+Rows = Annotated[int, Field(ge=1, le=8)]
+Attributes = Annotated[int, Field(ge=2, le=4)]
+Distractors = Annotated[int, Field(ge=1, le=19)]
 
 
 class Shape(Section):
@@ -33,11 +36,11 @@ class Shape(Section):
 class World(Section):
     """Size of the small-world examples, both ends included."""
 
-    rows: Bounds
+    rows: tuple[Rows, Rows]
     """Rows in scope."""
-    attributes: Bounds
+    attributes: tuple[Attributes, Attributes]
     """Columns beside the key."""
-    distractors: Bounds
+    distractors: tuple[Distractors, Distractors]
     """Rows out of scope."""
     twins: float = Field(ge=0, le=1)
     """Share of the rows out of scope that are an entity in scope, in another year."""
@@ -71,6 +74,11 @@ class Skills(Section):
     """Look single cells up, among distractors."""
     sort: float = Field(ge=0)
     """Sort named numbers."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Nothing left to practise once `repeat` has faded."""
+        if not any(share for name, share in self.model_dump().items() if name != "repeat"):
+            yield "repeat", "some other skill needs a share above 0"
 
 
 class Schedule(Section):
@@ -121,3 +129,10 @@ class Pretraining(Recipe):
     """Shares of the exercises."""
     schedule: Schedule
     """How long and how fast."""
+
+
+class PretrainCommand(Pretraining):
+    """What train/pretrain.py takes beside the recipe."""
+
+    overwrite: bool = False
+    """Delete what the run folder holds of this training, and start anew."""

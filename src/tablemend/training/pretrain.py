@@ -1,4 +1,4 @@
-"""Pre-training of the embedded tiny base: shape, batches, optimizers, loop.
+"""Pre-training of the embedded tiny base: batches, optimizers, loop.
 
 A plain loop, because nothing here needs a trainer: Muon on the matrices and AdamW on the rest
 (Jordan et al., 2024), weighted token loss, bfloat16 autocast, a warm-up, a plateau and a
@@ -9,6 +9,8 @@ and a resumed run sees what an uninterrupted one would.
 from __future__ import annotations
 
 import copy
+import math
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,22 +21,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from tablemend.config.pretrain import Pretraining, Schedule, Shape
+from tablemend.config.pretrain import Pretraining, Schedule
+from tablemend.config.pretrain import Shape as Shape  # callers of build_model look for it here
+from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
-from tablemend.synthesis.small_world import Size
-from tablemend.training import attention
-from tablemend.training.skills import practice
+from tablemend.synthesis.small_world import ENGINE, Size
+from tablemend.training import attention, checkpoints
+from tablemend.training.skills import SKILLS, practice
+from tablemend.training.tiny_model import build_model
 from tablemend.training.tokenizer import train_tokenizer
 
 POOL = 768  # exercises that are sorted by length together, then cut into batches
 TOKENIZER_EXERCISES = 4000
 TEST_EXERCISES = 512
-ROPE_THETA = 10_000.0
-QK_GAIN = 1.25
-# The heads that look back: the fastest rotary pairs, sharpness, share of the residual stream.
-LOOK_BACK_PAIRS, LOOK_BACK_GAIN, LOOK_BACK_WEIGHT = 5, 1.5, 0.04
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,71 +47,9 @@ class Batch:
     skills: tuple[str, ...]
 
 
-def build_model(
-    shape: Shape, tokenizer: PreTrainedTokenizerFast, context_length: int, seed: int
-) -> Qwen3ForCausalLM:
-    """A randomly initialised model; the same weights for the same seed."""
-    torch.manual_seed(seed)
-    config = Qwen3Config(
-        vocab_size=len(tokenizer),
-        hidden_size=shape.hidden,
-        intermediate_size=shape.intermediate,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        num_key_value_heads=shape.heads,
-        head_dim=shape.hidden // shape.heads,
-        max_position_embeddings=context_length,
-        tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA},
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        use_cache=False,
-    )
-    model = Qwen3ForCausalLM(config)
-    for layer in model.model.layers:
-        # Normalised queries and keys of norm 1 attend too softly to copy; start sharper.
-        nn.init.constant_(layer.self_attn.q_norm.weight, QK_GAIN)
-        nn.init.constant_(layer.self_attn.k_norm.weight, QK_GAIN)
-    attend_backwards(model, shape)
-    model.generation_config.eos_token_id = tokenizer.eos_token_id
-    model.generation_config.pad_token_id = tokenizer.pad_token_id
-    return model
-
-
-@torch.no_grad()
-def attend_backwards(model: Qwen3ForCausalLM, shape: Shape) -> None:
-    """Let all heads of the first layer but one start by looking 1, 2, ... tokens back.
-
-    Copying needs heads that look at the token before (Olsson et al., 2022, "In-context
-    learning and induction heads") and finds them late: at random weights nothing rewards the
-    first half of that circuit. Starting near it is mimetic initialisation (Trockman and Kolter,
-    2023). All embeddings get one direction in common, queries and keys turn it into constants,
-    and rotary positions do the rest.
-    """
-    width, half = shape.hidden // shape.heads, shape.hidden // shape.heads // 2
-    pairs = torch.arange(min(LOOK_BACK_PAIRS, half))
-    speeds = ROPE_THETA ** (-pairs / half)
-    common = nn.functional.normalize(torch.randn(shape.hidden), dim=0)
-    embeddings = model.model.embed_tokens.weight
-    embeddings += common * embeddings.norm(dim=1).mean()
-    layer = model.model.layers[0].self_attn
-    nn.init.constant_(layer.q_norm.weight, LOOK_BACK_GAIN)
-    nn.init.constant_(layer.k_norm.weight, LOOK_BACK_GAIN)
-    for head in range(shape.heads - 1):
-        rows = slice(head * width, (head + 1) * width)
-        query, key = torch.zeros(width), torch.zeros(width)
-        query[pairs] = 1.0
-        key[pairs], key[pairs + half] = (speeds * (head + 1)).cos(), (speeds * (head + 1)).sin()
-        layer.q_proj.weight[rows] += torch.outer(query, common)
-        layer.k_proj.weight[rows] += torch.outer(key, common)
-        nn.init.orthogonal_(layer.v_proj.weight[rows])
-        nn.init.orthogonal_(layer.o_proj.weight[:, rows], gain=LOOK_BACK_WEIGHT)
-
-
 def size_at(progress: float, full: Size, ease_in: float) -> Size:
     """Small examples first: the upper bounds grow linearly until ``ease_in`` of the run."""
-    share = min(1.0, progress / ease_in) if ease_in else 1.0
+    share = min(1.0, progress / ease_in)
 
     def grow(low: int, bounds: tuple[int, int]) -> tuple[int, int]:
         high = round(low + share * (bounds[1] - low))
@@ -136,9 +75,16 @@ def batches(
     full: Size,
     seed: int,
 ) -> Iterator[tuple[float, Batch]]:
-    """Batches of similar length, each with the progress (0 to 1) it was made at."""
+    """Batches of similar length, each with the progress (0 to 1) it stands at.
+
+    The last one reaches ``schedule.tokens``. Size, shares and weights change once in ``POOL``
+    exercises.
+
+    Raises:
+        TablemendError: an exercise is longer than the tokenizer's ``model_max_length``.
+    """
     seen, index = 0, 0
-    while seen < schedule.tokens:
+    while True:
         progress = seen / schedule.tokens
         size = size_at(progress, full, schedule.ease_in)
         weight = schedule.context_weight * max(0.0, 1 - progress / schedule.context_fade)
@@ -148,6 +94,8 @@ def batches(
         for batch in _cut(rows, schedule.batch_tokens, weight, Random(f"{seed}:{index}")):
             yield seen / schedule.tokens, batch
             seen += batch.ids.numel()
+            if seen >= schedule.tokens:
+                return
 
 
 Row = tuple[list[int], list[int], str]
@@ -162,7 +110,14 @@ def _row(
 ) -> Row:
     exercise = practice(seed, number, shares, size)
     prompt = prompt_ids(tokenizer, exercise.messages, exercise.thinking)
-    return prompt, target_ids(tokenizer, exercise.target), exercise.skill
+    target = target_ids(tokenizer, exercise.target)
+    length, window = len(prompt) + len(target), tokenizer.model_max_length
+    if length > window:
+        raise TablemendError(
+            f"an exercise of the skill {exercise.skill} has {length} tokens, context_length is "
+            f"{window}: raise it, or lower world.rows or world.distractors"
+        )
+    return prompt, target, exercise.skill
 
 
 def _cut(rows: list[Row], batch_tokens: int, weight: float, rng: Random) -> list[Batch]:
@@ -204,14 +159,15 @@ def rate_at(progress: float, schedule: Schedule) -> float:
     """Factor on the peak learning rates: warm-up, plateau, linear decay to zero."""
     if progress < schedule.warmup:
         return max(progress, 1e-4) / schedule.warmup
-    return min(1.0, (1 - progress) / schedule.decay)
+    return min(1.0, max(0.0, 1 - progress) / schedule.decay)
 
 
 def weighted_loss(model: Qwen3ForCausalLM, batch: Batch) -> Tensor:
     """Cross-entropy of the weighted tokens, divided by the sum of their weights."""
     weights = batch.weights[:, 1:]
     chosen = weights > 0
-    hidden = model.model(input_ids=batch.ids).last_hidden_state[:, :-1][chosen]
+    outputs = model.model(input_ids=batch.ids, use_cache=False)
+    hidden = outputs.last_hidden_state[:, :-1][chosen]
     losses = nn.functional.cross_entropy(
         model.lm_head(hidden).float(), batch.ids[:, 1:][chosen], reduction="none"
     )
@@ -226,7 +182,7 @@ def exact_match(model: Qwen3ForCausalLM, batch: Batch) -> dict[str, tuple[int, i
     Teacher forcing is enough: greedy decoding writes the target exactly if and only if every
     target token is the most likely one after the true prefix.
     """
-    hidden = model.model(input_ids=batch.ids).last_hidden_state[:, :-1]
+    hidden = model.model(input_ids=batch.ids, use_cache=False).last_hidden_state[:, :-1]
     wrong = model.lm_head(hidden).argmax(-1) != batch.ids[:, 1:]
     right = ~(wrong & (batch.weights[:, 1:] == 1.0)).any(dim=1)
     counts: dict[str, tuple[int, int]] = {}
@@ -238,12 +194,16 @@ def exact_match(model: Qwen3ForCausalLM, batch: Batch) -> dict[str, tuple[int, i
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One line of the training log; ``exact`` is the share of held-out exact matches by skill."""
+    """One line of the training log.
+
+    ``loss`` is the mean since the line before, ``None`` without a step in between; ``exact``
+    is the share of held-out exact matches by skill.
+    """
 
     step: int
     tokens: int
     seconds: float
-    loss: float
+    loss: float | None
     exact: dict[str, float]
 
 
@@ -264,8 +224,6 @@ class Trainer:
     """Trains one tiny base; its state can be saved and loaded between any two steps."""
 
     def __init__(self, config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> None:
-        if config.threads is not None:
-            torch.set_num_threads(config.threads)
         self.config = config
         self.tokenizer = tokenizer
         self.model = build_model(config.shape, tokenizer, config.context_length, config.seed)
@@ -279,8 +237,9 @@ class Trainer:
         self.seconds = 0.0
 
     def state(self) -> dict[str, Any]:
-        """Everything that a resumed run needs; for ``torch.save``."""
+        """Everything that a resumed run needs, and what it must find unchanged."""
         return {
+            **self._origin(),
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "step": self.step,
@@ -288,8 +247,22 @@ class Trainer:
             "seconds": self.seconds,
         }
 
+    def _origin(self) -> dict[str, str]:
+        """What gives the weights their meaning, beside the recipe."""
+        return {"engine": ENGINE, "tokenizer": self.tokenizer.backend_tokenizer.to_str()}
+
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue where :meth:`state` was taken."""
+        """Continue where :meth:`state` was taken.
+
+        Raises:
+            TablemendError: it was taken with another small world or another tokenizer.
+        """
+        changed = [name for name, value in self._origin().items() if state.get(name) != value]
+        if changed:
+            raise TablemendError(
+                f"the saved state is of another {' and '.join(changed)}: the code has changed "
+                "since. Give run=NAME for a new run, or overwrite=true to start this one anew"
+            )
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
@@ -298,7 +271,12 @@ class Trainer:
         self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
 
     def steps(self) -> Iterator[float]:
-        """Take one step after the other; yields each step's loss."""
+        """Take one step after the other; yields each step's loss.
+
+        Raises:
+            TablemendError: a loss or a gradient is not finite; the weights are still those of
+                the step before.
+        """
         config = self.config
         stream = batches(
             self.tokenizer, config.schedule, self.shares, full_size(config), config.seed
@@ -312,7 +290,12 @@ class Trainer:
             with torch.autocast("cpu", torch.bfloat16):
                 loss = weighted_loss(self.model, batch)
             torch.autograd.backward(loss)  # typed, unlike loss.backward()
-            nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
+                raise TablemendError(
+                    f"step {self.step + 1}: loss {loss.item()}, gradient norm {norm.item()}: the "
+                    "training diverged; lower schedule.muon_lr or schedule.adam_lr"
+                )
             for optimizer in self.optimizers:
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
@@ -322,10 +305,11 @@ class Trainer:
             yield loss.item()
 
     def test(self, losses: Sequence[float]) -> Progress:
-        """Exact matches on held-out exercises of full size."""
+        """Exact matches on held-out exercises of full size, as many of every skill."""
         config = self.config
+        shares = dict.fromkeys(SKILLS, 1.0)
         rows = [
-            _row(self.tokenizer, config.seed + 1, number, self.shares, full_size(config))
+            _row(self.tokenizer, config.seed + 1, number, shares, full_size(config))
             for number in range(TEST_EXERCISES)
         ]
         self.model.eval()
@@ -337,13 +321,33 @@ class Trainer:
                     exact[skill] = (known_hits + hits, known + total)
         self.model.train()
         shown = {skill: round(hits / total, 4) for skill, (hits, total) in sorted(exact.items())}
-        mean = sum(losses) / max(len(losses), 1)
-        return Progress(self.step, self.tokens, round(self.seconds, 1), round(mean, 4), shown)
+        mean = round(sum(losses) / len(losses), 4) if losses else None
+        return Progress(self.step, self.tokens, round(self.seconds, 1), mean, shown)
 
     def save(self, folder: Path) -> None:
-        """Write model (bfloat16 safetensors), tokenizer and chat template."""
+        """Write model (bfloat16 safetensors), tokenizer and chat template; all or nothing.
+
+        Raises:
+            TablemendError: see :func:`check_out`.
+        """
+        check_out(folder)
+        partial = folder.with_name(f".{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
         model = copy.deepcopy(self.model).to(torch.bfloat16)
-        model.config.use_cache = True
         model.set_attn_implementation("sdpa")
-        model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        model.save_pretrained(partial)
+        self.tokenizer.save_pretrained(partial)
+        checkpoints.mark_complete(partial)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.replace(folder)
+
+
+def check_out(folder: Path) -> None:
+    """Refuse a folder that a checkpoint must not replace.
+
+    Raises:
+        TablemendError: it holds files and is not a checkpoint, or it is no folder.
+    """
+    empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not empty and not (folder / "config.json").is_file():
+        raise TablemendError(f"out={folder} holds something else than a checkpoint: give another")

@@ -25,7 +25,8 @@ from tablemend.synthesis.small_world import (
 )
 from tablemend.tasks.tablehallu import BLANK, STRATEGIES, Thinking, answer, messages, target
 
-# Streams of the small world: practice, fine-tuning and evaluation never share a seed.
+# Practice has streams of the small world to itself, far from the small seeds of fine-tuning
+# and evaluation data. Those two may share one stream, split by table (as `make demo` does).
 PRACTICE_SEED = 1_000_003
 KEYS = {topic.key for topic in TOPICS}
 ONE_YEAR = 0.4
