@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 RUN := runs/demo
 DATA := data/demo
+# as the scripts read run=: a name is below runs/, a path is itself
+FOLDER = $(if $(findstring /,$(RUN)),$(RUN),runs/$(RUN))
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
@@ -43,7 +45,7 @@ demo: $(STAMP)
 	echo "3/3 base, prompting and fine-tuning under one detector"; \
 	$(BIN)/python eval/compare.py $(DEMO); \
 	took=$$((SECONDS - start)); \
-	echo "done in $$((took / 60)) min $$((took % 60)) s: $(RUN)/report.html, $(RUN)/results.json"
+	echo "done in $$((took / 60)) min $$((took % 60)) s: $(FOLDER)/report.html, $(FOLDER)/results.json"
 
 test: $(STAMP)
 	$(BIN)/pytest -q

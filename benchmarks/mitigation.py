@@ -1,10 +1,15 @@
 """What fine-tuning on adversarial contexts buys, for several seeds.
 
-    python benchmarks/mitigation.py [seeds=[0,1,2] n=400]
+    python benchmarks/mitigation.py [recipe=tiny seeds=[0,1,2] n=400]
 
-Trains and compares the tiny recipe once a seed (its own training examples and order, the same
+Trains and compares the recipe once a seed (its own training examples and order, the same
 held-out ones), and prints TotalHallu of base and SFT on adversarial contexts, their ratio with
 its 95 % interval, and both row recalls. The paper's ratio is 0.41 (24.45 / 59.10, Table 4).
+
+All seeds start from one base, so the spread between the rows is that of fine-tuning alone. The
+answers of arms that are not fine-tuned are therefore made once, for the first seed. Where the
+recipe limits train.minutes, the number of steps depends on the machine: it has its own column.
+The column `quote` is the arm of that name, where there is one: the base asked to quote first.
 """
 
 from __future__ import annotations
@@ -13,15 +18,29 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
-from tablemend.config import Section, load
+from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
 from tablemend.errors import TablemendError
-from tablemend.runs import RUNS
+from tablemend.generations import Generations
+from tablemend.runs import Run, write_text
 from tablemend.script import run_script
 
-HEAD = "| seed | base | SFT | ratio (95 %) | p | row recall base | row recall SFT | clean base |"
+COLUMNS = (
+    "seed",
+    "steps",
+    "base",
+    "SFT",
+    "quote",
+    "ratio (95 %)",
+    "p",
+    "row recall base",
+    "row recall SFT",
+    "clean base",
+)
+NOTHING = "-"
 
 
 class Mitigation(Section):
@@ -32,7 +51,64 @@ class Mitigation(Section):
     n: int = Field(default=400, ge=1)
     """Held-out examples."""
     recipe: str = "tiny"
-    """Recipe to train; its data must be the small world."""
+    """Recipe to train, a name or a path: small world data, arms `base` and `sft`, both contexts."""
+
+
+def overrides_of(settings: Mitigation, seed: int) -> list[str]:
+    """What both commands take beside the program's name."""
+    return [
+        f"recipe={settings.recipe}",
+        f"run=mitigation-{Path(settings.recipe).stem}-{seed}",
+        f"seed={seed}",
+        f"data.train.seed={1000 + seed}",
+        f"data.test.n={settings.n}",
+        "evaluation.n=null",
+    ]
+
+
+def read_recipe(settings: Mitigation, seed: int) -> Experiment:
+    """The recipe as both commands will read it.
+
+    Raises:
+        TablemendError: it lacks what the table is made of; every lack is named.
+    """
+    config = parse(Experiment, overrides_of(settings, seed))
+    arms = config.evaluation.arms
+    wrong = [
+        f"data.{name}.source must be {SMALL_WORLD}"
+        for name, part in (("train", config.data.train), ("test", config.data.test))
+        if part.source != SMALL_WORLD
+    ]
+    wrong += [
+        f"evaluation.arms.{name} must be there, with model: {name}"
+        for name in ("base", "sft")
+        if name not in arms or arms[name].model != name
+    ]
+    if not wrong and list(arms).index("base") > list(arms).index("sft"):
+        wrong.append("evaluation.arms must name base before sft: their ratio is read so")
+    if "quote" in arms and (arms["quote"].model, arms["quote"].thinking) != ("base", "quote"):
+        wrong.append("evaluation.arms.quote must be {model: base, thinking: quote}")
+    wrong += [
+        f"evaluation.contexts must hold {context}"
+        for context in ("clean", "adversarial")
+        if context not in config.evaluation.contexts
+    ]
+    if wrong:
+        raise TablemendError(f"recipe={settings.recipe}: {'; '.join(wrong)}")
+    return config
+
+
+def share_answers(config: Experiment, source: Run, target: Run) -> None:
+    """Copy the answers of arms that are not fine-tuned into a run that has none of them.
+
+    The comparison takes up only answers to the same settings, weights and example ids.
+    """
+    ours, theirs = (Generations(run.path / "generations") for run in (source, target))
+    for name, arm in config.evaluation.arms.items():
+        for context in config.evaluation.contexts:
+            made, wanted = (each.path(name, context) for each in (ours, theirs))
+            if arm.model != "sft" and made != wanted and made.exists() and not wanted.exists():
+                write_text(wanted, made.read_text(encoding="utf-8"))
 
 
 def run(*command: str) -> None:
@@ -41,44 +117,59 @@ def run(*command: str) -> None:
         raise TablemendError(f"this step failed: {' '.join(command)}")
 
 
-def measure(settings: Mitigation, seed: int) -> str:
+def measure(settings: Mitigation, seed: int, config: Experiment, first: Run) -> str:
     """One row of the table; a finished run is read, not repeated."""
-    name = f"mitigation-{settings.recipe}-{seed}"
-    overrides = [
-        f"recipe={settings.recipe}",
-        f"run={name}",
-        f"seed={seed}",
-        f"data.train.seed={1000 + seed}",
-        f"data.test.n={settings.n}",
-    ]
+    overrides = overrides_of(settings, seed)
     launcher = str(Path(sys.executable).with_name("accelerate"))
-    config = ("--config_file", "accelerate_configs/cpu.yaml")
-    run(launcher, "launch", "--quiet", *config, "train/sft.py", *overrides)
+    launch = (launcher, "launch", "--quiet", "--config_file", "accelerate_configs/cpu.yaml")
+    run(*launch, "train/sft.py", *overrides)
+    own = Run.of(config)
+    share_answers(config, first, own)
     run(sys.executable, "eval/compare.py", *overrides)
-    results = json.loads((RUNS / name / "results.json").read_text(encoding="utf-8"))
-    arms = results["arms"]
+    results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
+    return row(seed, own.recorded("sft").get("steps"), results)
+
+
+def row(seed: int, steps: int | None, results: dict[str, Any]) -> str:
+    """One line of Markdown from a run's results."""
+
+    def rate(arm: str, context: str, metric: str = "total_hallu") -> str:
+        found = results["arms"].get(arm)
+        return shown(found and found[context][metric]["rate"], ".1%")
+
     pair = next(
         test
         for test in results["paired"]
         if (test["context"], test["metric"]) == ("adversarial", "total_hallu")
         and (test["arm_a"], test["arm_b"]) == ("base", "sft")
     )
-    rates = {arm: arms[arm]["adversarial"] for arm in ("base", "sft")}
-    return (
-        f"| {seed} | {rates['base']['total_hallu']['rate']:.1%} "
-        f"| {rates['sft']['total_hallu']['rate']:.1%} "
-        f"| {pair['ratio']:.2f} ({pair['ratio_low']:.2f} to {pair['ratio_high']:.2f}) "
-        f"| {pair['p']:.1e} | {rates['base']['row_recall']['rate']:.1%} "
-        f"| {rates['sft']['row_recall']['rate']:.1%} "
-        f"| {arms['base']['clean']['total_hallu']['rate']:.1%} |"
+    ratio, low, high = (shown(pair[key], ".2f") for key in ("ratio", "ratio_low", "ratio_high"))
+    cells = (
+        str(seed),
+        shown(steps, "d"),
+        *(rate(arm, "adversarial") for arm in ("base", "sft", "quote")),
+        NOTHING if ratio == NOTHING else f"{ratio} ({low} to {high})",
+        shown(pair["p"], ".1e"),
+        *(rate(arm, "adversarial", "row_recall") for arm in ("base", "sft")),
+        rate("base", "clean"),
     )
+    return f"| {' | '.join(cells)} |"
+
+
+def shown(value: float | None, form: str) -> str:
+    """A number, or a dash where there is none."""
+    return NOTHING if value is None else format(value, form)
 
 
 def main() -> None:
-    """One row a seed, then the table."""
+    """The table so far after each seed, in the midst of what the steps print."""
     settings = load(Mitigation)
-    rows = [measure(settings, seed) for seed in settings.seeds]
-    print("\n".join([HEAD, "|---" * 8 + "|", *rows]))
+    configs = {seed: read_recipe(settings, seed) for seed in settings.seeds}
+    first = Run.of(configs[settings.seeds[0]])
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for seed, config in configs.items():
+        lines.append(measure(settings, seed, config, first))
+        print("\n".join(lines), flush=True)
 
 
 if __name__ == "__main__":

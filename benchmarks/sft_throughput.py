@@ -4,8 +4,8 @@
 
 Both sides train one epoch on the same rows with the same model, batch, precision and
 optimizer, turn about in one process. The plain side is SFTTrainer as TRL's documentation uses
-it: its own order, collation and loss. Where model.path is no checkpoint, a random model of
-the tiny base's shape stands in for it.
+it: its own order, collation and loss. Where model.path is the tiny base and it has not been
+trained yet, random weights of its shape, with its tokenizer, stand in for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tablemend.config import Experiment, Model, load
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import Experiment, Model, load, parse
+from tablemend.config.pretrain import Pretraining
+from tablemend.errors import TablemendError
 from tablemend.script import run_script
 
 
@@ -66,20 +69,24 @@ def main() -> None:
 
 
 def stand_in(model: Model, folder: Path) -> Model:
-    """The recipe's model, or a random one of the tiny base's shape where it is not there."""
-    from tablemend.synthesis import small_world
-    from tablemend.tasks import tablehallu
-    from tablemend.training.pretrain import Shape, build_model
-    from tablemend.training.tokenizer import train_tokenizer
+    """The recipe's model, or a random one where it is the tiny base and not there.
 
+    Raises:
+        TablemendError: another checkpoint that is not there, or a name on the Hub.
+    """
     if Path(model.path).is_dir():
         return model
-    print(f"no {model.path}: a random model of its shape")
-    examples = small_world.examples(seed=0, n=200)
-    texts = [tablehallu.messages(example, "adversarial")[0]["content"] for example in examples]
-    tokenizer = train_tokenizer(texts, 1200, model.context_length)
-    shape = Shape(hidden=256, layers=4, heads=8, intermediate=768)
-    build_model(shape, tokenizer, model.context_length, seed=0).save_pretrained(folder)
+    base = parse(Pretraining, ["recipe=tiny-base"])
+    if Path(model.path) != Path(base.out):
+        what = "is not there" if local_folder(model.path) else "is a name on the Hub"
+        raise TablemendError(
+            f"model.path={model.path} {what}: give the folder of a checkpoint, or recipe=tiny"
+        )
+    from tablemend.training.pretrain import build_model, build_tokenizer
+
+    print(f"no {model.path}: random weights of its shape")
+    tokenizer = build_tokenizer(base)
+    build_model(base.shape, tokenizer, base.context_length, base.seed).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return model.model_copy(update={"path": str(folder)})
 

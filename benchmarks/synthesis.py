@@ -1,9 +1,10 @@
 """Speed and memory of the program engine, on one core.
 
-python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=100000]
+    python benchmarks/synthesis.py [source=PATH|pool] [n=2000] [stream=100000]
 
 Prints examples a second (CPU time, verification included; with and without writing the line)
-for each difficulty once the tables are warm, and the resident memory along a stream.
+for each difficulty once the tables are warm, and the resident memory along a stream. Places in
+the stream that gave no valid example cost time and do not count as examples.
 """
 
 from __future__ import annotations
@@ -13,30 +14,54 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
-from tablemend.config import parse
+from pydantic import Field
+
+from tablemend.config import Section, load
+from tablemend.errors import TablemendError
+from tablemend.script import run_script
 from tablemend.synthesis.engine import Engine, open_engine
 from tablemend.synthesis.files import encode
 from tablemend.synthesis.settings import Synthesis
 
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikitablequestions"
 CHUNK = 250
+WARM = 500
+DIFFICULTIES: tuple[Literal["easy", "medium", "hard"], ...] = ("easy", "medium", "hard")
+
+
+class Benchmark(Section):
+    """What to measure."""
+
+    source: str | None = None
+    """As in data_gen; null: shared/data/wikitablequestions beside the repository."""
+    n: int = Field(default=2000, ge=1)
+    """Examples a difficulty."""
+    stream: int = Field(default=100_000, ge=1)
+    """Examples of the stream along which memory is read."""
 
 
 def measure(engine: Engine, start: int, n: int, write: bool) -> tuple[float, float]:
     """Examples a CPU second: over all, and of the best chunk (other work on the core slows)."""
-    total, best = 0.0, 0.0
+    total, made, best = 0.0, 0, 0.0
     for first in range(start, start + n, CHUNK):
+        numbers = range(first, min(first + CHUNK, start + n))
+        good = 0
         begun = time.process_time()
-        for number in range(first, first + CHUNK):
+        for number in numbers:
             example = engine.make(number)
-            if write and example is not None:
-                encode(example)
+            if example is not None:
+                good += 1
+                if write:
+                    encode(example)
         seconds = time.process_time() - begun
         total += seconds
-        best = max(best, CHUNK / seconds)
+        made += good
+        if len(numbers) == min(CHUNK, n):  # a short rest would be the best by chance
+            best = max(best, good / seconds)
         gc.collect()
-    return n / total, best
+    return made / total, best
 
 
 def resident_mib() -> float:
@@ -44,36 +69,39 @@ def resident_mib() -> float:
     status = Path("/proc/self/statm")
     if status.exists():
         return int(status.read_text().split()[1]) * resource.getpagesize() / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-
-
-def main() -> None:
-    """Print the figures."""
-    given = dict(token.split("=", 1) for token in sys.argv[1:])
-    source = given.get("source", str(REAL))
-    n, stream = int(given.get("n", 2000)), int(given.get("stream", 100_000))
-    gc.disable()  # as the writer does
-    stream_examples(source, stream)
-    for difficulty in ("easy", "medium", "hard"):
-        settings = parse(Synthesis, [f"source={source}", f"difficulty={difficulty}"])
-        engine = open_engine(settings)
-        measure(engine, 0, 500, write=False)
-        for write in (False, True):
-            rate, best = measure(engine, 500, n, write)
-            what = "made, verified and encoded" if write else "made and verified"
-            print(f"{difficulty}: {what}: {rate:.0f} examples/s, best chunk {best:.0f}", flush=True)
+    unit = 1 if sys.platform == "darwin" else 2**10  # macOS counts bytes, others KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def stream_examples(source: str, n: int) -> None:
-    """Make ``n`` examples and let them go, and print the memory ten times on the way."""
-    engine = open_engine(parse(Synthesis, [f"source={source}"]))
+    """Make ``n`` examples and let them go, and print the memory about ten times on the way."""
+    engine = open_engine(Synthesis(source=source))
+    made = 0
     for number in range(n + 1):
-        if number % (n // 10) == 0:
-            print(f"stream: {number} examples, {resident_mib():.0f} MiB resident", flush=True)
-        engine.make(number)
+        if number % -(-n // 10) == 0 or number == n:
+            print(f"stream: {made} examples, {resident_mib():.0f} MiB resident", flush=True)
+        if number < n:
+            made += engine.make(number) is not None
         if number % 1000 == 0:
             gc.collect()
 
 
+def main() -> None:
+    """Print the figures."""
+    settings = load(Benchmark)
+    if settings.source is None and not REAL.is_dir():
+        raise TablemendError(f"no tables in {REAL}: give source=PATH, or source=pool")
+    source = str(REAL) if settings.source is None else settings.source
+    gc.disable()  # as the writer does
+    stream_examples(source, settings.stream)
+    for difficulty in DIFFICULTIES:
+        engine = open_engine(Synthesis(source=source, difficulty=difficulty))
+        measure(engine, 0, WARM, write=False)
+        for write in (False, True):
+            rate, best = measure(engine, WARM, settings.n, write)
+            what = "made, verified and encoded" if write else "made and verified"
+            print(f"{difficulty}: {what}: {rate:.0f} examples/s, best chunk {best:.0f}", flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    run_script(main)

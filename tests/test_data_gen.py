@@ -158,6 +158,18 @@ def test_the_small_world_is_a_source(tmp_path: Path) -> None:
     assert {record["source"] for record in records} == {"small-world"}
 
 
+def test_a_changed_small_world_is_no_continuation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tablemend.synthesis import small_world
+
+    tokens = ("source=small-world", "n=5")
+    make(tmp_path / "out", *tokens)
+    monkeypatch.setattr(small_world, "ENGINE", "small-world/next")
+    with pytest.raises(TablemendError, match=r"engine_version was 'small-world/.*/next'"):
+        make(tmp_path / "out", *tokens)
+
+
 def test_settings_that_the_small_world_does_not_read_are_refused() -> None:
     from tablemend.config import ConfigError
 

@@ -60,12 +60,59 @@ def test_make_knows_its_targets(target: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_demo_uses_the_commands_that_the_readme_names() -> None:
-    plan = subprocess.run(
-        ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    for part in ("data_gen/tablehallu.py", "train/sft.py recipe=tiny", "eval/compare.py"):
-        assert part in plan
+def _demo(*variables: str) -> list[list[str]]:
+    """The shell commands of ``make demo``, as words."""
+    done = subprocess.run(
+        ["make", "-n", "demo", *variables], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    recipe = done.stdout[done.stdout.index("set -e") :].replace("\\\n", " ")
+    words = shlex.shlex(recipe, posix=True, punctuation_chars=";")
+    words.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if set(word) == {";"}:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def test_the_demo_is_three_valid_commands_on_the_same_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tablemend.config import SftCommand, parse
+    from tablemend.evaluation import CompareCommand
+    from tablemend.synthesis.settings import Synthesis
+
+    monkeypatch.chdir(ROOT)
+    scripts = [
+        (word, command[place + 1 :])
+        for command in _demo()
+        for place, word in enumerate(command)
+        if word.endswith(".py")
+    ]
+    names = [name for name, _ in scripts]
+    assert names == ["data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"]
+    assert all((ROOT / name).is_file() for name in names)
+    data = parse(Synthesis, scripts[0][1])
+    training = parse(SftCommand, scripts[1][1])
+    comparison = parse(CompareCommand, scripts[2][1])
+    shared = set(type(training).model_fields) & set(type(comparison).model_fields)
+    assert training.model_dump(include=shared) == comparison.model_dump(include=shared)
+    parts = (training.data.train, training.data.validation, training.data.test)
+    assert [part and part.source for part in parts] == [data.out] * 3
+    assert [part and part.split for part in parts] == ["train", "validation", "test"]
+    # splits are drawn by hash: what is asked of a part must be there with room to spare
+    for share, part in ((data.shares.validation, parts[1]), (data.shares.test, parts[2])):
+        assert part is not None and part.n is not None and part.n * 1.3 < share * data.n
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"), [("foo", "runs/foo"), ("runs/foo", "runs/foo"), ("a/b", "a/b")]
+)
+def test_the_demo_names_the_files_that_it_writes(given: str, folder: str) -> None:
+    last = " ".join(_demo(f"RUN={given}")[-1])
+    assert last.endswith(f"s: {folder}/report.html, {folder}/results.json")
 
 
 def test_hooks_are_the_tools_of_make_check() -> None:

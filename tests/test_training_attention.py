@@ -4,7 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tablemend.training.attention import short_causal_attention  # noqa: E402
+from tablemend.errors import TablemendError  # noqa: E402
+from tablemend.training.attention import is_plain, short_causal_attention  # noqa: E402
 
 
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
@@ -33,3 +34,57 @@ def test_what_stands_right_of_a_token_does_not_reach_it() -> None:
         torch.nn.Identity(), query[:, :, :5], key[:, :, :5], value[:, :, :5], None, scaling=0.3
     )
     torch.testing.assert_close(whole[:, :5], cut)
+
+
+def test_bfloat16_stays_near_exact_attention() -> None:
+    """As in training: queries and keys in float32 from the rotation, values in bfloat16.
+
+    Tolerance: a sum of 17 values of size 1 with weights, each rounded to 8 bits (2^-9 relative),
+    is off by well below 0.02; gradients pass through twice as many roundings.
+    """
+    torch.manual_seed(0)
+    whole = [torch.randn(3, 4, 17, 8).bfloat16().float().requires_grad_() for _ in range(3)]
+    query, key, value = whole[0], whole[1], whole[2].bfloat16()
+    mixed, _ = short_causal_attention(torch.nn.Identity(), query, key, value, None, scaling=0.3)
+    assert mixed.dtype == torch.bfloat16
+    exact = torch.nn.functional.scaled_dot_product_attention(
+        *whole, is_causal=True, scale=0.3
+    ).transpose(1, 2)
+    torch.testing.assert_close(mixed.float(), exact, atol=0.02, rtol=0)
+    weight = torch.randn_like(exact)
+    gradients = torch.autograd.grad((mixed.float() * weight).sum(), whole)
+    expected = torch.autograd.grad((exact * weight).sum(), whole)
+    for got, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(got, wanted, atol=0.04, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"dropout": 0.1}, "dropout"),
+        ({"sliding_window": 4}, "sliding window"),
+        ({"softcap": 50.0}, "soft-capped"),
+        ({"s_aux": torch.zeros(2)}, "sinks"),
+        ({"position_bias": torch.zeros(2)}, "position bias"),
+        ({"is_causal": False}, "future"),
+    ],
+)
+def test_what_would_change_the_result_is_refused(asked: dict, named: str) -> None:
+    query, key, value = (torch.randn(1, 2, 9, 8) for _ in range(3))
+    with pytest.raises(TablemendError, match=named):
+        short_causal_attention(torch.nn.Identity(), query, key, value, None, 0.3, **asked)
+
+
+def test_a_cache_is_refused() -> None:
+    key, value = (torch.randn(1, 2, 9, 8) for _ in range(2))
+    with pytest.raises(TablemendError, match="cache"):
+        short_causal_attention(torch.nn.Identity(), key[:, :, -1:], key, value, None, 0.3)
+
+
+def test_only_plain_causal_attention_is_replaced() -> None:
+    from transformers import Gemma2Config, GPT2Config, Qwen3Config
+
+    assert is_plain(Qwen3Config())
+    assert not is_plain(Qwen3Config(attention_dropout=0.1))
+    assert not is_plain(Qwen3Config(use_sliding_window=True))
+    assert not is_plain(Gemma2Config()) and not is_plain(GPT2Config())

@@ -25,6 +25,7 @@ from tablemend.config import SMALL_WORLD
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import write_json, write_jsonl, write_text
+from tablemend.synthesis import small_world
 from tablemend.synthesis.card import write_card
 from tablemend.synthesis.engine import (
     ENGINE,
@@ -123,7 +124,8 @@ def _is_leftover(path: Path) -> bool:
 
 
 def _noted(settings: Synthesis) -> dict[str, Any]:
-    return {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=set(FREE))}
+    engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
+    return {"engine_version": engine, **settings.model_dump(mode="json", exclude=set(FREE))}
 
 
 def _find_tables(settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:

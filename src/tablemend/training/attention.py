@@ -11,9 +11,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PretrainedConfig
+
+from tablemend.errors import TablemendError
 
 NAME = "short_causal"
+PLAIN = ("qwen3",)
+"""Model types whose attention is causal and nothing else, unless their configuration says so."""
 
 
 def short_causal_attention(
@@ -23,6 +27,12 @@ def short_causal_attention(
     value: Tensor,
     attention_mask: Tensor | None,
     scaling: float,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    position_bias: Tensor | None = None,
+    is_causal: bool | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """Attend to the past; padding must stand on the right, where the past never sees it.
@@ -34,10 +44,32 @@ def short_causal_attention(
         value: as ``key``.
         attention_mask: unused, see above.
         scaling: factor on the scores.
+        dropout: must be 0. This and what follows is asked of some models' attention, and refused
+            rather than ignored.
+        sliding_window: must be ``None``.
+        softcap: must be ``None``.
+        s_aux: attention sinks; must be ``None``.
+        position_bias: must be ``None``.
+        is_causal: must not be ``False``.
 
     Returns:
         (batch, tokens, heads, head width), and no attention weights.
+
+    Raises:
+        TablemendError: more than causal attention is asked for, or a cache is in use.
     """
+    asked = {
+        "dropout": dropout != 0,
+        "a sliding window": sliding_window is not None,
+        "soft-capped scores": softcap is not None,
+        "attention sinks": s_aux is not None,
+        "a position bias": position_bias is not None,
+        "attention to the future": is_causal is False,
+        "a cache": query.shape[2] != key.shape[2],
+    }
+    if any(asked.values()):
+        names = ", ".join(name for name, is_asked in asked.items() if is_asked)
+        raise TablemendError(f"the attention kernel {NAME} cannot do {names}: use sdpa")
     groups = query.shape[1] // key.shape[1]
     if groups > 1:
         key, value = (x.repeat_interleave(groups, dim=1) for x in (key, value))
@@ -49,6 +81,13 @@ def short_causal_attention(
         weights = torch.softmax(scores + future.triu(1), dim=-1)
         mixed = torch.matmul(weights, value)
     return mixed.transpose(1, 2).contiguous(), None
+
+
+def is_plain(config: PretrainedConfig) -> bool:
+    """Whether :func:`short_causal_attention` computes what the model's own attention would."""
+    if config.model_type not in PLAIN:
+        return False  # other types may lack the fields below
+    return not config.use_sliding_window and not config.attention_dropout
 
 
 def register() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,8 @@ class MuonAdamW(torch.optim.Optimizer):
         named: name and weight of everything that is trained.
         muon_rate, adam_rate: peak learning rates.
         weight_decay: decoupled, of the matrices.
+        embeddings: input embedding and head of the model at hand; without them, what has
+            ``embed`` or ``lm_head`` in its name is taken for one.
     """
 
     def __init__(
@@ -28,9 +30,14 @@ class MuonAdamW(torch.optim.Optimizer):
         muon_rate: float,
         adam_rate: float,
         weight_decay: float,
+        embeddings: Collection[nn.Parameter] = (),
     ) -> None:
-        matrices = [weight for name, weight in named if _is_hidden_matrix(name, weight)]
-        rest = [weight for name, weight in named if not _is_hidden_matrix(name, weight)]
+        # by identity: == of tensors compares their values
+        apart = {id(weight) for weight in embeddings} or {
+            id(weight) for name, weight in named if "embed" in name or "lm_head" in name
+        }
+        matrices = [weight for _, weight in named if weight.ndim == 2 and id(weight) not in apart]
+        rest = [weight for _, weight in named if weight.ndim != 2 or id(weight) in apart]
         super().__init__([{"params": matrices}, {"params": rest}], {})
         self.parts: tuple[torch.optim.Optimizer, ...] = (
             torch.optim.Muon(matrices, lr=muon_rate, weight_decay=weight_decay),
@@ -58,7 +65,3 @@ class MuonAdamW(torch.optim.Optimizer):
         for part, state in zip(self.parts, state_dict["parts"], strict=True):
             part.load_state_dict(state)
         self._share_groups()
-
-
-def _is_hidden_matrix(name: str, weight: nn.Parameter) -> bool:
-    return weight.ndim == 2 and "embed" not in name and "lm_head" not in name

@@ -56,7 +56,8 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
         super().__init__(**options, callbacks=[budget])
-        if self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT:
+        fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
+        if fits and attention.is_plain(self.model.config):
             self.model.set_attn_implementation(attention.register())
 
     def _longest(self) -> int:

@@ -1,0 +1,236 @@
+"""The benchmarks: what they refuse, and that they count what they say."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tablemend.config import ConfigError, Experiment, Model, parse
+from tablemend.errors import TablemendError
+from tablemend.generations import Generations, Stored
+from tablemend.records import Answer
+from tablemend.runs import Run
+
+ROOT = Path(__file__).parents[1]
+NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+def benchmark(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_imports_without_running(name: str) -> None:
+    assert callable(benchmark(name).main)
+
+
+@pytest.mark.parametrize("folder", ["/tmp/x", "runs", "runs/..", "runs/a/b", "x/runs/a", "runs/$x"])
+def test_the_demo_measures_only_directly_below_runs(folder: str) -> None:
+    with pytest.raises(ConfigError, match="folder"):
+        parse(benchmark("demo").Demo, [f"folder={folder}"])
+
+
+@pytest.mark.parametrize("taken", ["runs/a", "runs/a-data"])
+def test_the_demo_deletes_nothing(
+    taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo = benchmark("demo")
+    monkeypatch.setattr(demo, "ROOT", tmp_path)
+    assert demo.refuse_leftovers("runs/a") == "runs/a-data"
+    kept = tmp_path / taken / "results.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    with pytest.raises(TablemendError, match=f"^{taken} already there: delete it, or give"):
+        demo.refuse_leftovers("runs/a")
+    assert kept.read_text() == "mine"
+
+
+HOLD = "x = b'1' * (150 << 20); import time; time.sleep(1.5)"
+
+
+@LINUX
+@pytest.mark.parametrize("own_session", [False, True])
+def test_memory_is_that_of_the_whole_family(own_session: bool) -> None:
+    start = f"import subprocess as s, sys; s.run([sys.executable, '-c', {HOLD!r}]"
+    command = [sys.executable, "-c", f"{start}, start_new_session={own_session})"]
+    seconds, peak = benchmark("demo").watch(command, 0.1)
+    assert 150 <= peak / 2**20 < 250
+    assert 1.5 <= seconds < 60
+
+
+@LINUX
+def test_an_interruption_ends_what_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo = benchmark("demo")
+    note = tmp_path / "pids"
+
+    def interrupt(_: int) -> int:
+        if note.exists() and note.read_text().count("\n") == 2:
+            raise KeyboardInterrupt
+        return 0
+
+    monkeypatch.setattr(demo, "resident", interrupt)
+    script = f"sleep 60 & printf '%s\\n%s\\n' $$ $! > {note}.x; mv {note}.x {note}; wait"
+    with pytest.raises(KeyboardInterrupt):
+        demo.watch(["bash", "-c", script], 0.05)
+    child = Path("/proc") / note.read_text().split()[1] / "stat"
+    for _ in range(100):  # an orphan is buried by whoever adopts it
+        if not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the child is still running")
+
+
+@LINUX
+def test_a_failed_step_is_named() -> None:
+    with pytest.raises(TablemendError, match="false ended with status 1"):
+        benchmark("demo").watch(["false"], 0.05)
+
+
+def mitigation(tmp_path: Path, *changes: tuple[str, str]) -> Any:
+    """Settings with a changed copy of the tiny recipe, given as a path."""
+    text = (ROOT / "recipes" / "tiny.yaml").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return benchmark("mitigation").Mitigation(recipe=str(path), n=7)
+
+
+def test_a_recipe_is_read_from_a_path_too(tmp_path: Path) -> None:
+    config = benchmark("mitigation").read_recipe(mitigation(tmp_path), seed=4)
+    assert Run.of(config).path == Path("runs/mitigation-mine-4")
+    assert (config.seed, config.data.train.seed, config.data.test.n) == (4, 1004, 7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("    sft: {", "    tuned: {"), "arms.sft must be there"),
+        (("base: {model: base, ", "base: {model: x/y, "), "arms.base must be there"),
+        (("[clean, adversarial]", "[clean]"), "contexts must hold adversarial"),
+        (("test: {source: small-world", "test: {source: x.jsonl"), "only a generated source"),
+    ],
+)
+def test_a_recipe_that_gives_no_table_is_refused_first(
+    change: tuple[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TablemendError, match=message):
+        benchmark("mitigation").read_recipe(mitigation(tmp_path, change), seed=0)
+
+
+def results(rate: float | None) -> dict[str, Any]:
+    arm = {name: {"rate": rate} for name in ("total_hallu", "row_recall")}
+    pair = {"context": "adversarial", "metric": "total_hallu", "arm_a": "base", "arm_b": "sft"}
+    return {
+        "arms": {name: {"adversarial": arm, "clean": arm} for name in ("base", "sft")},
+        "paired": [pair | dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p"), rate)],
+    }
+
+
+def test_a_row_shows_what_there_is() -> None:
+    row = benchmark("mitigation").row
+    assert row(2, 310, results(0.25)) == (
+        "| 2 | 310 | 25.0% | 25.0% | - | 0.25 (0.25 to 0.25) | 2.5e-01 | 25.0% | 25.0% | 25.0% |"
+    )
+    assert row(2, None, results(None)) == "| 2 |" + " - |" * 9
+
+
+def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
+    config = parse(Experiment, [f"recipe={ROOT / 'recipes' / 'tiny.yaml'}"])
+    first, second = Run(tmp_path / "0"), Run(tmp_path / "1")
+    made = Generations(first.path / "generations")
+    for arm in ("base", "sft"):
+        for text in ("one", "two"):
+            answer = Answer(f"id-{text}", arm, "clean", text, 1, 1, "stop")
+            made.append("key", [Stored(answer, 0.5)])
+    benchmark("mitigation").share_answers(config, first, second)
+    shared = Generations(second.path / "generations")
+    assert shared.read("base", "clean") == made.read("base", "clean")
+    assert not shared.path("sft", "clean").exists()
+    assert shared.settings_key("base", "clean") == "key"
+    benchmark("mitigation").share_answers(config, first, first)
+
+
+class GivesUp:
+    """An engine that makes no example."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def make(self, number: int) -> None:
+        self.asked.append(number)
+
+
+def test_the_rate_counts_examples_that_were_made() -> None:
+    from tablemend.synthesis.engine import open_engine
+    from tablemend.synthesis.settings import Synthesis
+
+    synthesis = benchmark("synthesis")
+    nothing = GivesUp()
+    assert synthesis.measure(nothing, 10, 7, write=True) == (0.0, 0.0)
+    assert nothing.asked == list(range(10, 17))
+    synthesis.CHUNK = 2
+    rate, best = synthesis.measure(open_engine(Synthesis(source="pool")), 0, 5, write=True)
+    assert rate > 0 and best > 0
+
+
+def test_synthesis_takes_small_numbers_and_refuses_typos(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synthesis = benchmark("synthesis")
+    monkeypatch.setattr(synthesis, "WARM", 1)
+    monkeypatch.setattr(sys, "argv", ["synthesis.py", "source=pool", "n=3", "stream=3"])
+    try:
+        synthesis.main()
+    finally:
+        gc.enable()
+    printed = capsys.readouterr().out
+    assert "stream: 3 examples" in printed
+    assert printed.count("made, verified and encoded") == 3
+    monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
+    with pytest.raises(ConfigError, match=r"did you mean stream\?"):
+        synthesis.main()
+
+
+def test_without_its_tables_synthesis_says_what_to_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synthesis = benchmark("synthesis")
+    monkeypatch.setattr(synthesis, "REAL", tmp_path / "nothing")
+    monkeypatch.setattr(sys, "argv", ["synthesis.py"])
+    with pytest.raises(TablemendError, match="give source=PATH, or source=pool"):
+        synthesis.main()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [("someone/model", "is a name on the Hub"), ("./nowhere", "is not there")],
+)
+def test_throughput_measures_no_other_model_than_asked(
+    path: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(TablemendError, match=message):
+        benchmark("sft_throughput").stand_in(Model(path=path, context_length=64), tmp_path)
+
+
+def test_throughput_takes_the_checkpoint_that_is_there(tmp_path: Path) -> None:
+    model = Model(path=str(tmp_path), context_length=64)
+    assert benchmark("sft_throughput").stand_in(model, tmp_path / "other") is model
