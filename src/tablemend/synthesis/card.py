@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from tablemend.config import SMALL_WORLD
+from tablemend.synthesis import small_world
 from tablemend.synthesis.engine import ENGINE, TOKENS_PER_WORD
 from tablemend.synthesis.settings import POOL, SPLITS, Synthesis
 
@@ -86,6 +88,7 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
     command = " ".join(
         f"{key}={value}" for key, value in _given(settings).items() if key not in ("workers", "out")
     )
+    engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
     origin = (
         "fictional tables of the built-in topic pool"
         if settings.source == POOL
@@ -101,7 +104,7 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
     means = {name: f"{sizes.get(key, 0) / max(made, 1):.1f}" for name, key in measured.items()}
     parts = [
         "# Query-driven table generation among distractors",
-        f"{made} examples, made by `{ENGINE}` from {origin}. Each asks for a table of the rows "
+        f"{made} examples, made by `{engine}` from {origin}. Each asks for a table of the rows "
         "in a scope; the adversarial context holds them among rows out of scope. The gold table "
         "is right by construction, and a program has checked every example.",
         f"```\npython data_gen/tablehallu.py {command}\n```",
@@ -123,7 +126,7 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
 
 
 def _made_up(settings: Synthesis) -> str:
-    if settings.source == "small-world":
+    if settings.source == SMALL_WORLD:
         return "Everything is invented, gold rows and distractors alike."
     if settings.distractors == "real":
         return "All distractors are rows of the source tables."

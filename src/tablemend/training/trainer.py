@@ -72,12 +72,14 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
         """Muon with AdamW where the recipe says so, else the parent's AdamW."""
         rate = self.recipe.muon_learning_rate
         if self.optimizer is None and rate is not None:
-            named = (self.model if model is None else model).named_parameters()
+            source: Any = self.model if model is None else model
+            ends = (source.get_input_embeddings(), source.get_output_embeddings())
             self.optimizer = MuonAdamW(
-                [(name, weight) for name, weight in named if weight.requires_grad],
+                [(n, weight) for n, weight in source.named_parameters() if weight.requires_grad],
                 muon_rate=rate,
                 adam_rate=self.recipe.learning_rate,
                 weight_decay=self.recipe.weight_decay,
+                embeddings=[end.weight for end in ends if end is not None],
             )
         super().create_optimizer(model)
         assert self.optimizer is not None
