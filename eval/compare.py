@@ -10,7 +10,6 @@ from tablemend.config import load
 from tablemend.detector.similarity import load_similarity
 from tablemend.runs import Run
 from tablemend.script import run_script
-from tablemend.tasks.sources import read_examples
 
 
 def main() -> None:
@@ -20,7 +19,7 @@ def main() -> None:
     from tablemend.reports.report import write_reports  # matplotlib, only for a valid recipe
 
     run = Run.of(config)
-    examples = read_examples(config.data.test)[: config.evaluation.n]
+    examples = evaluation.read_test(config)
     similarity = load_similarity(config.evaluation.similarity)  # or hours end in a refusal
     if not config.rejudge:
         arms = evaluation.plan_arms(config, run)

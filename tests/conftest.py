@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,24 @@ def shared_data() -> Callable[[str], list[dict[str, Any]]]:
     return read
 
 
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """Writing beyond ``size`` bytes fails, as on a full disk and without filling one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random Qwen3 (2 layers, hidden 32) with its own tokenizer and chat template."""
+    from tablemend.config.pretrain import Shape
     from tablemend.synthesis import small_world
     from tablemend.tasks import tablehallu
-    from tablemend.training.pretrain import Shape, build_model
+    from tablemend.training.tiny_model import build_model
     from tablemend.training.tokenizer import train_tokenizer
 
     examples = list(small_world.examples(seed=9, n=40))

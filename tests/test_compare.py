@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from conftest import file_size_limit
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
@@ -28,7 +30,6 @@ from tablemend.reports.rates import METRICS
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
 
 ROOT = Path(__file__).parents[1]
 N = 6
@@ -101,7 +102,7 @@ def compare(recipe: list[str], *overrides: str) -> dict:
     """What eval/compare.py does, in this process."""
     config = parse(CompareCommand, [*recipe, *overrides])
     run = Run.of(config)
-    examples = read_examples(config.data.test)[: config.evaluation.n]
+    examples = evaluation.read_test(config)
     if not config.rejudge:
         evaluation.generate(evaluation.plan_arms(config, run), examples, config, run)
     judged = evaluation.judge(examples, config, run, LexicalSimilarity())
@@ -241,6 +242,36 @@ def test_a_judge_that_cannot_be_loaded_is_refused_before_any_generation(recipe, 
     assert done.returncode == 2
     assert "no-such-judge" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "generations").exists()
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(5_000, 16), (20_000, 120)], ids=["answers", "report"])
+def test_a_full_disk_is_one_line_and_room_continues(
+    limit, kept, recipe, tmp_path, monkeypatch, capsys
+):
+    """Files grow to ``limit`` bytes: room for a first portion of answers, or for all of them."""
+    whole = compare(recipe, "data.test.n=20", f"run={tmp_path / 'whole'}")
+    monkeypatch.setattr(sys, "argv", ["compare.py", *recipe, "data.test.n=20"])
+    script = str(ROOT / "eval" / "compare.py")
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught, file_size_limit(limit):
+        runpy.run_path(script, run_name="__main__")
+    assert caught.value.code == 1
+    shown = capsys.readouterr().err
+    assert len([line for line in shown.splitlines() if line.startswith("error: ")]) == 1
+    assert "what is written is kept" in shown and "Traceback" not in shown
+    written, all_answers = answers(tmp_path / "run"), answers(tmp_path / "whole")
+    assert len(written) == kept and written.items() <= all_answers.items()
+    runpy.run_path(script, run_name="__main__")
+    assert answers(tmp_path / "run") == all_answers
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["arms"] == whole["arms"]
+
+
+def test_more_examples_than_the_test_set_has_are_refused(recipe, tmp_path):
+    compare(recipe, "evaluation.n=2")
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["n"] == 2
+    with pytest.raises(TablemendError, match=r"gives 6 examples, evaluation\.n asks for 7: lower"):
+        compare(recipe, "evaluation.n=7")
 
 
 def test_context_beyond_the_window_is_refused_before_any_generation(recipe, tmp_path):

@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import file_size_limit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from tablemend.errors import TablemendError
 from tablemend.runs import (
     Run,
     append_jsonl,
+    disk_errors,
     hash_file,
     read_jsonl,
     write_json,
@@ -63,6 +65,43 @@ def test_a_full_disk_keeps_the_lines_that_were_there(
     with pytest.raises(OSError, match="No space left"):
         append_jsonl(path, [{"n": 2}])
     assert list(read_jsonl(path)) == [{"n": 1}]
+
+
+def test_half_a_line_that_fitted_is_cut_off_again(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    append_jsonl(path, [{"n": 1}])
+    with pytest.raises(OSError, match="too large"), file_size_limit(30):
+        append_jsonl(path, [{"n": 2}, {"text": "x" * 40}])
+    assert path.read_bytes() == b'{"n": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        ("Error while serializing: I/O error: x (os error 28)", errno.ENOSPC),
+        ("Disk quota exceeded (os error 122)", errno.EDQUOT),
+    ],
+)
+def test_what_a_library_quotes_of_a_full_disk_is_raised(
+    message: str, number: int, tmp_path: Path
+) -> None:
+    with pytest.raises(OSError) as caught, disk_errors(tmp_path):
+        raise Exception(message)  # the type that tokenizers raises
+    assert caught.value.errno == number
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_what_a_library_does_not_say_of_a_full_disk_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
+        raise RuntimeError("a defect")
+    with pytest.raises(TablemendError), disk_errors(tmp_path):
+        raise TablemendError("refused")
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"), disk_errors(tmp_path / "not" / "yet"):
+        raise RuntimeError("unexpected pos 576 vs 534")  # as torch.save says it
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_not_a_number_is_refused(tmp_path: Path) -> None:
@@ -140,6 +179,7 @@ def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
     [
         (TablemendError("what, where, how"), 2, "error: what, where, how\n"),
         (OSError(errno.ENOSPC, "No space left"), 1, "error: no space left on the disk"),
+        (OSError(errno.EDQUOT, "Quota", "/a"), 1, "error: the disk quota is used up at /a; what"),
         (PermissionError(errno.EACCES, "Permission denied", "/a"), 2, "error: /a: Permission den"),
         (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl.x is not installed: pip install"),
         (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),

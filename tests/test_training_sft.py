@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,17 +14,20 @@ from typing import Any
 
 import pytest
 import torch
+from conftest import file_size_limit
 from peft import PeftModel
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import AutoModelForCausalLM, TrainerCallback
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, TrainerCallback
 from trl import SFTTrainer
 
 from tablemend.config import SftCommand, Train, parse, to_yaml
 from tablemend.errors import TablemendError
-from tablemend.runs import Run, write_jsonl
+from tablemend.runs import Run, read_jsonl, write_jsonl
+from tablemend.script import run_script
 from tablemend.synthesis import small_world
-from tablemend.training import checkpoints, sft
+from tablemend.training import checkpoints, pretrain, sft
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.muon import MuonAdamW
 from tablemend.training.trainer import Trainer, sft_arguments
@@ -170,6 +174,21 @@ def test_two_processes_equal_one(command: Callable[..., SftCommand]) -> None:
     assert manifest["tokens"] == one["tokens"]
 
 
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)], ids=["as-in-the-issue", "quiet"])
+def test_a_refusal_is_one_clear_line_through_the_launcher(
+    quiet: tuple[str, ...], command: Callable[..., SftCommand], tmp_path: Path
+) -> None:
+    config = command("refused").model_copy(update={"overwrite": True})
+    missing = config.model.model_copy(update={"path": str(tmp_path / "no-such-model")})
+    done = _launch(config.model_copy(update={"model": missing}), *quiet)
+    lines = done.stderr.splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    assert done.returncode != 0
+    assert len(errors) == 1 and f"no model folder {missing.path}" in errors[0]
+    if quiet:  # accelerate adds the traceback of its own CalledProcessError otherwise
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.slow
 def test_the_command_line_trains_then_says_that_it_is_finished(
     command: Callable[..., SftCommand],
@@ -298,6 +317,27 @@ def test_muon_takes_hidden_matrices_alone() -> None:
     assert both.parts[0].param_groups[0]["lr"] == 0.5
 
 
+def test_an_embedding_of_another_name_is_kept_out_of_muon(
+    command: Callable[..., SftCommand],
+) -> None:
+    muon = ("train.optimizer=muon", "train.muon_learning_rate=0.02")
+    _, trainer, _, _ = _trainer(command("wte", *muon))
+    settings = GPT2Config(
+        vocab_size=40, n_positions=8, n_embd=16, n_layer=1, n_head=2, tie_word_embeddings=False
+    )
+    model = GPT2LMHeadModel(settings)
+    optimizer = trainer.create_optimizer(model)
+    assert isinstance(optimizer, MuonAdamW)
+    hidden, rest = (
+        {id(weight) for group in part.param_groups for weight in group["params"]}
+        for part in optimizer.parts
+    )
+    assert {id(model.transformer.wte.weight), id(model.lm_head.weight)} <= rest
+    # transformers' Conv1D of GPT-2 is a matrix like any other
+    assert id(model.transformer.h[0].mlp.c_fc.weight) in hidden
+    assert not hidden & rest
+
+
 def test_the_time_budget_ends_the_training_and_its_schedule(
     command: Callable[..., SftCommand],
 ) -> None:
@@ -352,7 +392,7 @@ def test_a_full_disk_is_an_oserror(tmp_path: Path, command: Callable[..., SftCom
     train = command("disk").train
     run = Run(tmp_path)
     with pytest.raises(OSError, match="No space left"), sft.refusals(train, run):
-        raise RuntimeError("PytorchStreamWriter failed: No space left on device")
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
     with (
         pytest.raises(TablemendError, match=r"lower train\.micro_batch=4"),
         sft.refusals(train, run),
@@ -360,6 +400,69 @@ def test_a_full_disk_is_an_oserror(tmp_path: Path, command: Callable[..., SftCom
         raise torch.OutOfMemoryError
     with pytest.raises(RuntimeError, match="a defect"), sft.refusals(train, run):
         raise RuntimeError("a defect")
+
+
+def test_a_full_disk_ends_the_fine_tuning_and_room_continues_it(
+    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = command("full-disk", "train.save_every=1")
+    run, trainer, _, _ = _trainer(config)
+    whole = trainer.save_model
+
+    def main() -> None:
+        sft.train(trainer, run)
+
+    def fill_the_disk(*arguments: Any, **options: Any) -> None:
+        if trainer.state.global_step < 3:
+            whole(*arguments, **options)
+            return
+        with file_size_limit(20_000):
+            whole(*arguments, **options)
+
+    trainer.save_model = fill_the_disk
+    with pytest.raises(SystemExit) as caught:
+        run_script(main)
+    assert caught.value.code == 1
+    shown = capsys.readouterr().err.splitlines()
+    assert [line for line in shown if line.startswith("error: the file may not grow any more")]
+    assert checkpoints.last_complete(run.path / "sft") == run.path / "sft" / "checkpoint-2"
+    run, facts = _fine_tune(config)
+    assert facts["steps"] == 6
+    assert facts["resumed_from"] == str(run.path / "sft" / "checkpoint-2")
+    assert checkpoints.is_complete(run.model)
+
+
+PRETRAIN = (
+    "recipe=tiny-base threads=1 vocab_size=600 shape.hidden=32 shape.layers=1 shape.heads=2 "
+    "shape.intermediate=32 schedule.tokens=12000 schedule.batch_tokens=2048 log_every=1"
+).split()
+
+
+@pytest.mark.parametrize(("save_every", "limit"), [(1, 50_000), (500, 30_000)])
+def test_a_full_disk_ends_the_pre_training_in_one_line(
+    save_every: int,
+    limit: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """While a state is saved, which torch.save does, and with the finished safetensors."""
+    monkeypatch.setattr(pretrain, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(pretrain, "TEST_EXERCISES", 8)
+    run, out = tmp_path / "run", tmp_path / "out"
+    tokens = [*PRETRAIN, f"run={run}", f"out={out}", f"save_every={save_every}"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    main = runpy.run_path(str(ROOT / "train" / "pretrain.py"))["main"]
+    with pytest.raises(SystemExit) as caught, file_size_limit(limit):
+        run_script(main)
+    assert caught.value.code == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: the file may not grow any more")
+    assert shown.count("\n") == 1
+    assert len(list(read_jsonl(run / "log.jsonl"))) >= 1
+    assert not out.exists() and not list(run.glob("*.tmp"))
+    main()
+    assert checkpoints.is_complete(out)
 
 
 def test_tables_that_are_also_trained_on_are_refused(

@@ -5,6 +5,7 @@ python train/pretrain.py recipe=tiny-base [schedule.tokens=1000000 ...]
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,11 +22,13 @@ def main() -> None:
     """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
     config = load(PretrainCommand)
     import torch  # only once the recipe is valid
+    from transformers.utils import logging
 
     from tablemend.synthesis.small_world import ENGINE
     from tablemend.training import checkpoints
     from tablemend.training.pretrain import Trainer, build_tokenizer, check_out
 
+    logging.disable_progress_bar()  # or a refusal stands on the same line
     run, out = Run.of(config), Path(config.out).expanduser()
     state, log = run.path / "state.pt", run.path / "log.jsonl"
     if config.overwrite:
@@ -57,12 +60,12 @@ def main() -> None:
             print(line, flush=True)
             losses.clear()
         if trainer.step % config.save_every == 0:
-            torch.save(trainer.state(), state.with_suffix(".tmp"))
-            state.with_suffix(".tmp").replace(state)
+            trainer.save_state(state)
 
     final = asdict(trainer.test(losses))
     append_jsonl(log, [final])
     trainer.save(out)
+    shutil.copy(log, out / "pretrain_log.jsonl")  # a checkpoint tells how it came to be
     run.record(STAGE, {**facts, "final": final, "weights": checkpoints.revision_of(str(out))})
     print(f"{final}\nsaved {out}")
 

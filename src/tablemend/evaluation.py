@@ -24,6 +24,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.reports.results import Judgements, cost, tabulate
 from tablemend.runs import RUNS, Run, hash_text, write_json, write_jsonl
 from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
 from tablemend.tasks.tablehallu import Strategy
 
 STORE_AT_ONCE = 16
@@ -82,6 +83,21 @@ class Judged:
 
 JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
 """arm -> context -> example id -> answer and judgement; arms in the recipe's order."""
+
+
+def read_test(config: Experiment) -> list[Example]:
+    """The examples that every arm answers.
+
+    Raises:
+        TablemendError: fewer than ``evaluation.n``; see also :func:`read_examples`.
+    """
+    examples, n = read_examples(config.data.test), config.evaluation.n
+    if n is not None and len(examples) < n:
+        raise TablemendError(
+            f"data.test ({config.data.test.source}) gives {len(examples)} examples, evaluation.n "
+            f"asks for {n}: lower evaluation.n, or raise data.test.n"
+        )
+    return examples[:n]
 
 
 def plan_arms(config: Experiment, run: Run) -> list[Arm]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -21,6 +24,8 @@ from tablemend.config import Recipe, Section, to_yaml
 from tablemend.errors import TablemendError
 
 RUNS = Path("runs")
+PROBE = 1 << 20
+"""Bytes that must fit on a disk that is not full."""
 PACKAGES = (
     "accelerate",
     "datasets",
@@ -89,12 +94,14 @@ def append_jsonl(path: Path, records: Sequence[Any]) -> None:
     On a failure (a full disk) the file is cut back to the lines it had, and the error passes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
+    rest = memoryview("".join(_line(record) for record in records).encode())
+    # unbuffered: closing the file would write once more what the disk had no room for
+    with path.open("ab+", buffering=0) as file:
         end = _end_of_last_line(path)
         file.truncate(end)
         try:
-            file.write("".join(_line(record) for record in records).encode())
-            file.flush()
+            while rest:
+                rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
         except OSError:
             os.truncate(path, end)
@@ -117,6 +124,40 @@ def _end_of_last_line(path: Path, block: int = 1 << 16) -> int:
                 return start + newline + 1
             position = start
     return 0
+
+
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Let a library that fails to write below a folder fail with an ``OSError``.
+
+    safetensors and tokenizers raise types of their own that quote the system's error; torch says
+    nothing of it, so a small file tells whether there is room.
+
+    Raises:
+        OSError: the disk or the quota is full; ``filename`` is the folder.
+    """
+    try:
+        yield
+    except (OSError, TablemendError):
+        raise
+    except Exception as error:
+        if quoted := re.search(r"os error (\d+)", str(error)):
+            number = int(quoted[1])
+            raise OSError(number, os.strerror(number), str(folder)) from error
+        try:
+            _probe(folder)
+        except OSError as full:
+            raise OSError(full.errno, os.strerror(full.errno or 0), str(folder)) from error
+        raise
+
+
+def _probe(folder: Path) -> None:
+    while not folder.is_dir():
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(PROBE))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @dataclass(frozen=True)

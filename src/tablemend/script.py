@@ -12,7 +12,11 @@ from tablemend.errors import TablemendError
 
 REFUSED = 2
 INTERRUPTED = 130
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+FULL_DISK = {
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file may not grow any more (ulimit -f)",
+}
 FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
 EXTRAS = {
     "accelerate": "train",
@@ -32,8 +36,8 @@ def run_script(main: Callable[[], None]) -> None:
     """Run ``main``; what a user can mend ends in one line on stderr, without a traceback.
 
     A :class:`TablemendError`, a path that may not be used and a missing extra exit with 2, a full
-    disk with 1, Ctrl-C with 130. A reader of our output that has gone (``| head``) ends it with 1
-    and without a word. Any other exception is a defect of ours and keeps its traceback.
+    disk or quota with 1, Ctrl-C with 130. A reader of our output that has gone (``| head``) ends it
+    with 1 and without a word. Any other exception is a defect of ours and keeps its traceback.
     """
     try:
         main()
@@ -52,13 +56,14 @@ def run_script(main: Callable[[], None]) -> None:
     except OSError as error:
         if error.errno in FORBIDDEN and error.filename:
             _leave(f"error: {error.filename}: {error.strerror}", REFUSED)
-        if error.errno not in FULL_DISK:
+        full = FULL_DISK.get(error.errno or 0)
+        if full is None:
             raise
         _drop_output()
         where = f" at {error.filename}" if error.filename else ""
         _leave(
-            f"error: no space left on the disk{where}; what is written is kept: "
-            "make room, then run the same command again",
+            f"error: {full}{where}; what is written is kept: make room, then run the same command "
+            "again",
             1,
         )
 

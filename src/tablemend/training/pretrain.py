@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tablemend.config.pretrain import Pretraining, Schedule
-from tablemend.config.pretrain import Shape as Shape  # callers of build_model look for it here
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
+from tablemend.runs import disk_errors
 from tablemend.synthesis.small_world import ENGINE, Size
 from tablemend.training import attention, checkpoints
 from tablemend.training.skills import SKILLS, practice
@@ -247,6 +247,20 @@ class Trainer:
             "seconds": self.seconds,
         }
 
+    def save_state(self, path: Path) -> None:
+        """Write :meth:`state` to a file, or leave the file of before.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        temporary = path.with_suffix(".tmp")
+        try:
+            with disk_errors(path.parent):
+                torch.save(self.state(), temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
     def _origin(self) -> dict[str, str]:
         """What gives the weights their meaning, beside the recipe."""
         return {"engine": ENGINE, "tokenizer": self.tokenizer.backend_tokenizer.to_str()}
@@ -329,14 +343,16 @@ class Trainer:
 
         Raises:
             TablemendError: see :func:`check_out`.
+            OSError: the disk is full.
         """
         check_out(folder)
         partial = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         model = copy.deepcopy(self.model).to(torch.bfloat16)
         model.set_attn_implementation("sdpa")
-        model.save_pretrained(partial)
-        self.tokenizer.save_pretrained(partial)
+        with disk_errors(folder.parent):
+            model.save_pretrained(partial)
+            self.tokenizer.save_pretrained(partial)
         checkpoints.mark_complete(partial)
         shutil.rmtree(folder, ignore_errors=True)
         partial.replace(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import shutil
@@ -18,7 +17,6 @@ from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
 from datasets import Dataset, Features, List, Value
 from peft import LoraConfig, PeftModel, get_peft_model_state_dict
-from safetensors import SafetensorError
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import align_special_tokens
@@ -29,7 +27,7 @@ from tablemend.config import HUB, Experiment, Lora, Train
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run, hash_text
+from tablemend.runs import Run, disk_errors, hash_text
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints
@@ -51,8 +49,6 @@ CHECKED_ROWS = 32
 """Rows whose masks and prefixes are verified before every training."""
 FIXED = ("seed", "model", "data.train", "format", "thinking", "train")
 """What must not change between an interruption and the resumption."""
-MINIMUM_FREE = 1 << 20
-"""Bytes; with less on the disk, a failed write is put down to that."""
 
 
 @dataclass(frozen=True)
@@ -274,18 +270,15 @@ class _MarkComplete(TrainerCallback):  # type: ignore[misc]
 @contextmanager
 def refusals(train: Train, run: Run) -> Iterator[None]:
     """Turn what a library raises for a full memory or disk into what a user can act on."""
-    try:
-        yield
-    except torch.OutOfMemoryError as error:
-        raise TablemendError(
-            f"the device is out of memory: lower train.micro_batch={train.micro_batch} (the "
-            "result stays the same), set train.gradient_checkpointing=true, or train.method=lora"
-        ) from error
-    except (RuntimeError, SafetensorError) as error:
-        # Neither torch.save nor safetensors raises OSError for a full disk.
-        if "No space left" in str(error) or shutil.disk_usage(run.path).free < MINIMUM_FREE:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(run.path)) from error
-        raise
+    with disk_errors(run.path):
+        try:
+            yield
+        except torch.OutOfMemoryError as error:
+            raise TablemendError(
+                f"the device is out of memory: lower train.micro_batch={train.micro_batch} (the "
+                "result stays the same), set train.gradient_checkpointing=true, or "
+                "train.method=lora"
+            ) from error
 
 
 def save(trainer: Trainer, config: Experiment, run: Run, tokenizer: Tokenizer, row: Row) -> str:
