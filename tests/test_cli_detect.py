@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tablemend.cli import main
+from tablemend.cli import answer_format, main
 from tablemend.detector.judge import DETECTOR_VERSION
+from tablemend.tables.read import SUFFIXES
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -95,7 +96,7 @@ def test_a_person_reads_what_where_and_why(
     assert "entity fabrication: row 5: 'Fir' is neither in the gold table nor in the context" in out
     assert "row recall            1.000 (3 of 3)" in out
     assert "ascending by 'Year'" in out
-    assert f"tablemend {DETECTOR_VERSION}, lexical-1" in out
+    assert f"tablemend {DETECTOR_VERSION}, lexical-2" in out
     assert run(folder, write_table(GOLD, "markdown")) == 0
     out = capsys.readouterr().out
     assert out.startswith("Nothing wrong was found.")
@@ -119,7 +120,47 @@ def test_a_table_of_another_format_is_a_verdict_alone(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_json(folder, capsys, "| Name |\n|---|\n| Alder |\n")["format_error"] == 1
-    assert run_json(folder, capsys, "| Name | Name |\n|---|---|\n")["format_error"] == 1
+
+
+def test_an_answer_with_a_column_twice_is_a_verdict_and_a_clear_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = "| Name | name | City |\n|---|---|---|\n| Alder | Elm | Oslo |\n"
+    assert run(folder, answer, "--json") == 1
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert (found["format_error"], found["hallucinated"]) == (1, True)
+    assert captured.err == (
+        f"error: {folder / 'answer.txt'}: a column stands more than once: 'name';"
+        " counted as a format error\n"
+    )
+
+
+def test_an_empty_answer_table_is_an_abstention(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for answer in ("[]", '{"t": []}', "| Name | Year | City |\n|---|---|---|\n"):
+        found = run_json(folder, capsys, answer)
+        assert found["abstained"] and not found["hallucinated"] and found["row_recall"] == 0.0
+
+
+@pytest.mark.parametrize("suffix", sorted(SUFFIXES))
+def test_an_answer_is_a_file_in_any_readable_format(
+    suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = folder / f"table{suffix}"
+    text = write_table(GOLD, SUFFIXES[suffix])
+    gold.write_text(text.replace(",", "\t") if suffix == ".tsv" else text, encoding="utf-8")
+    files = [f"--answer={gold}", f"--gold={gold}", f"--context={folder / 'context.txt'}"]
+    assert main(["detect", *files, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["findings"], found["cell_recall"]) == ([], 1.0)
+
+
+def test_the_suffix_of_markdown_and_a_format_that_is_asked_for(folder: Path) -> None:
+    assert answer_format("a.csv", "auto") == answer_format(Path("a.TSV"), "auto") == "csv"
+    assert answer_format("a.md", "auto") == answer_format("a.txt", "auto") == "auto"
+    assert answer_format("a.csv", "markdown") == "markdown"
 
 
 def test_an_answer_of_ten_megabytes_is_judged_or_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +15,14 @@ from tablemend.detector.judge import (
     judge,
     judge_answer,
     judge_answers,
+    why_no_table,
 )
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Pair
 from tablemend.detector.source import Context
 from tablemend.records import Finding, Judgement
+from tablemend.tables.read import FORMATS
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -54,6 +57,30 @@ def test_a_raw_answer_is_read_from_prose_fences_and_markers() -> None:
     ):
         judgement = judge_answer(text, GOLD, "", RULE)
         assert (found(judgement), judgement.row_recall) == ({}, 1.0)
+
+
+def test_an_empty_table_abstains_in_every_format() -> None:
+    answers = {format: write_table(Table.of(GOLD.columns, []), format) for format in FORMATS}
+    for format, text in [*answers.items(), ("json", "[]"), ("json", '{"Trees": []}')]:
+        judgement = judge_answer(text, GOLD, "", RULE, format)
+        assert (found(judgement), judgement.abstained) == ({}, True)
+        assert (judgement.row_recall, judgement.cell_recall) == (0.0, 0.0)
+        assert (judgement.gold_rows, judgement.gold_cells) == (4, 14)
+
+
+def test_the_format_of_an_answer_is_found_unless_one_is_asked_for() -> None:
+    for format in ("markdown", "json", "latex", "html"):
+        assert judge_answer(write_table(GOLD, format), GOLD, "").row_recall == 1.0
+    default = inspect.signature(judge_answer).parameters["format"].default
+    assert default == Submission("", GOLD, "").format == "auto"
+
+
+def test_a_table_that_cannot_be_compared_says_why() -> None:
+    twice = "| Name | Year | Year |\n|---|---|---|\n| Alder | 1990 | 1991 |\n"
+    assert why_no_table(judge_answer(twice, GOLD, "")) == ("a column stands more than once: 'Year'")
+    assert why_no_table(judge_answer("sorry", GOLD, "")).startswith("no readable table: ")
+    assert why_no_table(judge_answer("| Name |\n|---|\n| Elm |\n", GOLD, "")) == ""
+    assert why_no_table(judge_answer("[]", GOLD, "")) == ""
 
 
 def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
@@ -101,7 +128,7 @@ def test_a_finding_says_what_where_and_why(
     (only,) = judgement.findings
     assert (only.type, only.row, only.column, only.expected, only.got) == finding
     assert only.evidence
-    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, lexical-1"
+    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, lexical-2"
 
 
 def test_a_repeated_row_is_out_of_range_and_says_so() -> None:

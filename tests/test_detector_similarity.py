@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablemend.detector.judge import Submission, judge_answers
 from tablemend.detector.similarity import (
     PAPER_MODEL,
     THRESHOLD,
@@ -20,6 +21,7 @@ from tablemend.detector.similarity import (
     load_similarity,
 )
 from tablemend.errors import TablemendError
+from tablemend.tables.table import Table
 from tablemend.values import standardise
 
 
@@ -37,6 +39,7 @@ def score(one: str, other: str) -> float:
         ("health care", "healthcare"),
         ("J.K. Rowling", "J. K. Rowling"),
         ("J. Smith", "John Smith"),
+        ("Garcia, Randall J.", "Randall J. Garcia"),
         ("M", "Male"),
         ("Y", "Yes"),
         ("George W. Bush", "George Bush"),
@@ -131,6 +134,31 @@ def test_embeddings_are_made_once_a_text(fake_package: None) -> None:
     assert similarity.name == PAPER_MODEL
 
 
+def test_the_vectors_used_last_are_kept(fake_package: None) -> None:
+    similarity = EmbeddingSimilarity(cached_texts=2)
+    assert similarity.score([("gold", "a")]) == similarity.score([("gold", "a")])
+    assert FakeModel.encoded == [["gold", "a"]]
+    similarity.score([("b", "gold")])
+    assert FakeModel.encoded[1:] == [["b"]]
+    similarity.score([("gold", "b"), ("a", "gold")])  # "a" was used longest ago and is gone
+    assert FakeModel.encoded[2:] == [["a"]]
+    # one call may need more than is kept
+    assert similarity.score([("c", "d"), ("e", "f"), ("c", "c")]) == pytest.approx([0, 0, 1])
+    assert FakeModel.encoded[3:] == [["c", "d", "e", "f"]]
+    assert similarity.score([("f", "e")]) == pytest.approx([0])
+    assert len(FakeModel.encoded) == 4
+
+
+def test_gold_texts_are_embedded_once_for_all_chunks(fake_package: None) -> None:
+    gold = Table.of(["Name", "City"], [["Ann", "Oslo"]])
+    answers = [
+        f"| Name | City |\n|---|---|\n| Ann | {city} |\n" for city in ("Rome", "Lima", "Bonn")
+    ]
+    submissions = [Submission(answer, gold, "") for answer in answers]
+    list(judge_answers(submissions, load_similarity(PAPER_MODEL), chunk=1))
+    assert FakeModel.encoded == [["oslo", "rome"], ["lima"], ["bonn"]]
+
+
 def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
     with pytest.raises(TablemendError, match=r"cannot load similarity model 'missing': .*folder$"):
         EmbeddingSimilarity("missing")
@@ -143,4 +171,4 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_default_needs_no_package() -> None:
-    assert load_similarity("lexical").name == "lexical-1"
+    assert load_similarity("lexical").name == "lexical-2"

@@ -37,7 +37,7 @@ def test_every_dependency_of_the_development_environment_is_pinned() -> None:
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(name for extra in ("data", "report", "train", "dev") for name in extras[extra]),
+        *(name for extra in ("data", "report", "train", "embed", "dev") for name in extras[extra]),
     ]
     names = {re.split(r"[\[<>=! ]", line)[0].lower() for line in wanted} - {"tablemend"}
     assert names - set(PINS) == set()
@@ -190,6 +190,47 @@ def _readme_commands() -> list[list[str]]:
 def test_the_readme_names_commands() -> None:
     scripts = {command[0] for command in _readme_commands()}
     assert scripts == {"data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"}
+
+
+def _readme_example(folder: Path) -> tuple[str, list[str]]:
+    """The README's Python block and the arguments of its ``tablemend detect`` line.
+
+    ``folder`` gets the files that both name.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (folder / "gold.csv").write_text("Name,Year\nAnn,1990\nBo,1995\n", encoding="utf-8")
+    answer = "Sure:\n\n| Name | Year |\n|---|---|\n| Ann | 1990 |\n| Bo | 1996 |\n"
+    (folder / "answer.md").write_text(answer, encoding="utf-8")
+    (folder / "article.txt").write_text("Ann came in 1990, Bo in 1995.", encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = re.findall(r"^tablemend (detect .*)$", text.replace("\\\n", " "), re.MULTILINE)
+    assert len(blocks) == len(lines) == 1
+    return blocks[0], shlex.split(lines[0])
+
+
+def test_the_readmes_python_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = _readme_example(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "answer_text": (tmp_path / "answer.md").read_text(encoding="utf-8"),
+        "context_text": (tmp_path / "article.txt").read_text(encoding="utf-8"),
+    }
+    exec(compile(code, "README.md", "exec"), texts)
+    assert capsys.readouterr().out.startswith("attribute 1 Year 1995 1996 ")
+
+
+def test_the_readmes_detect_line_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tablemend.cli import main
+
+    _, arguments = _readme_example(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "expected: 1995" in out and "ascending by 'Year'" in out
 
 
 @pytest.mark.parametrize("command", _readme_commands(), ids=" ".join)

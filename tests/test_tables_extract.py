@@ -129,3 +129,37 @@ def test_a_table_too_long_is_refused() -> None:
     found = extract_table(HEAD + "| 1 | 2 |\n" * (MAX_CHARACTERS // 10))
     assert found.table is None
     assert "the limit is 1,000,000" in found.reason
+
+
+@pytest.mark.parametrize("asked", ["json", "auto"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "[]",
+        '{"People": []}',
+        "<think>[]? </think>\nNobody is named:\n\n```json\n[\n]\n```\n",
+        'So:\n#### {"People": []}',
+        "#### []",
+        'A draft: {"People": [{"Name": "Ann"}]}\n####\n```json\n{"People": []}\n```',
+        '{"columns": [], "rows": []}',
+    ],
+)
+def test_an_empty_json_table_is_an_answer(answer: str, asked: Literal["json", "auto"]) -> None:
+    found = extract_table(answer, asked)
+    assert (found.table, found.empty) == (None, True)
+    assert "empty" in found.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["- [ ] look it up", "The list was [] in the end.", "{}", "[[]]", "[] and [", '{"a": {}}'],
+)
+def test_brackets_in_a_sentence_are_no_empty_table(answer: str) -> None:
+    found = extract_table(answer)
+    assert (found.table, found.empty) == (None, False) and found.reason
+
+
+def test_a_readable_table_goes_before_an_empty_one() -> None:
+    found = extract_table(f"{write_table(GOLD, 'json')}\n\nNotes:\n\n[]\n")
+    assert found.table == GOLD and not found.empty
+    assert not extract_table("[]", "markdown").empty

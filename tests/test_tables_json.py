@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablemend.tables.jsontable import MAX_STARTS, locate_json, read_json, write_json
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import EmptyTableError, Table, TableError
 
 PEOPLE = Table.of(["Name", "Age"], [["Ann", "26"], ["Bo", None]])
 
@@ -47,8 +47,6 @@ def test_columns_are_the_union_in_order_of_appearance() -> None:
         ('[{"a": 1, "a": 2}]', "key 'a' stands twice"),
         ('[{"a": [1]}]', "record 1 has a nested value under 'a'"),
         ('[{"a": {"b": 1}}]', "nested value"),
-        ("[]", "list is empty"),
-        ("[{}]", "records are empty"),
         ('["a"]', "record 1 is not an object"),
         ('{"A": [], "B": []}', "2 keys"),
         ('{"A": 1}', "not a list of records"),
@@ -62,6 +60,21 @@ def test_columns_are_the_union_in_order_of_appearance() -> None:
 )
 def test_refuses(text: str, reason: str) -> None:
     with pytest.raises(TableError, match=reason):
+        read_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[]", "list is empty"),
+        ('{"T": []}', "list is empty"),
+        ("[{}]", "records are empty"),
+        ('{"columns": [], "rows": []}', "columns and rows are empty"),
+        ('{"columns": [], "data": [[]], "title": "T"}', "columns and data are empty"),
+    ],
+)
+def test_an_empty_table_without_columns_is_an_error_of_its_own(text: str, reason: str) -> None:
+    with pytest.raises(EmptyTableError, match=reason):
         read_json(text)
 
 

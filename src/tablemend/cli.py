@@ -17,6 +17,7 @@ from tablemend.detector.judge import (
     judge_answer,
     judge_answers,
     judge_name,
+    why_no_table,
 )
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import sort_rule_from_query
@@ -25,11 +26,12 @@ from tablemend.errors import TablemendError
 from tablemend.records import Finding, Judgement
 from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import FORMATS, load_table, read_table
+from tablemend.tables.read import FORMATS, SUFFIXES, load_table, read_table
 from tablemend.tables.table import TableError
 
 NO_TABLE = 1
-"""Exit status of ``detect`` where the answer holds no table; the verdict is still printed."""
+"""Exit status of ``detect`` where the answer cannot be judged as a table (none, a column twice,
+too large); the verdict is still printed."""
 
 _TITLES = {
     "format_error": "format error",
@@ -73,7 +75,8 @@ def add_detect_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=(*FORMATS, "auto"),
         default="auto",
-        help="the format that was asked for (default: any)",
+        help="the format that was asked for (default: what the answer file's suffix names, .csv,"
+        " .tsv, .json, .tex, .html; for any other, Markdown, JSON, LaTeX or HTML, by content)",
     )
     parser.add_argument(
         "--similarity",
@@ -100,25 +103,27 @@ def detect(options: argparse.Namespace) -> int:
         query = _read_text(options.query_file, "query")
     order = sort_rule_from_query(query, gold.columns) if query else None
     similarity = load_similarity(options.similarity)
-    judgement = judge_answer(answer, gold, context, order, options.format, similarity)
+    format = answer_format(options.answer, options.format)
+    judgement = judge_answer(answer, gold, context, order, format, similarity)
     if judgement.unjudged:
         raise TablemendError(f"{options.gold}: {judgement.unjudged}; no answer can be judged by it")
     if options.json:
         print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
     else:
         print(describe(judgement, order, asked=bool(query)))
-    if reason := _why_no_table(judgement):
+    if reason := why_no_table(judgement):
         print(f"error: {options.answer}: {reason}; counted as a format error", file=sys.stderr)
         return NO_TABLE
     return 0
 
 
-def _why_no_table(judgement: Judgement) -> str:
-    """Why the answer holds no table; empty where it holds one, of the right format or not."""
-    for finding in judgement.findings:
-        if finding.type == "format_error" and finding.got is None:
-            return finding.evidence
-    return ""
+def answer_format(path: str | Path, asked: AnswerFormat) -> AnswerFormat:
+    """The format to read an answer file in: the one asked for, else what the suffix names.
+
+    ``.md`` decides nothing: a raw answer is often saved so, whatever table it holds.
+    """
+    named = SUFFIXES.get(Path(path).suffix.lower(), "markdown")
+    return asked if asked != "auto" or named == "markdown" else named
 
 
 def detect_batch(options: argparse.Namespace) -> int:
@@ -148,13 +153,14 @@ def detect_batch(options: argparse.Namespace) -> int:
     return 0
 
 
-def read_submissions(path: Path, format: AnswerFormat) -> Iterator[Submission]:
+def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submission]:
     """Read the answers of a JSONL file, one at a time.
 
     Raises:
         TablemendError: the file cannot be read, or a line is not what is wanted; the message
             says which.
     """
+    path = Path(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):

@@ -14,7 +14,7 @@ from tablemend.detector.order import SortRule, find_disorder
 from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
 from tablemend.detector.source import index_context
 from tablemend.records import Finding, Judgement
-from tablemend.tables.extract import extract_table
+from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
@@ -22,7 +22,9 @@ from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.1.0"
+DETECTOR_VERSION = "1.1.1"
+_NO_TABLE = "no readable table: "
+_REPEATED = "a column stands more than once: "
 _LEXICAL = LexicalSimilarity()
 
 
@@ -35,7 +37,7 @@ class Submission:
         gold: the table that it should be.
         context: the text that was shown to the model.
         order: the sort that the query demands; ``None`` leaves the order check out.
-        format: the serialisation that was asked for.
+        format: the serialisation that was asked for; ``"auto"`` is any but CSV.
         failed: why there is no answer (a failed request): the judgement is then *unjudged*.
     """
 
@@ -43,7 +45,7 @@ class Submission:
     gold: Table
     context: str
     order: SortRule | None = None
-    format: AnswerFormat = "markdown"
+    format: AnswerFormat = "auto"
     failed: str = ""
 
 
@@ -56,7 +58,8 @@ def judge(
 ) -> Judgement:
     """Judge a table that has been read already; see :func:`judge_answers`."""
     scores: dict[Pair, float] = {}
-    steps = _judge_table(answer, "", gold, context, order, scores, judge_name(similarity))
+    found = Extraction(answer, "")
+    steps = _judge_table(found, gold, context, order, scores, judge_name(similarity))
     return _run_together([steps], scores, similarity)[0]
 
 
@@ -65,7 +68,7 @@ def judge_answer(
     gold: Table,
     context: str,
     order: SortRule | None = None,
-    format: AnswerFormat = "markdown",
+    format: AnswerFormat = "auto",
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """Judge one raw answer; see :func:`judge_answers`."""
@@ -126,39 +129,36 @@ def _run_together(
 def _judge_submission(one: Submission, scores: dict[Pair, float], name: str) -> Steps[Judgement]:
     if one.failed:
         return _unjudged(f"no answer: {one.failed}", name)
-    extraction = extract_table(one.text, one.format)
-    return (
-        yield from _judge_table(
-            extraction.table, extraction.reason, one.gold, one.context, one.order, scores, name
-        )
-    )
+    found = extract_table(one.text, one.format)
+    return (yield from _judge_table(found, one.gold, one.context, one.order, scores, name))
 
 
 def _judge_table(
-    answer: Table | None,
-    reason: str,
+    found: Extraction,
     gold_table: Table,
     context: str,
     order: SortRule | None,
     scores: dict[Pair, float],
     name: str,
 ) -> Steps[Judgement]:
-    """Algorithm 1; ``reason`` says why there is no answer table."""
+    """Algorithm 1."""
     gold = prepare_gold(gold_table)
     if isinstance(gold, str):
         return _unjudged(gold, name)
     if order is not None and header_key(order.column) not in gold.headers:
         return _unjudged(f"the sort column {order.column!r} is not in the gold table", name)
+    answer = found.table
     if answer is None:
-        finding = Finding("format_error", None, None, None, None, f"no readable table: {reason}")
-        return Judgement((finding,), len(gold.rows), 0, gold.cells, 0, False, "", name)
+        unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
+        alone = () if found.empty else (unread,)
+        return Judgement(alone, len(gold.rows), 0, gold.cells, 0, found.empty, "", name)
     shared = _shared_columns(gold, answer)
     format_error = _check_format(gold, answer)
     body = filled_rows(answer)
     place = [index for index, _ in shared]
     if gold.key not in place or not body:
-        alone = (format_error,) if format_error else ()
-        return Judgement(alone, len(gold.rows), 0, gold.cells, 0, not body, "", name)
+        only = (format_error,) if format_error else ()
+        return Judgement(only, len(gold.rows), 0, gold.cells, 0, not body, "", name)
     cells = Cells(
         [tuple(row[index] for index in place) for row in gold.rows],
         [tuple(answer.rows[row][index] for _, index in shared) for row in body],
@@ -175,6 +175,18 @@ def _judge_table(
         else tuple(_find_errors(gold, cells, matched, body, context, order))
     )
     return Judgement(findings, len(gold.rows), len(matched), gold.cells, stated, False, "", name)
+
+
+def why_no_table(judgement: Judgement) -> str:
+    """Why the answer cannot be compared as a table; empty where it can be, right or wrong.
+
+    No table that can be read, one beyond the size limit, or two columns of one name, of which
+    nobody can say which one is meant. All are format errors; a command says them aloud.
+    """
+    for finding in judgement.findings:
+        if finding.evidence.startswith((_NO_TABLE, _REPEATED)):
+            return finding.evidence
+    return ""
 
 
 def _unjudged(reason: str, name: str) -> Judgement:
@@ -196,15 +208,16 @@ def _check_format(gold: Gold, answer: Table) -> Finding | None:
         return None
     missing = [c for c, k in zip(gold.table.columns, gold.headers, strict=True) if k not in headers]
     extra = [c for c, k in zip(answer.columns, headers, strict=True) if k not in gold.headers]
-    if missing or extra:
+    repeated = {k: c for c, k in zip(answer.columns, headers, strict=True) if headers.count(k) > 1}
+    if repeated:
+        evidence = _REPEATED + ", ".join(map(repr, repeated.values()))
+    elif missing or extra:
         reasons = []
         if missing:
             reasons.append(f"missing: {', '.join(map(repr, missing))}")
         if extra:
             reasons.append(f"not asked for: {', '.join(map(repr, extra))}")
         evidence = "columns " + "; ".join(reasons)
-    elif len(headers) != len(gold.headers):
-        evidence = "a column stands more than once"
     else:
         evidence = "the columns are in another order"
     return Finding(

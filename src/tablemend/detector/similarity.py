@@ -8,6 +8,7 @@ that no number or negation has already decided.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -16,6 +17,8 @@ from tablemend.values.inclusion import digit_words, modifiers, negations
 from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.8
+CACHED_TEXTS = 50_000
+"""Vectors that an embedding judge keeps; of 768 float32 they take 150 MB."""
 PAPER_MODEL = "sentence-transformers/all-mpnet-base-v2"
 Pair = tuple[str, str]
 
@@ -90,7 +93,7 @@ class LexicalSimilarity:
     cannot accept synonyms.
     """
 
-    name = "lexical-1"
+    name = "lexical-2"
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores between 0 and 1."""
@@ -112,6 +115,8 @@ def lexical_similarity(one: str, other: str) -> float:
         joined[1], joined[1]
     ):
         return 1.0
+    if sorted(left) == sorted(right):
+        return 1.0  # "Garcia, Randall J." is "Randall J. Garcia"; no last letter is a class then
     if _is_initialism(first.words, second.words) or _is_initialism(second.words, first.words):
         return 0.9
     if len(left) == len(right) == 1 and min(map(len, joined)) == 1:
@@ -212,17 +217,24 @@ def _is_initialism(letters: tuple[str, ...], words: tuple[str, ...]) -> bool:
 class EmbeddingSimilarity:
     """Cosine of sentence embeddings (TableHallu, C.1); needs the extra ``embed``.
 
-    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together.
+    Texts are de-duplicated and encoded in batches, once a call: give it all pairs together. The
+    vectors of the texts used last are kept, as the same gold cells come back chunk after chunk.
 
     Args:
         model: a sentence-transformers name or folder.
         batch_size: texts encoded at a time.
+        cached_texts: vectors kept between calls, 0 for none; one call may hold more.
 
     Raises:
         TablemendError: the package is missing, or the model cannot be loaded.
     """
 
-    def __init__(self, model: str = PAPER_MODEL, batch_size: int = 256) -> None:
+    def __init__(
+        self,
+        model: str = PAPER_MODEL,
+        batch_size: int = 256,
+        cached_texts: int = CACHED_TEXTS,
+    ) -> None:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -236,21 +248,32 @@ class EmbeddingSimilarity:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
             raise TablemendError(f"cannot load similarity model {model!r}: {reason}") from error
         self._batch_size = batch_size
+        self._cached_texts = cached_texts
+        self._vectors: OrderedDict[str, Any] = OrderedDict()
         self.name = model
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Cosines between -1 and 1."""
-        if not pairs:
-            return []
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        index = {text: row for row, text in enumerate(texts)}
+        texts = dict.fromkeys(text for pair in pairs for text in pair)
+        self._encode([text for text in texts if text not in self._vectors])
+        scores = [float(self._vectors[one] @ self._vectors[other]) for one, other in pairs]
+        for text in texts:
+            self._vectors.move_to_end(text)
+        while len(self._vectors) > self._cached_texts:
+            self._vectors.popitem(last=False)
+        return scores
+
+    def _encode(self, texts: list[str]) -> None:
+        if not texts:
+            return
         vectors = self._model.encode(
             texts,
             batch_size=self._batch_size,
             normalize_embeddings=True,
             show_progress_bar=False,
         )
-        return [float(vectors[index[one]] @ vectors[index[other]]) for one, other in pairs]
+        # Copies: a row that is a view would keep its whole batch in memory.
+        self._vectors.update((text, row.copy()) for text, row in zip(texts, vectors, strict=True))
 
 
 def load_similarity(name: str) -> Similarity:

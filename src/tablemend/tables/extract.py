@@ -13,7 +13,7 @@ from tablemend.tables.jsontable import locate_json
 from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import has_rows_without_delimiter, locate_markdown
 from tablemend.tables.read import READERS, Format
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import EmptyTableError, Table, TableError
 
 MAX_CHARACTERS = 1_000_000
 """Longest table that is read from an answer."""
@@ -35,6 +35,8 @@ class Extraction:
         reason: why there is none, in one line; empty where there is one.
         start, end: where the table's text stands in the answer; both 0 where there is none.
         format: the table's format; ``None`` where there is no table.
+        empty: the answer is a JSON table without a record (``[]``, ``{"t": []}``). As no column
+            is known there is no ``table``, but the answer is no failure to write one.
     """
 
     table: Table | None
@@ -42,6 +44,7 @@ class Extraction:
     start: int = 0
     end: int = 0
     format: Format | None = None
+    empty: bool = False
 
 
 class _Candidate(NamedTuple):
@@ -59,6 +62,10 @@ def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extra
     1. the first readable table after the last ``####`` (one inside a table is no marker);
     2. nothing, where something after that ``####`` looks like a table but cannot be read;
     3. the last readable table of the answer: earlier ones are drafts.
+
+    An empty JSON list or object of an empty list (:attr:`Extraction.empty`) counts where a table
+    would, but gives way to a readable one; a bare ``[]`` only on a line of its own, as "[ ]" in a
+    sentence is no answer.
 
     Prose and code fences around a table are passed over. ``"auto"`` looks for Markdown, JSON,
     LaTeX and HTML; CSV, which any prose with commas resembles, only when asked for, and then it
@@ -78,7 +85,7 @@ def extract_table(text: str, format: Format | Literal["auto"] = "auto") -> Extra
         found = _extract_csv(answer)
     else:
         found = _extract(answer, tuple(_LOCATORS) if format == "auto" else (format,))
-    if found.table is None and open_think >= 0:
+    if found.table is None and not found.empty and open_think >= 0:
         return Extraction(None, "the thinking never ended (no </think>)")
     if found.table is None:
         return found
@@ -151,8 +158,12 @@ def _last_marker(answer: str, groups: Sequence[Sequence[_Candidate]]) -> int:
 def _first_readable(
     answer: str, groups: Sequence[Sequence[_Candidate]]
 ) -> tuple[Extraction | None, str]:
-    """The first candidate that can be read, and why the first one that cannot be is not."""
+    """The first candidate that can be read, and why the first one that cannot be is not.
+
+    Where none can be read and the first one is an empty JSON table, that one.
+    """
     reason = ""
+    empty = False
     passed = 0
     for start, end, format in islice(chain.from_iterable(groups), MAX_TRIES):
         if passed > MAX_PASSED:
@@ -165,10 +176,21 @@ def _first_readable(
                 )
             table = READERS[format](answer[start:end])
         except TableError as error:
-            reason = reason or str(error)
+            if not reason:
+                reason = str(error)
+                empty = isinstance(error, EmptyTableError) and _is_answer(answer, start, end)
         else:
             return Extraction(table, "", start, end, format), ""
-    return None, reason
+    return (Extraction(None, reason, empty=True) if empty else None), reason
+
+
+def _is_answer(answer: str, start: int, end: int) -> bool:
+    """Whether an empty JSON table is more than two brackets in a sentence."""
+    if answer[start] == "{":
+        return True
+    before = answer[answer.rfind("\n", 0, start) + 1 : start]
+    after = answer[end:].partition("\n")[0]
+    return not before.strip(" \t\r#") and not after.strip()
 
 
 def _extract_csv(answer: str) -> Extraction:

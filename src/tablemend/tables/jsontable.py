@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablemend.tables.limits import SURROGATES, refuse_characters, refuse_size
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.table import Cell, EmptyTableError, Table, TableError
 
 MAX_STARTS = 1000
 """How many brackets that do not open valid JSON are tried in one text."""
@@ -50,6 +50,8 @@ def read_json(text: str) -> Table:
     their spelling (1.50 stays 1.50), booleans become ``true`` and ``false``.
 
     Raises:
+        EmptyTableError: the right shape with nothing in it (``[]``, ``{"t": []}``): no record, so
+            no column is known.
         TableError: no valid JSON, another shape, a nested value, or a key twice in a record.
     """
     if not text.strip():
@@ -126,13 +128,13 @@ def _read_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_records(records: Sequence[Any], title: str) -> Table:
     if not records:
-        raise TableError("the JSON list is empty: no record, so no column is known")
+        raise EmptyTableError("the JSON list is empty: no record, so no column is known")
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
             raise TableError(f"JSON record {number} is not an object of column and value")
     columns = list(dict.fromkeys(name for record in records for name in record))
     if not columns:
-        raise TableError("the JSON records are empty")
+        raise EmptyTableError("the JSON records are empty: no column is known")
     refuse_size(len(records), len(columns))
     rows = [
         [_read_cell(record.get(name), number, name) for name in columns]
@@ -150,6 +152,8 @@ def _read_split(value: Mapping[str, Any], body: str) -> Table:
         raise TableError(f"JSON columns and {body} must be lists")
     if not all(isinstance(row, list) for row in rows):
         raise TableError(f"JSON {body} must be lists of cells, in the order of the columns")
+    if not columns and not any(rows):
+        raise EmptyTableError(f"the JSON columns and {body} are empty")
     names = [_read_cell(name, 0, f"column {i}") or "" for i, name in enumerate(columns, 1)]
     cells = [
         [_read_cell(cell, number, f"column {i}") for i, cell in enumerate(row, 1)]

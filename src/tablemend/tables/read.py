@@ -74,13 +74,14 @@ def detect_format(text: str) -> Format | None:
     return "markdown" if locate_markdown(text) else None
 
 
-def load_table(path: Path, format: Format | Literal["auto"] = "auto") -> Table:
+def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> Table:
     """Read a UTF-8 file; ``"auto"`` goes by the suffix, else by the content.
 
     Raises:
         TableError: starts with the path. No file, unreadable, binary, not UTF-8, empty, larger
             than :data:`MAX_BYTES`, or not one table.
     """
+    path = Path(path)
     text = load_text(path)
     try:
         return read_table(
@@ -90,12 +91,13 @@ def load_table(path: Path, format: Format | Literal["auto"] = "auto") -> Table:
         raise TableError(f"{path}: {error}") from error
 
 
-def load_text(path: Path) -> str:
+def load_text(path: str | Path) -> str:
     """The text of a UTF-8 file, newlines as they are, a byte-order mark removed.
 
     Raises:
         TableError: as :func:`load_table`.
     """
+    path = Path(path)
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:

@@ -19,6 +19,10 @@ class TableError(TablemendError):
     """A text that holds no readable table, or a table that cannot be built."""
 
 
+class EmptyTableError(TableError):
+    """A table without a row in a form that does not name its columns then (JSON records)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """An immutable table of text cells.
