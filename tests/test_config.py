@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ import yaml
 from tablemend.config import ConfigError, Experiment, SftCommand, load, parse, to_yaml
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
+from tablemend.synthesis.engine import examples
+from tablemend.synthesis.settings import SynthesisRecipe
+from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = sorted(
@@ -45,6 +49,52 @@ def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
 def test_the_recipes_of_the_issue_are_there() -> None:
     sizes = ("0.6b", "1.7b", "4b", "8b", "14b", "32b")
     assert {"tiny", *(f"qwen3-{size}" for size in sizes)} <= set(EXPERIMENTS)
+
+
+@pytest.fixture(scope="module")
+def longest() -> tuple[int, int]:
+    """Characters' worth of tokens, at the most, of prompts and training rows of the data recipe."""
+    recipe = parse(SynthesisRecipe, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=60"])
+    prompts, rows = [], []
+    for example in examples(recipe):
+        sent = [
+            count_most(messages(example, "adversarial", strategy)[0]["content"])
+            for strategy in STRATEGIES
+        ]
+        prompts.append(max(sent) + TEMPLATE)
+        rows.append(prompts[-1] + count_most(target(example, "adversarial", "quote")))
+    assert len(prompts) == 60
+    return max(prompts), max(rows)
+
+
+TEMPLATE = 30
+"""Tokens of Qwen3's chat template around one turn (a dozen), with room."""
+
+
+def count_most(text: str) -> int:
+    """Tokens at the most, by and large: a word of letters has one for every three.
+
+    Digits, punctuation marks and the space before a number are one each, as for Qwen3.
+    """
+    return len(re.findall(r" (?=\d)|\d|[^\W\d_]{1,3}|[^\w\s]|_|\n", text))
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("qwen3-")])
+def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
+    name: str, longest: tuple[int, int]
+) -> None:
+    config = parse(Experiment, [f"recipe={name}"])
+    prompt, row = longest
+    assert prompt + config.evaluation.max_new_tokens <= config.model.context_length
+    assert row <= config.longest_row
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("qwen3-")])
+def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> None:
+    data = parse(Experiment, [f"recipe={name}"]).data
+    made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])
+    for source, split in ((data.train, "train"), (data.test, "test")):
+        assert (source.source, source.split, source.n) == (made.out, split, None)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -7,17 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import datasets
 import pytest
 from datasets import load_dataset
 
-from tablemend.config import parse
+from tablemend.config import Experiment, Source, parse
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis import dataset
 from tablemend.synthesis.dataset import make_dataset
 from tablemend.synthesis.engine import Engine, split_of
 from tablemend.synthesis.files import encode
-from tablemend.synthesis.settings import SPLITS, Synthesis
+from tablemend.synthesis.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.synthesis.topics import make_table
+from tablemend.tables.csvtable import write_csv
 from tablemend.tasks.sources import read_examples
 
 ROOT = Path(__file__).parents[1]
@@ -60,8 +63,6 @@ def test_datasets_loads_it_offline(
 
 
 def test_an_experiment_reads_it(tmp_path: Path) -> None:
-    from tablemend.config import Source
-
     make(tmp_path / "out")
     examples = read_examples(Source(source=str(tmp_path / "out"), split="train", n=5))
     assert len(examples) == 5
@@ -260,3 +261,145 @@ def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Pat
     for _ in range(2):  # the same again when it is asked for again
         with pytest.raises(TablemendError, match=r"none of 3 examples .* x no room for a distract"):
             make(tmp_path / "out", "n=3", "budget_tokens=50")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    make_one = Engine.make
+
+    def stop(engine: Engine, number: int) -> Example | None:
+        if number == 10:  # the first of the second part
+            raise KeyboardInterrupt
+        return make_one(engine, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "make", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make(out, f"format={form}", "n=20")
+    complete = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert any(path.suffix == f".{form}" for path in complete)
+    (out / "parts" / f".train-000001.{form}.tmp").symlink_to("/dev/full")
+    command = ("source=pool", "n=20", "shard_size=10", f"format={form}", f"out={out}")
+    done = run(*command)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: no space left on the disk")
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == complete
+    assert not [path for path in out.rglob("*") if path.is_symlink()]
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == make(
+        tmp_path / "whole", f"format={form}", "n=20"
+    )
+
+
+def test_joining_on_a_full_disk_leaves_no_half_file(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tablemend.synthesis.files.copyfileobj", fail)
+        with pytest.raises(OSError, match="space"):
+            make(tmp_path / "out")
+    assert not list((tmp_path / "out").glob(".*"))
+    assert make(tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b", "qwen3-32b"])
+def test_tables_of_ones_own_make_splits_that_the_recipes_read(name: str, tmp_path: Path) -> None:
+    """However the tables fall: no recipe asks for a number of examples."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for number in range(12):
+        (tables / f"{number}.csv").write_text(write_csv(make_table(5, number).table))
+    out = tmp_path / "out"
+    recipe = parse(
+        SynthesisRecipe,
+        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}"],
+    )
+    counts = make_dataset(recipe, lambda _: None)["splits"]
+    tokens = [f"data.{split}.source={out}" for split in ("train", "test")]
+    data = parse(Experiment, [f"recipe={name}", *tokens]).data
+    assert len(read_examples(data.train)) == counts["train"] > 0
+    assert len(read_examples(data.test)) == counts["test"] > 0
+
+
+def test_a_split_without_a_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text(write_csv(make_table(5, 0).table))
+    done = run(f"source={tmp_path / 'one.csv'}", "n=3", f"out={tmp_path / 'out'}")
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 2
+    assert all("give more tables, or other shares" in note for note in notes)
+
+
+def test_what_the_hub_gave_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = []
+    for number in range(3):
+        table = make_table(5, number).table
+        rows.append({"header": list(table.columns), "rows": [list(row) for row in table.rows]})
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_list(rows))
+    chosen = ("source=hub:owner/tables", "dataset_config=large", "dataset_revision=abc123", "n=4")
+    written = make(tmp_path / "out", *chosen)
+    noted = json.loads(written["settings.json"])
+    assert (noted["dataset_config"], noted["dataset_revision"]) == ("large", "abc123")
+    assert b"dataset_config=large dataset_revision=abc123" in written["README.md"]
+    with pytest.raises(TablemendError, match="dataset_revision was 'abc123', is 'def456'"):
+        make(tmp_path / "out", *chosen, "dataset_revision=def456")
+
+
+def test_an_experiment_reads_examples_from_the_hub(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(whole["train.jsonl"])
+    expected = read_examples(Source(source=str(path)))
+    calls = []
+
+    def load(name: str, **options: object) -> datasets.Dataset:
+        calls.append((name, options))
+        if name == "nobody/nothing":
+            raise datasets.exceptions.DatasetNotFoundError("no such data set\nand more")
+        return datasets.Dataset.from_list([example.to_json() for example in expected])
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    source = Source(source="hub:owner/made", split="train", n=3, revision="abc123")
+    assert read_examples(source) == expected[:3]
+    assert calls == [("owner/made", {"split": "train", "revision": "abc123"})]
+    with pytest.raises(TablemendError, match=r"^cannot load hub:nobody/nothing: no such data set$"):
+        read_examples(Source(source="hub:nobody/nothing", split="train"))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("deep.jsonl", b"[" * 100_000 + b"\n", r"deep\.jsonl:1 is not a line of JSON"),
+        ("latin.jsonl", b'"\xe9"\n', r"latin\.jsonl:1 is not a line of JSON"),
+        ("list.jsonl", b"[]\n", r"record 1 is no tablemend example"),
+        ("bad.parquet", b"PAR1 no PAR1", r"bad\.parquet is not readable as Parquet"),
+    ],
+)
+def test_examples_that_cannot_be_read_are_refused_in_one_line(
+    name: str, data: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(TablemendError, match=message) as caught:
+        read_examples(Source(source=str(path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_link_to_nothing_is_no_file_of_examples(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").symlink_to(tmp_path / "nowhere")
+    for source in (
+        Source(source=str(tmp_path), split="train"),
+        Source(source=str(tmp_path / "train.jsonl")),
+    ):
+        with pytest.raises(TablemendError, match=r"no file or folder|needs exactly one of"):
+            read_examples(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -10,9 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import datasets
 import pytest
 
-from tablemend.config import parse
+from tablemend.config import ConfigError, parse
 from tablemend.detector.judge import judge
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
@@ -31,6 +33,7 @@ from tablemend.synthesis.names import NameGuard
 from tablemend.synthesis.sentences import CLAUSES, SINGLE, label_of, with_article
 from tablemend.synthesis.settings import SPLITS, Synthesis
 from tablemend.synthesis.sources import find_table, open_source
+from tablemend.synthesis.tokens import count_tokens
 from tablemend.synthesis.topic_pool import SUB_CATEGORIES
 from tablemend.synthesis.topics import make_table
 from tablemend.synthesis.verification import meets, verify
@@ -267,9 +270,54 @@ def test_difficulty_is_the_expansion_of_the_context(difficulty: str, ratio: int)
 
 
 def test_a_token_budget_is_kept() -> None:
-    for example in examples(settings("source=pool", "n=12", "budget_tokens=900")):
-        tokens = 1.3 * len(example.adversarial_context.split())
-        assert 600 < tokens <= 900
+    for example in examples(settings("source=pool", "n=12", "budget_tokens=1500")):
+        assert 1300 < count_tokens(example.adversarial_context) <= 1500
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (
+            "In 1984, the Dalbek had a crew of 1,234.5 m.",
+            "In/ /1/9/8/4/,/ the/ Dal/bek/ had/ a/ crew/ of/ /1/,/2/3/4/./5/ m/.",
+        ),
+        (
+            "Kelora ended 2019 with $ 5,735 (35.2%).",
+            "Kel/ora/ ended/ /2/0/1/9/ with/ $/ /5/,/7/3/5/ (/3/5/./2/%).",
+        ),
+        (
+            "fitzroy shows junction oval as the venue, a crowd of 17562 and 16.12 (108).",
+            "fit/z/roy/ shows/ junction/ oval/ as/ the/ venue/,/ a/ crowd/ of/ /1/7/5/6/2/ and/ "
+            "/1/6/./1/2/ (/1/0/8/).",
+        ),
+        (
+            "For Sugohest X, the list has the launch year 2004 and 0.5 under Units Sold.",
+            "For/ S/ugo/hest/ X/,/ the/ list/ has/ the/ launch/ year/ /2/0/0/4/ and/ /0/./5/ under/"
+            " Units/ Sold/.",
+        ),
+    ],
+)
+def test_tokens_are_counted_as_qwen_counts_them(text: str, pieces: str) -> None:
+    """The pieces are those of Qwen's own vocabulary."""
+    true = pieces.split("/")
+    assert "".join(true) == text
+    assert len(true) <= count_tokens(text) <= 1.2 * len(true)
+    assert 1.3 * len(text.split()) < 0.8 * len(true)  # what words alone would say
+
+
+def test_what_would_be_too_long_is_drawn_again_at_the_same_difficulty() -> None:
+    free = list(examples(settings("source=pool", "n=24", "difficulty=mixed")))
+    assert max(count_tokens(example.adversarial_context) for example in free) > 9600
+    engine = open_engine(settings("source=pool", "n=24", "difficulty=mixed", "max_tokens=9600"))
+    made = [example for number in range(24) if (example := engine.make(number))]
+    assert max(count_tokens(example.adversarial_context) for example in made) <= 9600
+    assert [e.difficulty for e in made] == [e.difficulty for e in free]
+    assert engine.tally.rejected["longer than max_tokens"]
+
+
+def test_a_limit_beside_a_budget_is_refused() -> None:
+    with pytest.raises(ConfigError, match="max_tokens: budget_tokens is the length already"):
+        settings("budget_tokens=900", "max_tokens=900")
 
 
 def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
@@ -313,6 +361,25 @@ def test_near_misses_come_first(tmp_path: Path) -> None:
         assert all(a <= b + 2 for a, b in pairwise(misses))
         checked += 1
     assert checked
+
+
+def test_among_near_misses_the_same_entity_in_another_year_comes_first(tmp_path: Path) -> None:
+    later = [
+        (row[0], str(1951 + 2 * (i * 5 % 12)), f"{91 + 5 * i} m", *row[3:5], str(200 + 9 * i))
+        for i, row in enumerate(SHIPS.rows)
+    ]
+    path = write_tables(tmp_path / "ships.jsonl", Table.of(SHIPS.columns, [*SHIPS.rows, *later]))
+    checked = 0
+    for example in examples(settings(f"source={path}", "n=40", "distractors=real")):
+        conditions = example.constraints.conditions
+        gold = {fact.entity for fact in example.facts if fact.violates is None}
+        if len(conditions) != 1:
+            continue
+        others = {fact.row: fact.entity for fact in example.facts if fact.violates is not None}
+        is_twin = [others[row] in gold for row in sorted(others)]
+        assert is_twin == sorted(is_twin, reverse=True)
+        checked += any(is_twin)
+    assert checked > 5
 
 
 def test_the_topic_pool_is_the_papers_hierarchy() -> None:
@@ -364,7 +431,9 @@ def test_a_record_without_a_table_says_why(record: Any, reason: str) -> None:
         find_table(record)
 
 
-def test_bad_input_is_reported_per_file_and_passed_over(tmp_path: Path) -> None:
+def test_bad_input_is_reported_per_file_and_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     good = "\n".join(",".join(str(cell) for cell in row) for row in (SHIPS.columns, *SHIPS.rows))
     files = {
         "good.csv": good,
@@ -375,23 +444,45 @@ def test_bad_input_is_reported_per_file_and_passed_over(tmp_path: Path) -> None:
         "twice.csv": "a,a,b,c\n" + "x,y,z,w\n" * 6,
         "flat.csv": "name,b,c,d\n" + "".join(f"Unit {c},same,same,same\n" for c in "abcdefgh"),
         "broken.jsonl": '{"header": ["a"\n\n[]\n',
+        "deep.jsonl": '{"table": ' + "[" * 100_000 + "]" * 100_000 + "}\n",
+        "surrogate.jsonl": json.dumps({"table": [["a", "b"], ["\ud800", "x"]]}) + "\n",
+        "locked.csv": good,
+        "locked.jsonl": "{}\n",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "latin.csv").write_bytes(b"a,b\n\xe9,1\n")
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop.jsonl").symlink_to(tmp_path / "loop.jsonl")
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    open_path = Path.open
+
+    def locked(path: Path, *args: Any, **options: Any) -> Any:  # a superuser may read everything
+        if path.stem == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_path(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", locked)
     wanted = settings(f"source={tmp_path}")
     found = list(scan(open_source(wanted), wanted))
     skipped = {entry.where: entry.reason for entry in found if isinstance(entry, Skipped)}
     assert len(found) - len(skipped) == 1
     assert skipped.keys() == {
         "good.csv", "ragged.csv", "narrow.csv", "empty.csv", "twice.csv", "flat.csv", "latin.csv",
-        "broken.jsonl:1", "broken.jsonl:3",
+        "broken.jsonl:1", "broken.jsonl:3", "deep.jsonl:1", "surrogate.jsonl:1", "locked.csv",
+        "locked.jsonl", "dangling.csv", "loop.jsonl", "folder.csv", "pipe.csv",
     }  # fmt: skip
     assert skipped["good.csv"] == "the same table as an earlier one"
     assert "cells" in skipped["ragged.csv"]
     assert skipped["narrow.csv"] == "only one column"
     assert skipped["latin.csv"] == "not UTF-8 text"
     assert skipped["broken.jsonl:1"] == "not a line of JSON"
+    assert skipped["deep.jsonl:1"] == "nested too deeply"
+    assert "U+D800" in skipped["surrogate.jsonl:1"]
+    assert skipped["locked.csv"] == skipped["locked.jsonl"] == "not readable: Permission denied"
+    assert skipped["dangling.csv"] == skipped["loop.jsonl"] == "a link to nothing"
+    assert skipped["folder.csv"] == skipped["pipe.csv"] == "not a regular file"
 
 
 def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
@@ -405,6 +496,52 @@ def test_a_wrong_source_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("x")
     with pytest.raises(TablemendError, match="source="):
         open_source(settings(f"source={tmp_path / name}"))
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """The calls to a ``load_dataset`` that gives a small local data set."""
+    calls: list[tuple[Any, ...]] = []
+    rows = [
+        {"table": {"header": list(SHIPS.columns), "rows": [list(r) for r in SHIPS.rows]}},
+        {"table": {"header": ["a"], "rows": [["1"]]}},
+    ]
+
+    def load(name: str, config: str | None = None, **options: Any) -> datasets.Dataset:
+        calls.append((name, config, options))
+        if name == "nobody/nothing":
+            raise datasets.exceptions.DatasetNotFoundError("no such data set\nand more")
+        if config == "nameless":
+            raise ValueError
+        return datasets.Dataset.from_list(rows)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    return calls
+
+
+def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
+    wanted = settings(
+        "source=hub:owner/ships", "n=4", "dataset_split=test", "dataset_config=old",
+        "dataset_revision=abc123",
+    )  # fmt: skip
+    source = open_source(wanted)
+    assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
+    found = list(scan(source, wanted))
+    assert [entry for entry in found if isinstance(entry, Skipped)] == [
+        Skipped("owner/ships:2", "only one column")
+    ]
+    made = list(examples(wanted))
+    assert len(made) == 4
+    assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "ships")}
+
+
+def test_a_data_set_that_does_not_load_is_refused_in_one_line(hub: list[tuple[Any, ...]]) -> None:
+    with pytest.raises(TablemendError, match=r"^source=hub:nobody/nothing, .*: no such data set$"):
+        open_source(settings("source=hub:nobody/nothing"))
+    with pytest.raises(TablemendError, match=r"ValueError$"):
+        open_source(settings("source=hub:owner/ships", "dataset_config=nameless"))
+    with pytest.raises(ConfigError, match="dataset_revision: only a `hub:` source has one"):
+        settings("source=pool", "dataset_revision=abc123")
 
 
 def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:

@@ -131,9 +131,10 @@ def choose_distractors(
     """Rows out of scope, each with the name of the condition it breaks, best first.
 
     Real rows first, then invented ones where ``invent`` is set; of each, those that break one
-    condition alone before the others, and those close to the bound before those far from it
-    (TableHallu, A.2.2). Rows with a name similar to a gold one, and rows whose scope cannot
-    be told, are left out.
+    condition alone before the others, among these the other rows of gold entities (the same
+    entity in another year), and those close to the bound before those far from it (TableHallu,
+    A.2.2). Rows with a name similar to a gold one, and rows whose scope cannot be told, are
+    left out.
     """
     bounds = kernel.scope.bounds
     gold = set(kernel.rows)
@@ -156,6 +157,7 @@ def _ranked(
     rng: Random,
 ) -> list[tuple[int, str]]:
     found = []
+    entities = {rows.cells[row][key] for row in gold}
     random = rng.random
     for number in numbers:
         cells, orders = rows.cells[number], rows.orders[number]
@@ -173,6 +175,7 @@ def _ranked(
             continue
         if guard.is_similar(cells[key] or "", rows.forms[number]):
             continue
-        found.append((count, furthest + 0.05 * random(), number, broken.condition.column))
+        other = count > 1 or cells[key] not in entities
+        found.append((count, other, furthest + 0.05 * random(), number, broken.condition.column))
     found.sort()
-    return [(number, column) for _, _, number, column in found]
+    return [(number, column) for _, _, _, number, column in found]

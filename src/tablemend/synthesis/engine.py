@@ -7,7 +7,7 @@ it: the same seed gives the same bytes with any number of workers, and after an 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -26,12 +26,14 @@ from tablemend.synthesis.query import write_query
 from tablemend.synthesis.sentences import Speaker
 from tablemend.synthesis.settings import POOL, SPLITS, Difficulty, Split, Synthesis
 from tablemend.synthesis.sources import Place, Source, SourceTable, open_source
+from tablemend.synthesis.tokens import count_tokens
 from tablemend.synthesis.verification import Limits, verify
 from tablemend.tables.table import Table
 
-ENGINE = "program/1"
+ENGINE = "program/2"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
-TOKENS_PER_WORD = 1.3
+TOKENS_PER_WORD = 1.3  # read by the card alone, whose wording still has to change
+TOO_LONG = "longer than max_tokens"
 SENTENCES_A_PARAGRAPH = 6
 TRIES_A_TABLE = 8
 TABLES_TRIED = 12
@@ -115,6 +117,8 @@ class Engine:
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
         rng = Random(f"{ENGINE}:{self._settings.seed}:{number}")
+        # Drawn once: draws that are too long must not turn hard examples into easy ones.
+        difficulty = _draw_difficulty(self._settings, rng)
         for attempt in range(TABLES_TRIED):
             try:
                 table = self._open(self._place(number, attempt, rng))
@@ -123,7 +127,7 @@ class Engine:
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
-                    example = self._draw(table, rng)
+                    example = self._draw(table, difficulty, rng)
                 except Rejected as reason:
                     self.tally.rejected[str(reason)] += 1
                     continue
@@ -153,11 +157,13 @@ class Engine:
         Random(f"order:{self._settings.seed}:{epoch}").shuffle(order)
         return order
 
-    def _draw(self, table: OpenTable, rng: Random) -> Example:
+    def _draw(self, table: OpenTable, difficulty: Difficulty, rng: Random) -> Example:
         settings, typed = self._settings, table.prepared.typed
         kernel = draw_kernel(table.prepared, rng)
-        difficulty = _draw_difficulty(settings, rng)
         gold = _state_gold(table, kernel, rng)
+        most = settings.max_tokens
+        if most is not None and _count_rows(gold) * EXPANSION[difficulty] > most:
+            raise Rejected(TOO_LONG)  # the rest of the work would be in vain
         target = _Length(gold, settings.budget_tokens, EXPANSION[difficulty])
         distractors = _state_distractors(
             table, kernel, target, settings.distractors == "extended", rng
@@ -166,6 +172,8 @@ class Engine:
             short = settings.budget_tokens is not None
             raise Rejected("no room for a distractor" if short else "no row out of scope")
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
+        if most is not None and count_tokens(composition.adversarial) > most:
+            raise Rejected(TOO_LONG)
         origin = table.origin
         query, constraints = write_query(typed, kernel, origin.subject, rng)
         return Example(
@@ -218,6 +226,11 @@ def _state_gold(table: OpenTable, kernel: Kernel, rng: Random) -> list[StatedRow
     ]
 
 
+def _count_rows(rows: Iterable[StatedRow]) -> int:
+    """Tokens of rows; one more a sentence for what joins it to the next."""
+    return sum(count_tokens(s.text) + 1 for row in rows for s in row.sentences)
+
+
 class _Length:
     """How long the adversarial context may still become, in characters or in tokens."""
 
@@ -226,10 +239,9 @@ class _Length:
         used = sum(map(self._of, gold))
         self._left = (budget_tokens or 0) - used if self._in_tokens else used * (expansion - 1)
 
-    def _of(self, row: StatedRow) -> float:
+    def _of(self, row: StatedRow) -> int:
         if self._in_tokens:
-            words = sum(sentence.text.count(" ") + 1 for sentence in row.sentences)
-            return words * TOKENS_PER_WORD
+            return _count_rows((row,))
         return sum(len(sentence.text) + 1 for sentence in row.sentences)
 
     def take(self, row: StatedRow) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from json.encoder import encode_basestring as quote
 from pathlib import Path
@@ -80,8 +81,7 @@ class JsonlWriter:
 
     def discard(self) -> None:
         """Remove the unfinished file."""
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        _give_up(self._file, self._temporary)
 
 
 class ParquetWriter:
@@ -92,7 +92,12 @@ class ParquetWriter:
         self._path = path
         self._temporary = path.with_name(f".{path.name}.tmp")
         self._schema = arrow_schema()
-        self._file = pq.ParquetWriter(self._temporary, self._schema, compression="zstd")
+        try:  # the format's first bytes are written here
+            self._file = pq.ParquetWriter(self._temporary, self._schema, compression="zstd")
+        except OSError:
+            with suppress(OSError):
+                self._temporary.unlink(missing_ok=True)
+            raise
         self._rows: list[dict[str, Any]] = []
 
     def write(self, example: Example) -> None:
@@ -109,8 +114,8 @@ class ParquetWriter:
 
     def discard(self) -> None:
         """Remove the unfinished file."""
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        _give_up(self._file, self._temporary)
+        self._file.is_open = False  # or pyarrow tries once more when it collects the writer
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -118,6 +123,14 @@ class ParquetWriter:
         if self._rows:
             self._file.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
             self._rows = []
+
+
+def _give_up(file: Any, temporary: Path) -> None:
+    """Close and remove; on a full disk closing fails again, and the first error tells more."""
+    with suppress(OSError):
+        file.close()
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def open_writer(folder: Path, stem: str, form: str) -> Writer:
@@ -134,19 +147,22 @@ def join_parts(out: Path, parts: str, split: Split, form: str) -> None:
         target.unlink(missing_ok=True)
         return
     temporary = out / f".{target.name}.tmp"
-    if form == "jsonl":
-        with temporary.open("wb") as file:
-            for path in found:
-                with path.open("rb") as part:
-                    copyfileobj(part, file, 1 << 20)
-            file.flush()
-            os.fsync(file.fileno())
-    else:
-        pq = _parquet()
-        with pq.ParquetWriter(temporary, arrow_schema(), compression="zstd") as writer:
-            for batch in _batches(found):
-                writer.write_batch(batch)
-    temporary.replace(target)
+    try:
+        if form == "jsonl":
+            with temporary.open("wb") as file:
+                for path in found:
+                    with path.open("rb") as part:
+                        copyfileobj(part, file, 1 << 20)
+                file.flush()
+                os.fsync(file.fileno())
+        else:
+            pq = _parquet()
+            with pq.ParquetWriter(temporary, arrow_schema(), compression="zstd") as writer:
+                for batch in _batches(found):
+                    writer.write_batch(batch)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import SMALL_WORLD, Section
+from tablemend.config import HUB, SMALL_WORLD, Section
 
 POOL = "pool"
 Difficulty = Literal["easy", "medium", "hard"]
@@ -62,6 +62,10 @@ class Synthesis(Section):
     `small-world`."""
     dataset_split: str = "train"
     """Split to read where the source is on the Hub."""
+    dataset_config: str | None = None
+    """Configuration (subset) of a data set on the Hub; null where it has but one."""
+    dataset_revision: str | None = None
+    """Commit, tag or branch of a data set on the Hub; null: the newest."""
     n: int = Field(default=1000, ge=1)
     """Number of examples, over all splits."""
     out: str = "data/tablehallu"
@@ -72,7 +76,11 @@ class Synthesis(Section):
     """Length of the adversarial context over the gold one: 10, 20 or 30 times; mixed: a third
     each."""
     budget_tokens: int | None = Field(default=None, ge=50)
-    """Length of the adversarial context in tokens (1.3 a word) instead of the difficulty's."""
+    """Length of the adversarial context in tokens (estimated as Qwen's tokenizer counts, rather
+    too many than too few) instead of the difficulty's."""
+    max_tokens: int | None = Field(default=None, ge=50)
+    """Longest adversarial context, in the same tokens; what would be longer is drawn again, so
+    hard examples have smaller tables then."""
     distractors: Literal["real", "extended"] = "extended"
     """real: only rows of the table; extended: made-up rows follow where those run out."""
     shape: Shape = Shape()
@@ -89,9 +97,15 @@ class Synthesis(Section):
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""
         if self.source == SMALL_WORLD:
-            for name in ("difficulty", "budget_tokens", "distractors", "shape"):
+            for name in ("difficulty", "budget_tokens", "max_tokens", "distractors", "shape"):
                 if name in self.model_fields_set:
                     yield name, "the small world has a size of its own"
+        if self.budget_tokens is not None and self.max_tokens is not None:
+            yield "max_tokens", "budget_tokens is the length already"
+        if not self.source.startswith(HUB):
+            for name in ("dataset_config", "dataset_revision"):
+                if getattr(self, name) is not None:
+                    yield name, f"only a `{HUB}` source has one"
 
 
 class SynthesisRecipe(Synthesis):

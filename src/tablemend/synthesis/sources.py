@@ -7,6 +7,7 @@ when it is needed. What holds no table raises, with the reason, and is the calle
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ from tablemend.errors import TablemendError
 from tablemend.synthesis.settings import POOL, Synthesis
 from tablemend.synthesis.topics import make_table
 from tablemend.tables.csvtable import read_csv
+from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError
 
 HEADER_FIELDS = ("header", "headers", "columns", "column_names", "table_column_names")
@@ -24,6 +26,7 @@ BODY_FIELDS = ("rows", "data", "contents", "table_content_values", "cells")
 TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
 TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
 REAL = "Real tables"
+_REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
 
 
 class Place(NamedTuple):
@@ -79,7 +82,12 @@ def open_source(settings: Synthesis) -> Source:
     if name == POOL:
         return PoolSource(settings.seed)
     if name.startswith(HUB):
-        return DatasetSource(name.removeprefix(HUB), settings.dataset_split)
+        return DatasetSource(
+            name.removeprefix(HUB),
+            settings.dataset_split,
+            settings.dataset_config,
+            settings.dataset_revision,
+        )
     path = Path(name)
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".csv", ".jsonl"))
@@ -101,59 +109,69 @@ class FileSource:
 
     def __init__(self, root: Path, files: Sequence[Path], domain: str | None = None) -> None:
         self._root, self._files = root, list(files)
-        self._domain = domain or root.resolve().name
+        self._domain = _readable(domain or root.resolve().name)
 
     def places(self) -> Iterator[Place]:
-        """One place a CSV file, one a line of JSON; blank lines are passed over."""
+        """One place a CSV file, one a line of JSON; blank lines are passed over.
+
+        What cannot be read is one place too: reading it says why.
+        """
         for number, path in enumerate(self._files):
-            if path.suffix.lower() == ".csv":
+            if path.suffix.lower() == ".csv" or not _is_file(path):
                 yield Place(number, 0, 0)
                 continue
             offset = 0
-            with path.open("rb") as file:
-                for line_number, line in enumerate(file, 1):
-                    if line.strip():
-                        yield Place(number, offset, line_number)
-                    offset += len(line)
+            try:
+                with path.open("rb") as file:
+                    for line_number, line in enumerate(file, 1):
+                        if line.strip():
+                            yield Place(number, offset, line_number)
+                        offset += len(line)
+            except OSError:
+                yield Place(number, 0, 0)
 
     def read(self, place: Place) -> SourceTable:
         """The table of a file, or of one line of it."""
         path = self._files[place.file]
-        if place.line == 0:
-            table = read_csv(_decode(path.read_bytes()))
-            title = table.title or path.stem.replace("_", " ")
-        else:
+        if not _is_file(path):  # a named pipe would be waited for without end
+            raise TableError("a link to nothing" if path.is_symlink() else "not a regular file")
+        try:
             with path.open("rb") as file:
                 file.seek(place.offset)
-                line = file.readline()
-            try:
-                record = json.loads(_decode(line))
-            except ValueError as error:
-                raise TableError("not a line of JSON") from error
-            table = find_table(record)
+                data = file.readline() if place.line else file.read()
+        except OSError as error:
+            raise TableError(f"not readable: {error.strerror or error}") from error
+        if place.line:
+            table = find_table(_parse(data))
             title = table.title
+        else:
+            table = read_csv(_decode(data))
+            title = table.title or _readable(path.stem.replace("_", " "))
         return real_table(table, title, self._domain, self.where(place))
 
     def where(self, place: Place) -> str:
         """``file.jsonl:12``, relative to the source."""
-        name = self._files[place.file].relative_to(self._root).as_posix()
+        name = _readable(self._files[place.file].relative_to(self._root).as_posix())
         return f"{name}:{place.line}" if place.line else name
 
 
 class DatasetSource:
     """A data set of the ``datasets`` library, one table a row."""
 
-    def __init__(self, name: str, split: str) -> None:
+    def __init__(
+        self, name: str, split: str, config: str | None = None, revision: str | None = None
+    ) -> None:
         try:
             from datasets import load_dataset
+            from datasets.exceptions import DatasetsError
         except ImportError as error:
             raise TablemendError(
                 "a `hub:` source needs the extra: pip install 'tablemend[data]'"
             ) from error
         try:
-            self._rows = load_dataset(name, split=split)
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0]
+            self._rows = load_dataset(name, config, split=split, revision=revision)
+        except (OSError, ValueError, DatasetsError) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise TablemendError(f"source={HUB}{name}, split {split}: {reason}") from error
         self._name = name
 
@@ -194,10 +212,36 @@ class PoolSource:
 
 
 def real_table(table: Table, title: str, domain: str, where: str) -> SourceTable:
-    """A real table with what its title says of it."""
+    """A real table with what its title says of it.
+
+    Raises:
+        TableError: text that no file can hold.
+    """
+    refuse_characters(Table(table.columns, table.rows, title), _REFUSED, "UTF-8", title=True)
     title = " ".join(title.replace('"', "").split())
     subject = f"the entries for {title}" if title else "the entries"
     return SourceTable(table, title or domain, REAL, domain, subject, where)
+
+
+def _readable(name: str) -> str:
+    """A file's name with ``?`` for the bytes that are not UTF-8."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # in a folder that may not be entered
+        return False
+
+
+def _parse(line: bytes) -> Any:
+    try:
+        return json.loads(_decode(line))
+    except ValueError as error:
+        raise TableError("not a line of JSON") from error
+    except RecursionError as error:
+        raise TableError("nested too deeply") from error
 
 
 def _decode(data: bytes) -> str:

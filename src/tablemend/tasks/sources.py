@@ -81,18 +81,18 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(file, 1):
             try:
                 yield json.loads(line.decode("utf-8"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 
 
 def _parquet_records(path: Path) -> Iterator[dict[str, Any]]:
-    from pyarrow import ArrowInvalid, parquet
+    from pyarrow import ArrowException, parquet
 
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=256):
                 yield from batch.to_pylist()
-    except ArrowInvalid as error:
+    except (ArrowException, OSError) as error:
         raise TablemendError(f"{path} is not readable as Parquet: {error}") from error
 
 
@@ -103,7 +103,6 @@ def _hub_records(source: Source) -> Iterator[dict[str, Any]]:
     try:
         rows = datasets.load_dataset(name, split=source.split, revision=source.revision)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        raise TablemendError(
-            f"cannot load {source.source}: {str(error).splitlines()[0]}"
-        ) from error
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise TablemendError(f"cannot load {source.source}: {reason}") from error
     yield from rows
