@@ -8,7 +8,7 @@ import yaml
 
 from tablemend.config import SMALL_WORLD
 from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import ENGINE, TOKENS_PER_WORD
+from tablemend.synthesis.engine import ENGINE
 from tablemend.synthesis.settings import POOL, SPLITS, Synthesis
 
 _TEXT = {"dtype": "string"}
@@ -111,8 +111,8 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
         _table("split", "examples", counts["splits"]),
         _table("per example", "mean", means),
         "Splits are made by the content hash of the source table: no table stands on two sides. "
-        "Every fact has its character span in both contexts. A budget in tokens counts "
-        f"{TOKENS_PER_WORD} tokens a word.",
+        "Every fact has its character span in both contexts. A budget in tokens is estimated as "
+        "Qwen's tokenizer counts, rather too many than too few.",
         _made_up(settings),
         f"## Source tables\n\n{counts['tables']['usable']} usable, "
         f"{counts['tables']['skipped']} skipped.",

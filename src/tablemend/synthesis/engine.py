@@ -32,7 +32,6 @@ from tablemend.tables.table import Table
 
 ENGINE = "program/2"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}
-TOKENS_PER_WORD = 1.3  # read by the card alone, whose wording still has to change
 TOO_LONG = "longer than max_tokens"
 SENTENCES_A_PARAGRAPH = 6
 TRIES_A_TABLE = 8
