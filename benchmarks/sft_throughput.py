@@ -82,7 +82,8 @@ def stand_in(model: Model, folder: Path) -> Model:
         raise TablemendError(
             f"model.path={model.path} {what}: give the folder of a checkpoint, or recipe=tiny"
         )
-    from tablemend.training.pretrain import build_model, build_tokenizer
+    from tablemend.training.pretrain import build_tokenizer
+    from tablemend.training.tiny_model import build_model
 
     print(f"no {model.path}: random weights of its shape")
     tokenizer = build_tokenizer(base)

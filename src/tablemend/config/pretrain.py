@@ -114,7 +114,7 @@ class Pretraining(Recipe):
     context_length: int = Field(ge=64)
     """Window of the model in tokens."""
     vocab_size: int = Field(ge=300)
-    """Entries of the tokenizer: 256 bytes, 5 special tokens, merges."""
+    """Most entries of the tokenizer: 256 bytes, 5 special tokens, merges while there are any."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads; all cores where it is null."""
     log_every: int = Field(default=100, ge=1)

@@ -19,8 +19,8 @@ class MuonAdamW(torch.optim.Optimizer):
         named: name and weight of everything that is trained.
         muon_rate, adam_rate: peak learning rates.
         weight_decay: decoupled, of the matrices.
-        embeddings: input embedding and head of the model at hand; without them, what has
-            ``embed`` or ``lm_head`` in its name is taken for one.
+        embeddings: input embedding and head of the model at hand; what has ``embed`` or
+            ``lm_head`` in its name is taken for one too.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class MuonAdamW(torch.optim.Optimizer):
         embeddings: Collection[nn.Parameter] = (),
     ) -> None:
         # by identity: == of tensors compares their values
-        apart = {id(weight) for weight in embeddings} or {
+        apart = {id(weight) for weight in embeddings} | {
             id(weight) for name, weight in named if "embed" in name or "lm_head" in name
         }
         matrices = [weight for _, weight in named if weight.ndim == 2 and id(weight) not in apart]
