@@ -184,7 +184,8 @@ def why_no_table(judgement: Judgement) -> str:
     nobody can say which one is meant. All are format errors; a command says them aloud.
     """
     for finding in judgement.findings:
-        if finding.evidence.startswith((_NO_TABLE, _REPEATED)):
+        is_format = finding.type == "format_error"
+        if is_format and finding.evidence.startswith((_NO_TABLE, _REPEATED)):
             return finding.evidence
     return ""
 
