@@ -12,7 +12,7 @@ from tqdm import tqdm
 from tablemend.config import load
 from tablemend.script import run_script
 from tablemend.synthesis.dataset import make_dataset
-from tablemend.synthesis.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.synthesis.settings import Synthesis, SynthesisRecipe
 
 
 def main() -> None:
@@ -24,8 +24,8 @@ def main() -> None:
     examples, tables = counts["examples"], counts["tables"]
     splits = ", ".join(f"{count} {split}" for split, count in counts["splits"].items())
     print(f"{examples['made']} of {examples['asked']} examples in {settings.out} ({splits})")
-    for split in SPLITS:
-        if getattr(settings.shares, split) and split not in counts["splits"]:
+    for split, share in settings.shares.model_dump().items():
+        if share and split not in counts["splits"]:
             print(f"note: no table fell into {split}: give more tables, or other shares")
     if tables["usable"]:
         print(f"source tables: {tables['usable']} usable, {tables['skipped']} skipped")

@@ -37,7 +37,7 @@ def test_every_benchmark_imports_without_running(name: str) -> None:
     assert callable(benchmark(name).main)
 
 
-@pytest.mark.parametrize("folder", ["/tmp/x", "runs", "runs/..", "runs/a/b", "x/runs/a", "runs/$x"])
+@pytest.mark.parametrize("folder", ["/x", "runs", "runs/..", "runs/a/b", "x/runs/a", "runs/$x"])
 def test_the_demo_measures_only_directly_below_runs(folder: str) -> None:
     with pytest.raises(ConfigError, match="folder"):
         parse(benchmark("demo").Demo, [f"folder={folder}"])
@@ -189,6 +189,11 @@ def test_the_rate_counts_examples_that_were_made() -> None:
     synthesis.CHUNK = 2
     rate, best = synthesis.measure(open_engine(Synthesis(source="pool")), 0, 5, write=True)
     assert rate > 0 and best > 0
+
+
+def test_a_clock_that_stands_still_stops_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "process_time", lambda: 1.0)
+    assert benchmark("synthesis").measure(GivesUp(), 0, 3, write=False) == (0.0, 0.0)
 
 
 def test_synthesis_takes_small_numbers_and_refuses_typos(

@@ -1,9 +1,8 @@
-"""The program engine: typing, scopes, kernels, distractors, sentences, queries, sources."""
+"""The program engine: typing, scopes, kernels, distractors, sentences, queries."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,14 +10,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
 from tablemend.detector.judge import judge
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
-from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis.columns import (
     Unusable,
@@ -32,12 +29,12 @@ from tablemend.synthesis.engine import Engine, Skipped, examples, open_engine, s
 from tablemend.synthesis.names import NameGuard
 from tablemend.synthesis.sentences import CLAUSES, SINGLE, label_of, with_article
 from tablemend.synthesis.settings import SPLITS, Synthesis
-from tablemend.synthesis.sources import find_table, open_source
+from tablemend.synthesis.sources import open_source
 from tablemend.synthesis.tokens import count_tokens
 from tablemend.synthesis.topic_pool import SUB_CATEGORIES
 from tablemend.synthesis.topics import make_table
 from tablemend.synthesis.verification import meets, verify
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 
 SHIPS = Table.of(
@@ -329,6 +326,16 @@ def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
         assert example.source_hash == SHIPS.content_hash()
 
 
+def test_a_limit_that_every_example_fits_rejects_none(tmp_path: Path) -> None:
+    """Real rows run out long before 30 times the gold context."""
+    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
+    tokens = (f"source={path}", "n=20", "distractors=real", "difficulty=hard")
+    free = list(examples(settings(*tokens)))
+    longest = max(count_tokens(example.adversarial_context) for example in free)
+    limited = examples(settings(*tokens, f"max_tokens={longest}"))
+    assert [example.id for example in limited] == [example.id for example in free]
+
+
 def test_extended_rows_come_after_the_real_ones_and_have_fresh_names(tmp_path: Path) -> None:
     path = write_tables(tmp_path / "ships.jsonl", SHIPS)
     real = set(SHIPS.column("Ship"))
@@ -392,156 +399,6 @@ def test_the_topic_pool_is_the_papers_hierarchy() -> None:
         typed = type_table(made.table, key=0)
         assert len(made.table.rows) >= 20
         assert sum(column.usable for column in typed.columns) >= 6
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"header": ["a", "b"], "rows": [["1", "2"]], "headers": "Section"},
-        {"table": [["a", "b"], ["1", "2"]]},
-        {"table": {"uid": "x", "table": [["a", "b"], [1, 2]]}},
-        {"table": {"columns": ["a", "b"], "data": [[1, 2]]}},
-        {"table_array": [["a", "b"], ["1", "2"]]},
-        {"table_column_names": ["a", "b"], "table_content_values": [["1", "2"]]},
-        [{"a": 1, "b": 2}],
-        {"data": [{"a": "1", "b": "2"}]},
-    ],
-)
-def test_tables_are_found_in_records_of_any_shape(record: Any) -> None:
-    table = find_table(record)
-    assert (table.columns, table.rows) == (("a", "b"), (("1", "2"),))
-
-
-def test_a_spanning_line_above_the_header_is_dropped() -> None:
-    record = {"table": [["", "", "Years ended", ""], ["", "2019", "2018", "2017"], list("abcd")]}
-    assert find_table(record).columns == ("", "2019", "2018", "2017")
-
-
-@pytest.mark.parametrize(
-    ("record", "reason"),
-    [
-        ({"text": "no table"}, "no table"),
-        (7, "no table"),
-        ({"table": [["a", "b"], ["1"]]}, "ragged: row 1 has 1 cells"),
-        ({"table": [["a", "b"], [["x"], "2"]]}, "neither text nor number"),
-    ],
-)
-def test_a_record_without_a_table_says_why(record: Any, reason: str) -> None:
-    with pytest.raises(TableError, match=reason):
-        find_table(record)
-
-
-def test_bad_input_is_reported_per_file_and_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    good = "\n".join(",".join(str(cell) for cell in row) for row in (SHIPS.columns, *SHIPS.rows))
-    files = {
-        "good.csv": good,
-        "copy.csv": good,
-        "ragged.csv": "a,b\n1,2,3\n",
-        "narrow.csv": "a\n1\n2\n",
-        "empty.csv": "",
-        "twice.csv": "a,a,b,c\n" + "x,y,z,w\n" * 6,
-        "flat.csv": "name,b,c,d\n" + "".join(f"Unit {c},same,same,same\n" for c in "abcdefgh"),
-        "broken.jsonl": '{"header": ["a"\n\n[]\n',
-        "deep.jsonl": '{"table": ' + "[" * 100_000 + "]" * 100_000 + "}\n",
-        "surrogate.jsonl": json.dumps({"table": [["a", "b"], ["\ud800", "x"]]}) + "\n",
-        "locked.csv": good,
-        "locked.jsonl": "{}\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "latin.csv").write_bytes(b"a,b\n\xe9,1\n")
-    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere")
-    (tmp_path / "loop.jsonl").symlink_to(tmp_path / "loop.jsonl")
-    (tmp_path / "folder.csv").mkdir()
-    os.mkfifo(tmp_path / "pipe.csv")
-    open_path = Path.open
-
-    def locked(path: Path, *args: Any, **options: Any) -> Any:  # a superuser may read everything
-        if path.stem == "locked":
-            raise PermissionError(13, "Permission denied", str(path))
-        return open_path(path, *args, **options)
-
-    monkeypatch.setattr(Path, "open", locked)
-    wanted = settings(f"source={tmp_path}")
-    found = list(scan(open_source(wanted), wanted))
-    skipped = {entry.where: entry.reason for entry in found if isinstance(entry, Skipped)}
-    assert len(found) - len(skipped) == 1
-    assert skipped.keys() == {
-        "good.csv", "ragged.csv", "narrow.csv", "empty.csv", "twice.csv", "flat.csv", "latin.csv",
-        "broken.jsonl:1", "broken.jsonl:3", "deep.jsonl:1", "surrogate.jsonl:1", "locked.csv",
-        "locked.jsonl", "dangling.csv", "loop.jsonl", "folder.csv", "pipe.csv",
-    }  # fmt: skip
-    assert skipped["good.csv"] == "the same table as an earlier one"
-    assert "cells" in skipped["ragged.csv"]
-    assert skipped["narrow.csv"] == "only one column"
-    assert skipped["latin.csv"] == "not UTF-8 text"
-    assert skipped["broken.jsonl:1"] == "not a line of JSON"
-    assert skipped["deep.jsonl:1"] == "nested too deeply"
-    assert "U+D800" in skipped["surrogate.jsonl:1"]
-    assert skipped["locked.csv"] == skipped["locked.jsonl"] == "not readable: Permission denied"
-    assert skipped["dangling.csv"] == skipped["loop.jsonl"] == "a link to nothing"
-    assert skipped["folder.csv"] == skipped["pipe.csv"] == "not a regular file"
-
-
-def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "narrow.csv").write_text("a\n1\n")
-    with pytest.raises(TablemendError, match=r"none of 1 tables is usable .*only one column"):
-        open_engine(settings(f"source={tmp_path}"))
-
-
-@pytest.mark.parametrize("name", ["nowhere", "README.md"])
-def test_a_wrong_source_is_refused(name: str, tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("x")
-    with pytest.raises(TablemendError, match="source="):
-        open_source(settings(f"source={tmp_path / name}"))
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The calls to a ``load_dataset`` that gives a small local data set."""
-    calls: list[tuple[Any, ...]] = []
-    rows = [
-        {"table": {"header": list(SHIPS.columns), "rows": [list(r) for r in SHIPS.rows]}},
-        {"table": {"header": ["a"], "rows": [["1"]]}},
-    ]
-
-    def load(name: str, config: str | None = None, **options: Any) -> datasets.Dataset:
-        calls.append((name, config, options))
-        if name == "nobody/nothing":
-            raise datasets.exceptions.DatasetNotFoundError("no such data set\nand more")
-        if config == "nameless":
-            raise ValueError
-        return datasets.Dataset.from_list(rows)
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
-    return calls
-
-
-def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
-    wanted = settings(
-        "source=hub:owner/ships", "n=4", "dataset_split=test", "dataset_config=old",
-        "dataset_revision=abc123",
-    )  # fmt: skip
-    source = open_source(wanted)
-    assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
-    found = list(scan(source, wanted))
-    assert [entry for entry in found if isinstance(entry, Skipped)] == [
-        Skipped("owner/ships:2", "only one column")
-    ]
-    made = list(examples(wanted))
-    assert len(made) == 4
-    assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "ships")}
-
-
-def test_a_data_set_that_does_not_load_is_refused_in_one_line(hub: list[tuple[Any, ...]]) -> None:
-    with pytest.raises(TablemendError, match=r"^source=hub:nobody/nothing, .*: no such data set$"):
-        open_source(settings("source=hub:nobody/nothing"))
-    with pytest.raises(TablemendError, match=r"ValueError$"):
-        open_source(settings("source=hub:owner/ships", "dataset_config=nameless"))
-    with pytest.raises(ConfigError, match="dataset_revision: only a `hub:` source has one"):
-        settings("source=pool", "dataset_revision=abc123")
 
 
 def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:

@@ -142,6 +142,8 @@ def test_a_table_too_long_is_refused() -> None:
         "#### []",
         'A draft: {"People": [{"Name": "Ann"}]}\n####\n```json\n{"People": []}\n```',
         '{"columns": [], "rows": []}',
+        '{"t": []}\n\n- [ ] done?',
+        "- [ ] look\n\n[]\n\n- [x] The list is [], - [] as asked.",
     ],
 )
 def test_an_empty_json_table_is_an_answer(answer: str, asked: Literal["json", "auto"]) -> None:
@@ -163,3 +165,9 @@ def test_a_readable_table_goes_before_an_empty_one() -> None:
     found = extract_table(f"{write_table(GOLD, 'json')}\n\nNotes:\n\n[]\n")
     assert found.table == GOLD and not found.empty
     assert not extract_table("[]", "markdown").empty
+
+
+def test_brackets_in_a_sentence_hide_no_broken_table() -> None:
+    found = extract_table('{"t": []}\n\n{"T": [{"a": "1",}]}\n\n- [ ] done?')
+    assert (found.table, found.empty) == (None, False)
+    assert found.reason.startswith("invalid JSON")

@@ -160,13 +160,12 @@ class Engine:
         settings, typed = self._settings, table.prepared.typed
         kernel = draw_kernel(table.prepared, rng)
         gold = _state_gold(table, kernel, rng)
-        most = settings.max_tokens
-        if most is not None and _count_rows(gold) * EXPANSION[difficulty] > most:
-            raise Rejected(TOO_LONG)  # the rest of the work would be in vain
+        most, invent = settings.max_tokens, settings.distractors == "extended"
+        # In vain, as made-up rows always fill the length; real ones may run out before it.
+        if most is not None and invent and _count_rows(gold) * EXPANSION[difficulty] > most:
+            raise Rejected(TOO_LONG)
         target = _Length(gold, settings.budget_tokens, EXPANSION[difficulty])
-        distractors = _state_distractors(
-            table, kernel, target, settings.distractors == "extended", rng
-        )
+        distractors = _state_distractors(table, kernel, target, invent, rng)
         if not distractors:
             short = settings.budget_tokens is not None
             raise Rejected("no room for a distractor" if short else "no row out of scope")

@@ -144,6 +144,8 @@ class FileSource:
         if place.line:
             table = find_table(_parse(data))
             title = table.title
+        elif path.suffix.lower() != ".csv":  # no CSV, though it can be read by now
+            raise TableError("not readable when its lines were counted")
         else:
             table = read_csv(_decode(data))
             title = table.title or _readable(path.stem.replace("_", " "))

@@ -24,6 +24,7 @@ MAX_TABLES = 1000
 """Of so many tables of one format in an answer the last ones are looked at."""
 
 _MARKER = re.compile(r"(?<!#)####(?!#)")
+_BLANK_REST = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,10 @@ def _first_readable(
 ) -> tuple[Extraction | None, str]:
     """The first candidate that can be read, and why the first one that cannot be is not.
 
-    Where none can be read and the first one is an empty JSON table, that one.
+    Where none can be read and the first one is an empty JSON table, that one. Brackets that are
+    no answer give a reason only where nothing else does.
     """
-    reason = ""
+    reason = brackets = ""
     empty = False
     passed = 0
     for start, end, format in islice(chain.from_iterable(groups), MAX_TRIES):
@@ -176,21 +178,27 @@ def _first_readable(
                 )
             table = READERS[format](answer[start:end])
         except TableError as error:
-            if not reason:
+            if reason:
+                continue
+            empty = isinstance(error, EmptyTableError)
+            if empty and not _is_answer(answer, start, end):
+                empty = False
+                brackets = brackets or str(error)
+            else:
                 reason = str(error)
-                empty = isinstance(error, EmptyTableError) and _is_answer(answer, start, end)
         else:
             return Extraction(table, "", start, end, format), ""
-    return (Extraction(None, reason, empty=True) if empty else None), reason
+    return (Extraction(None, reason, empty=True) if empty else None), reason or brackets
 
 
 def _is_answer(answer: str, start: int, end: int) -> bool:
     """Whether an empty JSON table is more than two brackets in a sentence."""
     if answer[start] == "{":
         return True
+    if not _BLANK_REST.match(answer, end):  # first: it reads no line twice
+        return False
     before = answer[answer.rfind("\n", 0, start) + 1 : start]
-    after = answer[end:].partition("\n")[0]
-    return not before.strip(" \t\r#") and not after.strip()
+    return not before.strip(" \t\r#")
 
 
 def _extract_csv(answer: str) -> Extraction:
