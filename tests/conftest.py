@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,11 +33,14 @@ def shared_data() -> Callable[[str], list[dict[str, Any]]]:
 def file_size_limit(size: int) -> Iterator[None]:
     """Writing beyond ``size`` bytes fails, as on a full disk and without filling one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    written = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # a module imported meanwhile would leave half a .pyc
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = written
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,17 @@
-"""The small world, the skills and the pre-training of the embedded base."""
+"""The pre-training of the embedded base."""
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 import sys
-from hashlib import sha256
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
+from conftest import file_size_limit
 
 torch = pytest.importorskip("torch")
 
@@ -21,22 +19,13 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
-from tablemend.config.pretrain import Pretraining, Schedule, Shape, Skills  # noqa: E402
+from tablemend.config.pretrain import Pretraining, Schedule, Shape  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
-from tablemend.records import Example  # noqa: E402
 from tablemend.runs import Run, read_jsonl  # noqa: E402
-from tablemend.synthesis.small_world import (  # noqa: E402
-    ENGINE,
-    FIRST_WORDS,
-    SCOPE_COLUMN,
-    SECOND_WORDS,
-    YEARS,
-    Size,
-    example,
-    examples,
-)
-from tablemend.tasks.tablehallu import messages, quotation, target  # noqa: E402
-from tablemend.training import pretrain, skills  # noqa: E402
+from tablemend.script import run_script  # noqa: E402
+from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
+from tablemend.tasks.tablehallu import messages, target  # noqa: E402
+from tablemend.training import checkpoints, pretrain, skills  # noqa: E402
 from tablemend.training.pretrain import (  # noqa: E402
     Batch,
     Trainer,
@@ -80,94 +69,6 @@ def _stream(config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> list[tup
     return list(batches(tokenizer, config.schedule, shares, full_size(config), config.seed))
 
 
-def test_same_seed_gives_same_bytes_and_other_seed_other_ones() -> None:
-    first = [one.to_json() for one in examples(seed=4, n=20)]
-    assert first == [example(4, index).to_json() for index in range(20)]
-    both = [*examples(4, 50), *examples(5, 50)]
-    assert len({one.adversarial_context for one in both}) == 100
-
-
-def test_the_stream_changes_only_with_its_version() -> None:
-    """Bases and data sets name the version alone: another stream needs another one."""
-    records = [example(4, index).to_json() for index in range(20)]
-    digest = sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
-    golden = "eb39fbb3ef5659eb75d69e409e6d81279d9b011a36981f1fff28d002d7ec5880"
-    assert (ENGINE, digest) == ("small-world/4", golden)
-
-
-def test_twins_differ_from_an_entity_in_scope_in_the_year_alone() -> None:
-    size = Size(distractors=(6, 6), twins=1.0)
-    for one in examples(seed=1, n=50, size=size):
-        gold = {fact.entity for fact in one.facts if fact.violates is None}
-        year = one.constraints.numerical_range
-        others = [fact for fact in one.facts if fact.violates is not None]
-        assert {fact.entity for fact in others} <= gold
-        years = {(f.entity, f.value) for f in others if f.column == SCOPE_COLUMN}
-        assert len(years) == 6
-        assert year not in {value for _, value in years}
-
-
-def _rows_of(record: Example) -> dict[tuple[str, str], dict[str, str]]:
-    """(entity, year) -> column -> value, read back from the adversarial context's facts."""
-    rows: dict[tuple[bool, int], dict[str, str]] = {}
-    for fact in record.facts:
-        rows.setdefault((fact.violates is None, fact.row), {})[fact.column] = fact.value
-    (key,) = skills.KEYS & set(record.gold_table.columns)
-    return {(row[key], row[SCOPE_COLUMN]): row for row in rows.values()}
-
-
-def _years_asked(exercise: skills.Practice) -> list[str]:
-    return re.findall(r"\b20\d\d\b", exercise.messages[0]["content"].rsplit("Query:", 1)[1])
-
-
-def test_every_skill_answers_truly() -> None:
-    rng = Random(0)
-    for record in examples(seed=2, n=60):
-        rows = _rows_of(record)
-        quote = skills.quote(record, rng)
-        years = _years_asked(quote)
-        quoted = quote.target.split("\n")
-        assert len(quoted) == len(set(quoted)) == sum(when in years for _, when in rows)
-        assert all(line in record.adversarial_context for line in quoted)
-        lines = record.adversarial_context.split("\n")
-        assert quoted == [line for year in years for line in lines if line[3:7] == year]
-        listing = skills.list_entities(record, rng)
-        groups = listing.target.removeprefix("They are ").rstrip(".").split("; ")
-        for year, group in zip(_years_asked(listing), groups, strict=True):
-            stated = [line for line in lines if line[3:7] == year]
-            names = [n for line in stated for n, when in rows if when == year and f", {n} " in line]
-            assert group.split(", ") == names
-            assert len(names) == sum(when == year for _, when in rows)
-        asked = skills.look_up(record, rng)
-        question = asked.messages[0]["content"].rsplit("Look up: ", 1)[1].rstrip(".")
-        answers = asked.target.removeprefix("Found: ").rstrip(".").split(", ")
-        for part, answer in zip(question.split(", "), answers, strict=True):
-            column, _, where = part.partition(" of ")
-            name, _, when = where.partition(" in ")
-            row = _rows_of(record)[name, when]
-            assert row.get(column.strip('"'), "-") == answer
-        ranked = skills.sort(record, rng)
-        descending = "descending" in ranked.messages[0]["content"]
-        given = ranked.messages[0]["content"].rsplit(" order: ", 1)[1].rstrip(".").split("; ")
-        parts = ranked.target.removeprefix("Sorted: ").rstrip(".").split("; ")
-        for question, part in zip(given, parts, strict=True):
-            asked_pairs = [entry.rsplit(" ", 1) for entry in question.split(", ")]
-            pairs = [entry.split(" ", 1) for entry in part.split(", ")]
-            assert sorted(pairs) == sorted([value, name] for name, value in asked_pairs)
-            values = [int(value) for value, _ in pairs]
-            assert values == sorted(values, reverse=descending)
-
-
-def test_every_skill_has_a_share_in_the_recipe_and_the_reverse() -> None:
-    assert set(Skills.model_fields) == set(skills.SKILLS)
-
-
-def test_names_and_years_are_one_token_each() -> None:
-    tokenizer = build_tokenizer(parse(Pretraining, ["recipe=tiny-base"]))
-    for word in [*FIRST_WORDS, *SECOND_WORDS, *map(str, YEARS)]:
-        assert len(tokenizer.encode(f" {word}", add_special_tokens=False)) == 1, word
-
-
 @pytest.mark.parametrize(
     ("override", "key"),
     [
@@ -186,54 +87,6 @@ def test_what_would_crash_mid_run_is_refused_before(override: str, key: str) -> 
         parse(Pretraining, [*TINY, override])
 
 
-@pytest.mark.parametrize("end", [0, 1])
-def test_the_widest_and_the_smallest_world_can_be_made(end: int) -> None:
-    fields = {"rows": (1, 8), "attributes": (2, 4), "distractors": (1, 19)}
-    sizes = {name: (bounds[end], bounds[end]) for name, bounds in fields.items()}
-    for rows in (1, sizes["rows"][0]):
-        size = Size(**{**sizes, "rows": (rows, rows)}, twins=1.0)
-        assert all(one.gold_table.rows for one in examples(seed=7, n=20, size=size))
-
-
-def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
-    shares = dict.fromkeys(skills.SKILLS, 1.0)
-    kinds = set()
-    for index in range(300):
-        exercise = skills.practice(0, index, shares, Size())
-        record = example(skills.PRACTICE_SEED, index, Size())
-        kinds.add(exercise.skill)
-        text = exercise.messages[0]["content"]
-        if exercise.skill in ("table", "plain_table", "quoted_table", "repeat"):
-            assert record.gold_context in text
-            assert record.adversarial_context not in text
-        else:
-            assert "####" not in exercise.target
-            assert "|" not in exercise.target
-    assert kinds == set(skills.SKILLS)
-
-
-def test_the_sort_column_stands_first_and_tells_the_rows_apart() -> None:
-    for record in examples(seed=3, n=50):
-        table = record.gold_table
-        assert table.columns[0] == record.constraints.sort_column
-        values = [int(row[0] or 0) for row in table.rows]
-        assert values == sorted(set(values))
-
-
-def test_contexts_hold_one_sentence_a_line() -> None:
-    for record in examples(seed=3, n=20):
-        for kind in ("clean", "adversarial"):
-            lines = record.context(kind).split("\n")
-            assert all(re.fullmatch(r"In 20\d\d, [^.]+\.", line) for line in lines)
-
-
-def test_quoted_tables_quote_with_thinking_on() -> None:
-    record = example(2, 0)
-    exercise = skills.quoted_table(record, Random(0))
-    assert exercise.thinking == "quote"
-    assert exercise.target.startswith(f"<think>\n{record.gold_context}\n</think>\n\n####")
-
-
 def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) -> None:
     shape = Shape(hidden=128, layers=1, heads=4, intermediate=32)
     model = build_model(shape, tokenizer, 256, seed=1).eval()
@@ -244,16 +97,6 @@ def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) 
         back = weights[:, head].diagonal(-(head + 1), 1, 2)[:, 3:]
         assert back.mean() > 0.7
     assert weights[:, 3].diagonal(-1, 1, 2).mean() < 0.3
-
-
-def test_quotation_states_every_gold_fact_and_no_other() -> None:
-    for record in examples(seed=6, n=50):
-        text = quotation(record, "adversarial")
-        sentences = set(text.split("\n"))
-        for fact in record.facts:
-            mention = fact.adversarial
-            whole = record.adversarial_context[mention.sentence_start : mention.sentence_end]
-            assert (whole in sentences) == (fact.violates is None)
 
 
 def test_examples_grow_from_smallest_to_full() -> None:
@@ -399,6 +242,38 @@ def test_saved_base_loads_and_ends_its_turn(
     assert loaded.chat_template == tokenizer.chat_template
 
 
+@pytest.mark.parametrize("moment", ["mark_complete", "replace"])
+def test_a_base_that_cannot_be_saved_leaves_the_old_one(
+    moment: str,
+    config: Pretraining,
+    tokenizer: PreTrainedTokenizerFast,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer, folder = Trainer(config, tokenizer), tmp_path / "base"
+    trainer.save(folder)
+    rename = Path.replace
+
+    def fail(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    def fail_for_the_new(path: Path, target: Path) -> Path:
+        return fail(path) if path.name.endswith(".partial") else rename(path, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        if moment == "replace":
+            patched.setattr(Path, "replace", fail_for_the_new)
+        else:
+            patched.setattr(checkpoints, "mark_complete", fail)
+        trainer.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
+    assert checkpoints.is_complete(folder)
+    (folder / "of-the-old-one").write_text("")
+    trainer.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
+    assert not (folder / "of-the-old-one").exists()
+
+
 def test_a_folder_with_other_things_is_not_replaced(
     config: Pretraining, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
 ) -> None:
@@ -442,6 +317,8 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     lines = [[[line[k] for k in keys] for line in read_jsonl(run / "log.jsonl")] for run in
              (whole, resumed)]  # fmt: skip
     assert lines[0] == lines[1]
+    steps = [step for step, *_ in lines[0]]
+    assert steps == list(range(1, len(steps) + 1))  # the last one, too, is there once
     noted = [Run(run).recorded("pretrain") for run in (whole, resumed)]
     assert noted[0]["engine"] == ENGINE
     assert noted[0]["weights"].startswith("sha256:")
@@ -454,6 +331,34 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     call("resumed", "overwrite=true")
     assert "saved " in capsys.readouterr().out
     assert Run(resumed).recorded("pretrain")["weights"] == noted[0]["weights"]
+
+
+@pytest.mark.parametrize(("save_every", "limit"), [(1, 50_000), (500, 30_000)])
+def test_a_full_disk_ends_the_pre_training_in_one_line(
+    save_every: int,
+    limit: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """While a state is saved, which torch.save does, and with the finished safetensors."""
+    monkeypatch.setattr(pretrain, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(pretrain, "TEST_EXERCISES", 8)
+    run, out = tmp_path / "run", tmp_path / "out"
+    tokens = [*TINY, "log_every=1", f"run={run}", f"out={out}", f"save_every={save_every}"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    main = runpy.run_path(str(SCRIPT))["main"]
+    with pytest.raises(SystemExit) as caught, file_size_limit(limit):
+        run_script(main)
+    assert caught.value.code == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: the file may not grow any more")
+    assert shown.count("\n") == 1
+    assert len(list(read_jsonl(run / "log.jsonl"))) >= 1
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]  # neither out nor a part of it
+    assert not list(run.glob("*.tmp"))
+    main()
+    assert checkpoints.is_complete(out)
 
 
 def test_chat_template_equals_qwen3s_for_text_chats() -> None:

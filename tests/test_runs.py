@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import shlex
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import (
+    FULL,
     Run,
     append_jsonl,
     disk_errors,
@@ -28,7 +30,7 @@ from tablemend.runs import (
     write_jsonl,
     write_text,
 )
-from tablemend.script import EXTRAS, run_script
+from tablemend.script import EXTRAS, FULL_DISK, run_script
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("seed", "train")
@@ -89,6 +91,40 @@ def test_what_a_library_quotes_of_a_full_disk_is_raised(
         raise Exception(message)  # the type that tokenizers raises
     assert caught.value.errno == number
     assert caught.value.filename == str(tmp_path)
+
+
+def test_what_a_library_quotes_of_another_error_passes_unchanged(tmp_path: Path) -> None:
+    missing = Exception("No such file or directory (os error 2)")
+    with pytest.raises(Exception, match="os error 2") as caught, disk_errors(tmp_path):
+        raise missing
+    assert caught.value is missing
+
+
+def test_a_folder_that_may_not_be_tried_does_not_hide_the_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(_: int) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "fsync", forbid)
+    with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
+        raise RuntimeError("a defect")
+
+
+def test_every_full_disk_has_a_line_of_its_own() -> None:
+    assert set(FULL) == set(FULL_DISK)
+
+
+def test_the_file_size_limit_leaves_no_half_written_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "imported_in_need.py").write_text("X = 1\n" * 50)
+    with file_size_limit(10):
+        importlib.import_module("imported_in_need")
+    assert not list(tmp_path.rglob("*.pyc"))
+    assert not sys.dont_write_bytecode
 
 
 def test_what_a_library_does_not_say_of_a_full_disk_is_tried(

@@ -50,20 +50,22 @@ def main() -> None:
     if state.exists():
         trainer.load_state(torch.load(state))
         print(f"continuing {run.path} at step {trainer.step}")
-    write_jsonl(log, [line for line in read_jsonl(log) if line["step"] <= trainer.step])
+    lines = [line for line in read_jsonl(log) if line["step"] <= trainer.step]
+    write_jsonl(log, lines)
+    final = lines[-1] if lines else None
 
     losses: list[float] = []
     for loss in trainer.steps():
         losses.append(loss)
         if trainer.step % config.log_every == 0:
-            append_jsonl(log, [line := asdict(trainer.test(losses))])
-            print(line, flush=True)
+            append_jsonl(log, [final := asdict(trainer.test(losses))])
+            print(final, flush=True)
             losses.clear()
         if trainer.step % config.save_every == 0:
             trainer.save_state(state)
 
-    final = asdict(trainer.test(losses))
-    append_jsonl(log, [final])
+    if final is None or final["step"] != trainer.step:  # else the last step is logged already
+        append_jsonl(log, [final := asdict(trainer.test(losses))])
     trainer.save(out)
     shutil.copy(log, out / "pretrain_log.jsonl")  # a checkpoint tells how it came to be
     run.record(STAGE, {**facts, "final": final, "weights": checkpoints.revision_of(str(out))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -26,6 +27,8 @@ from tablemend.errors import TablemendError
 RUNS = Path("runs")
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says of a disk, a quota or a file that has no room left."""
 PACKAGES = (
     "accelerate",
     "datasets",
@@ -128,10 +131,10 @@ def _end_of_last_line(path: Path, block: int = 1 << 16) -> int:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Let a library that fails to write below a folder fail with an ``OSError``.
+    """Let a library that has no room to write below a folder fail with an ``OSError``.
 
     safetensors and tokenizers raise types of their own that quote the system's error; torch says
-    nothing of it, so a small file tells whether there is room.
+    nothing of it, so a small file tells whether there is room. Any other error passes as it is.
 
     Raises:
         OSError: the disk or the quota is full; ``filename`` is the folder.
@@ -141,23 +144,25 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except (OSError, TablemendError):
         raise
     except Exception as error:
-        if quoted := re.search(r"os error (\d+)", str(error)):
-            number = int(quoted[1])
-            raise OSError(number, os.strerror(number), str(folder)) from error
-        try:
-            _probe(folder)
-        except OSError as full:
-            raise OSError(full.errno, os.strerror(full.errno or 0), str(folder)) from error
-        raise
+        quoted = re.search(r"os error (\d+)", str(error))
+        number = int(quoted[1]) if quoted else _probe(folder)
+        if number not in FULL:
+            raise
+        raise OSError(number, os.strerror(number), str(folder)) from error
 
 
-def _probe(folder: Path) -> None:
-    while not folder.is_dir():
-        folder = folder.parent
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(bytes(PROBE))
-        file.flush()
-        os.fsync(file.fileno())
+def _probe(folder: Path) -> int | None:
+    """Number of the error with which a small file cannot be written; ``None`` where it can."""
+    try:
+        while not folder.is_dir():
+            folder = folder.parent
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(PROBE))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno
+    return None
 
 
 @dataclass(frozen=True)

@@ -346,16 +346,35 @@ class Trainer:
             OSError: the disk is full.
         """
         check_out(folder)
+        folder = folder.resolve()  # of a link, what it leads to is replaced
         partial = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         model = copy.deepcopy(self.model).to(torch.bfloat16)
         model.set_attn_implementation("sdpa")
-        with disk_errors(folder.parent):
-            model.save_pretrained(partial)
-            self.tokenizer.save_pretrained(partial)
-        checkpoints.mark_complete(partial)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.replace(folder)
+        try:
+            with disk_errors(folder.parent):
+                model.save_pretrained(partial)
+                self.tokenizer.save_pretrained(partial)
+            checkpoints.mark_complete(partial)
+            _replace(folder, partial)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Put ``new`` in a folder's place; the old one is deleted last, or put back."""
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.replace(old)
+    try:
+        new.replace(folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            old.replace(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_out(folder: Path) -> None:

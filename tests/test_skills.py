@@ -1,0 +1,156 @@
+"""The small world and the skills that the embedded base practises on it."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from random import Random
+
+import pytest
+
+from tablemend.config.pretrain import Skills
+from tablemend.records import Example
+from tablemend.synthesis.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
+from tablemend.tasks.tablehallu import quotation
+from tablemend.training import skills
+
+
+def test_same_seed_gives_same_bytes_and_other_seed_other_ones() -> None:
+    first = [one.to_json() for one in examples(seed=4, n=20)]
+    assert first == [example(4, index).to_json() for index in range(20)]
+    both = [*examples(4, 50), *examples(5, 50)]
+    assert len({one.adversarial_context for one in both}) == 100
+
+
+def test_the_stream_changes_only_with_its_version() -> None:
+    """Bases and data sets name the version alone: another stream needs another one."""
+    records = [example(4, index).to_json() for index in range(20)]
+    digest = sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
+    golden = "eb39fbb3ef5659eb75d69e409e6d81279d9b011a36981f1fff28d002d7ec5880"
+    assert (ENGINE, digest) == ("small-world/4", golden)
+
+
+def test_twins_differ_from_an_entity_in_scope_in_the_year_alone() -> None:
+    size = Size(distractors=(6, 6), twins=1.0)
+    for one in examples(seed=1, n=50, size=size):
+        gold = {fact.entity for fact in one.facts if fact.violates is None}
+        year = one.constraints.numerical_range
+        others = [fact for fact in one.facts if fact.violates is not None]
+        assert {fact.entity for fact in others} <= gold
+        years = {(f.entity, f.value) for f in others if f.column == SCOPE_COLUMN}
+        assert len(years) == 6
+        assert year not in {value for _, value in years}
+
+
+def _rows_of(record: Example) -> dict[tuple[str, str], dict[str, str]]:
+    """(entity, year) -> column -> value, read back from the adversarial context's facts."""
+    rows: dict[tuple[bool, int], dict[str, str]] = {}
+    for fact in record.facts:
+        rows.setdefault((fact.violates is None, fact.row), {})[fact.column] = fact.value
+    (key,) = skills.KEYS & set(record.gold_table.columns)
+    return {(row[key], row[SCOPE_COLUMN]): row for row in rows.values()}
+
+
+def _years_asked(exercise: skills.Practice) -> list[str]:
+    return re.findall(r"\b20\d\d\b", exercise.messages[0]["content"].rsplit("Query:", 1)[1])
+
+
+def test_every_skill_answers_truly() -> None:
+    rng = Random(0)
+    for record in examples(seed=2, n=60):
+        rows = _rows_of(record)
+        quote = skills.quote(record, rng)
+        years = _years_asked(quote)
+        quoted = quote.target.split("\n")
+        assert len(quoted) == len(set(quoted)) == sum(when in years for _, when in rows)
+        assert all(line in record.adversarial_context for line in quoted)
+        lines = record.adversarial_context.split("\n")
+        assert quoted == [line for year in years for line in lines if line[3:7] == year]
+        listing = skills.list_entities(record, rng)
+        groups = listing.target.removeprefix("They are ").rstrip(".").split("; ")
+        for year, group in zip(_years_asked(listing), groups, strict=True):
+            stated = [line for line in lines if line[3:7] == year]
+            names = [n for line in stated for n, when in rows if when == year and f", {n} " in line]
+            assert group.split(", ") == names
+            assert len(names) == sum(when == year for _, when in rows)
+        asked = skills.look_up(record, rng)
+        question = asked.messages[0]["content"].rsplit("Look up: ", 1)[1].rstrip(".")
+        answers = asked.target.removeprefix("Found: ").rstrip(".").split(", ")
+        for part, answer in zip(question.split(", "), answers, strict=True):
+            column, _, where = part.partition(" of ")
+            name, _, when = where.partition(" in ")
+            row = _rows_of(record)[name, when]
+            assert row.get(column.strip('"'), "-") == answer
+        ranked = skills.sort(record, rng)
+        descending = "descending" in ranked.messages[0]["content"]
+        given = ranked.messages[0]["content"].rsplit(" order: ", 1)[1].rstrip(".").split("; ")
+        parts = ranked.target.removeprefix("Sorted: ").rstrip(".").split("; ")
+        for question, part in zip(given, parts, strict=True):
+            asked_pairs = [entry.rsplit(" ", 1) for entry in question.split(", ")]
+            pairs = [entry.split(" ", 1) for entry in part.split(", ")]
+            assert sorted(pairs) == sorted([value, name] for name, value in asked_pairs)
+            values = [int(value) for value, _ in pairs]
+            assert values == sorted(values, reverse=descending)
+
+
+def test_every_skill_has_a_share_in_the_recipe_and_the_reverse() -> None:
+    assert set(Skills.model_fields) == set(skills.SKILLS)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_the_widest_and_the_smallest_world_can_be_made(end: int) -> None:
+    fields = {"rows": (1, 8), "attributes": (2, 4), "distractors": (1, 19)}
+    sizes = {name: (bounds[end], bounds[end]) for name, bounds in fields.items()}
+    for rows in (1, sizes["rows"][0]):
+        size = Size(**{**sizes, "rows": (rows, rows)}, twins=1.0)
+        assert all(one.gold_table.rows for one in examples(seed=7, n=20, size=size))
+
+
+def test_no_exercise_is_a_table_from_an_adversarial_context() -> None:
+    shares = dict.fromkeys(skills.SKILLS, 1.0)
+    kinds = set()
+    for index in range(300):
+        exercise = skills.practice(0, index, shares, Size())
+        record = example(skills.PRACTICE_SEED, index, Size())
+        kinds.add(exercise.skill)
+        text = exercise.messages[0]["content"]
+        if exercise.skill in ("table", "plain_table", "quoted_table", "repeat"):
+            assert record.gold_context in text
+            assert record.adversarial_context not in text
+        else:
+            assert "####" not in exercise.target
+            assert "|" not in exercise.target
+    assert kinds == set(skills.SKILLS)
+
+
+def test_the_sort_column_stands_first_and_tells_the_rows_apart() -> None:
+    for record in examples(seed=3, n=50):
+        table = record.gold_table
+        assert table.columns[0] == record.constraints.sort_column
+        values = [int(row[0] or 0) for row in table.rows]
+        assert values == sorted(set(values))
+
+
+def test_contexts_hold_one_sentence_a_line() -> None:
+    for record in examples(seed=3, n=20):
+        for kind in ("clean", "adversarial"):
+            lines = record.context(kind).split("\n")
+            assert all(re.fullmatch(r"In 20\d\d, [^.]+\.", line) for line in lines)
+
+
+def test_quoted_tables_quote_with_thinking_on() -> None:
+    record = example(2, 0)
+    exercise = skills.quoted_table(record, Random(0))
+    assert exercise.thinking == "quote"
+    assert exercise.target.startswith(f"<think>\n{record.gold_context}\n</think>\n\n####")
+
+
+def test_quotation_states_every_gold_fact_and_no_other() -> None:
+    for record in examples(seed=6, n=50):
+        text = quotation(record, "adversarial")
+        sentences = set(text.split("\n"))
+        for fact in record.facts:
+            mention = fact.adversarial
+            whole = record.adversarial_context[mention.sentence_start : mention.sentence_end]
+            assert (whole in sentences) == (fact.violates is None)
