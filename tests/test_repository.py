@@ -56,14 +56,20 @@ def test_ci_runs_the_checks_and_the_readmes_test_command() -> None:
 
 @pytest.mark.parametrize("target", ["demo", "test", "check"])
 def test_make_knows_its_targets(target: str) -> None:
-    done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
 def _demo(*variables: str) -> list[list[str]]:
     """The shell commands of ``make demo``, as words."""
     done = subprocess.run(
-        ["make", "-n", "demo", *variables], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", "-n", "demo", *variables],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     recipe = done.stdout[done.stdout.index("set -e") :].replace("\\\n", " ")
     words = shlex.shlex(recipe, posix=True, punctuation_chars=";")
