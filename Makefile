@@ -41,6 +41,7 @@ demo: $(STAMP)
 	  shares='{train: 0.95, validation: 0.01, test: 0.04}' out=$(DATA); \
 	echo "2/3 fine-tuning of the tiny base"; \
 	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml \
+	  --num_cpu_threads_per_process $$(getconf _NPROCESSORS_ONLN) \
 	  train/sft.py $(DEMO); \
 	echo "3/3 base, prompting and fine-tuning under one detector"; \
 	$(BIN)/python eval/compare.py $(DEMO); \
