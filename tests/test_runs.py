@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import (
-    FULL,
     Run,
     append_jsonl,
     disk_errors,
@@ -30,7 +29,7 @@ from tablemend.runs import (
     write_jsonl,
     write_text,
 )
-from tablemend.script import EXTRAS, FULL_DISK, run_script
+from tablemend.script import EXTRAS, run_script
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("seed", "train")
@@ -109,10 +108,6 @@ def test_a_folder_that_may_not_be_tried_does_not_hide_the_defect(
     monkeypatch.setattr(os, "fsync", forbid)
     with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
         raise RuntimeError("a defect")
-
-
-def test_every_full_disk_has_a_line_of_its_own() -> None:
-    assert set(FULL) == set(FULL_DISK)
 
 
 def test_the_file_size_limit_leaves_no_half_written_bytecode(

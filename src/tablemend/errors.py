@@ -1,4 +1,14 @@
-"""The one exception that a user is meant to see."""
+"""The one exception that a user is meant to see, and what a full disk is called."""
+
+from __future__ import annotations
+
+import errno
+
+FULL_DISK = {
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file may not grow any more (ulimit -f)",
+}
 
 
 class TablemendError(Exception):

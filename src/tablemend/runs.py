@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import platform
@@ -22,12 +21,11 @@ from typing import Any
 import yaml
 
 from tablemend.config import Recipe, Section, to_yaml
-from tablemend.errors import TablemendError
+from tablemend.errors import FULL_DISK, TablemendError
 
 RUNS = Path("runs")
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says of a disk, a quota or a file that has no room left."""
 PACKAGES = (
     "accelerate",
@@ -146,7 +144,7 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except Exception as error:
         quoted = re.search(r"os error (\d+)", str(error))
         number = int(quoted[1]) if quoted else _probe(folder)
-        if number not in FULL:
+        if number not in FULL_DISK:
             raise
         raise OSError(number, os.strerror(number), str(folder)) from error
 

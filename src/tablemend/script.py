@@ -8,15 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from tablemend.errors import TablemendError
+from tablemend.errors import FULL_DISK, TablemendError
 
 REFUSED = 2
 INTERRUPTED = 130
-FULL_DISK = {
-    errno.ENOSPC: "no space left on the disk",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file may not grow any more (ulimit -f)",
-}
 FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
 EXTRAS = {
     "accelerate": "train",

@@ -1,4 +1,4 @@
-"""Pre-training of the embedded tiny base: batches, optimizers, loop.
+"""Pre-training of the embedded tiny base: batches, optimizer, loop.
 
 A plain loop, because nothing here needs a trainer: Muon on the matrices and AdamW on the rest
 (Jordan et al., 2024), weighted token loss, bfloat16 autocast, a warm-up, a plateau and a
@@ -29,6 +29,7 @@ from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors
 from tablemend.synthesis.small_world import ENGINE, Size
 from tablemend.training import attention, checkpoints
+from tablemend.training.muon import MuonAdamW
 from tablemend.training.skills import SKILLS, practice
 from tablemend.training.tiny_model import build_model
 from tablemend.training.tokenizer import train_tokenizer
@@ -145,14 +146,14 @@ def collate(rows: Sequence[Row], context_weight: float) -> Batch:
     return Batch(ids, weights, tuple(skill for _, _, skill in rows))
 
 
-def build_optimizers(model: nn.Module, schedule: Schedule) -> list[torch.optim.Optimizer]:
+def build_optimizer(model: nn.Module, schedule: Schedule) -> MuonAdamW:
     """Muon for the matrices inside the layers, AdamW for embeddings and gains."""
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
-    rest = [p for n, p in model.named_parameters() if p.ndim != 2 or "embed" in n]
-    return [
-        torch.optim.Muon(matrices, lr=schedule.muon_lr, weight_decay=0.01),
-        torch.optim.AdamW(rest, lr=schedule.adam_lr, betas=(0.9, 0.98), weight_decay=0.0),
-    ]
+    return MuonAdamW(
+        list(model.named_parameters()),
+        muon_rate=schedule.muon_lr,
+        adam_rate=schedule.adam_lr,
+        weight_decay=0.01,
+    )
 
 
 def rate_at(progress: float, schedule: Schedule) -> float:
@@ -228,9 +229,8 @@ class Trainer:
         self.tokenizer = tokenizer
         self.model = build_model(config.shape, tokenizer, config.context_length, config.seed)
         self.model.set_attn_implementation(attention.register())
-        self.optimizers = build_optimizers(self.model, config.schedule)
-        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
-        self.groups = [(group, group["lr"]) for group in groups]
+        self.optimizer = build_optimizer(self.model, config.schedule)
+        self.peaks = [group["lr"] for group in self.optimizer.param_groups]
         self.shares = config.skills.model_dump()
         self.step = 0
         self.tokens = 0
@@ -241,7 +241,7 @@ class Trainer:
         return {
             **self._origin(),
             "model": self.model.state_dict(),
-            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "optimizer": self.optimizer.state_dict(),
             "step": self.step,
             "tokens": self.tokens,
             "seconds": self.seconds,
@@ -278,10 +278,7 @@ class Trainer:
                 "since. Give run=NAME for a new run, or overwrite=true to start this one anew"
             )
         self.model.load_state_dict(state["model"])
-        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
-        groups = [group for optimizer in self.optimizers for group in optimizer.param_groups]
-        self.groups = [(g, peak) for g, (_, peak) in zip(groups, self.groups, strict=True)]
+        self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
 
     def steps(self) -> Iterator[float]:
@@ -299,7 +296,7 @@ class Trainer:
         for progress, batch in islice(stream, self.step, None):
             start = time.monotonic()
             factor = rate_at(progress, config.schedule)
-            for group, peak in self.groups:
+            for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
                 group["lr"] = peak * factor
             with torch.autocast("cpu", torch.bfloat16):
                 loss = weighted_loss(self.model, batch)
@@ -310,9 +307,8 @@ class Trainer:
                     f"step {self.step + 1}: loss {loss.item()}, gradient norm {norm.item()}: the "
                     "training diverged; lower schedule.muon_lr or schedule.adam_lr"
                 )
-            for optimizer in self.optimizers:
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
             self.step += 1
             self.tokens += batch.ids.numel()
             self.seconds += time.monotonic() - start
