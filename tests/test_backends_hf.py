@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from transformers import (
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import HFModel, load_model
-from tablemend.backends.requests import Request, Sampling
+from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 
 VOCAB = 40
@@ -72,12 +73,14 @@ def wrap(model) -> HFModel:
     return HFModel(model, make_tokenizer(), window=128, stop_ids=stop_ids)
 
 
-def make_requests(count: int) -> list[Request]:
+def make_requests(count: int) -> list[Prompt]:
     generator = torch.Generator().manual_seed(1)
     lengths = torch.randint(3, 30, (count,), generator=generator).tolist()
     return [
-        Request(
-            f"r{index}", tuple(torch.randint(2, VOCAB, (length,), generator=generator).tolist())
+        Prompt(
+            f"r{index}",
+            tuple(torch.randint(2, VOCAB, (length,), generator=generator).tolist()),
+            seed=index,
         )
         for index, length in enumerate(lengths)
     ]
@@ -87,8 +90,8 @@ def answers(model: HFModel, requests, sampling, batch_size) -> dict[str, str]:
     return {c.id: c.text for c in model.generate(requests, sampling, batch_size)}
 
 
-def generate_alone(model, request: Request, length: int) -> list[int]:
-    ids = torch.tensor([request.prompt_ids])
+def generate_alone(model, request: Prompt, length: int) -> list[int]:
+    ids = torch.tensor([request.ids])
     output = model.generate(
         input_ids=ids,
         attention_mask=torch.ones_like(ids),
@@ -111,7 +114,7 @@ def test_greedy_answers_are_those_of_generate(make_model, batch_size):
         finishes.add(completion.finish_reason)
         assert completion.finish_reason == ("stop" if stopped else "length")
         assert completion.completion_tokens == len(expected)
-        assert completion.prompt_tokens == len(request.prompt_ids)
+        assert completion.prompt_tokens == len(request.ids)
         assert completion.text == wrapped.tokenizer.decode(expected[:-1] if stopped else expected)
     assert finishes == {"stop", "length"}  # the random model must exercise both
 
@@ -125,11 +128,12 @@ def test_every_request_is_answered_once():
 def test_sampling_does_not_depend_on_the_batch():
     model = wrap(make_qwen())
     requests = make_requests(12)
-    sampling = Sampling(20, temperature=0.8, seed=3)
+    sampling = Sampling(20, temperature=0.8)
     alone = answers(model, requests, sampling, 1)
     assert answers(model, requests, sampling, 5) == alone
     assert answers(model, requests[::-1], sampling, 12) == alone
-    assert answers(model, requests, Sampling(20, temperature=0.8, seed=4), 1) != alone
+    others = [replace(request, seed=request.seed + 100) for request in requests]
+    assert answers(model, others, sampling, 1) != alone
 
 
 def test_sampling_follows_the_distribution():
@@ -138,7 +142,7 @@ def test_sampling_follows_the_distribution():
     with torch.inference_mode():
         logits = model.model(input_ids=torch.tensor([prompt])).logits[0, -1]
     expected = torch.softmax(logits / 2.0, -1)
-    requests = [Request(f"r{index}", prompt) for index in range(4000)]
+    requests = [Prompt(f"r{index}", prompt, seed=index) for index in range(4000)]
     drawn = torch.zeros(VOCAB)
     for completion in model.generate(requests, Sampling(1, temperature=2.0), 4000):
         stopped = completion.finish_reason == "stop"
@@ -148,7 +152,7 @@ def test_sampling_follows_the_distribution():
 
 
 def test_prompt_beyond_the_window_is_refused_before_generation():
-    requests = [Request("short", (2, 3)), Request("ex1.clean.base", tuple([2] * 120))]
+    requests = [Prompt("short", (2, 3)), Prompt("ex1.clean.base", tuple([2] * 120))]
     with pytest.raises(TablemendError, match=r"ex1\.clean\.base.*120 tokens.*20.*128"):
         next(wrap(make_qwen()).generate(requests, Sampling(20), 2))
 

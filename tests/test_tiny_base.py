@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from tablemend.backends import hf  # noqa: E402
 from tablemend.backends.checkpoints import Checkpoint  # noqa: E402
-from tablemend.backends.requests import Request, Sampling  # noqa: E402
+from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.pretrain import Pretraining  # noqa: E402
 from tablemend.detector.judge import Submission, judge_answers  # noqa: E402
@@ -109,7 +109,7 @@ def test_transformers_loads_it_and_it_ends_its_turn(held_out: list[Example]) -> 
     model = AutoModelForCausalLM.from_pretrained(BASE, dtype="auto")
     assert model.dtype == torch.bfloat16
     for example in held_out[:3]:
-        prompt = prompt_ids(tokenizer, tablehallu.messages(example, "clean"), "off")
+        prompt = prompt_ids(tokenizer, tablehallu.messages(example, "clean"), False)
         ids = torch.tensor([prompt])
         written = model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=ANSWER, do_sample=False
@@ -122,9 +122,9 @@ def test_transformers_loads_it_and_it_ends_its_turn(held_out: list[Example]) -> 
 def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -> float:
     """TotalHallu of the arm `base` of recipes/tiny.yaml."""
     requests = [
-        Request(
+        Prompt(
             str(number),
-            tuple(prompt_ids(base.tokenizer, tablehallu.messages(example, kind), "off")),
+            tuple(prompt_ids(base.tokenizer, tablehallu.messages(example, kind), False)),
         )
         for number, example in enumerate(examples)
     ]

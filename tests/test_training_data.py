@@ -75,7 +75,7 @@ def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_arm(
     for example in EXAMPLES:
         row = render(tokenizer, example, "adversarial", config)
         chat = tablehallu.messages(example, "adversarial", arm.prompt, config.format)
-        prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm))
+        prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
         assert row.input_ids[: len(prompt)] == prompt
         assert tokenizer.decode(prompt).endswith("<|im_start|>assistant\n")
 

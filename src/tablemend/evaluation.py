@@ -12,7 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.requests import Completion, Request, Sampling, check_window
+from tablemend.backends.requests import Completion, Prompt, Sampling, check_window, stream_seed
 from tablemend.config import Experiment, Section, Thinking
 from tablemend.detector.judge import DETECTOR_VERSION, Submission, judge_answers
 from tablemend.detector.order import SortRule
@@ -133,6 +133,7 @@ def _asked(config: Experiment, name: str) -> dict[str, Any]:
         "format": config.format,
         "backend": config.evaluation.backend,
         **asdict(_sampling(config)),
+        "seed": _seed(config),
     }
 
 
@@ -155,9 +156,12 @@ def _find_checkpoint(name: str, model: str, config: Experiment, run: Run) -> Che
 
 
 def _sampling(config: Experiment) -> Sampling:
-    section = config.evaluation
-    seed = section.seed if section.temperature else 0  # greedy answers depend on no seed
-    return Sampling(section.max_new_tokens, section.temperature, seed)
+    return Sampling(config.evaluation.max_new_tokens, config.evaluation.temperature)
+
+
+def _seed(config: Experiment) -> int:
+    """The seed of the sampling; greedy answers depend on none."""
+    return config.evaluation.seed if config.evaluation.temperature else 0
 
 
 def generate(
@@ -180,8 +184,8 @@ def generate(
         tokenizer = hf.load_tokenizer(checkpoint)
         window = hf.read_window(checkpoint, config.model.context_length)
         for part in own:
-            requests = part.requests(tokenizer, config)
-            check_window(requests, config.evaluation.max_new_tokens, window)
+            prompts = part.prompts(tokenizer, config)
+            check_window(prompts, config.evaluation.max_new_tokens, window)
     total = sum(len(part.examples) for own in parts.values() for part in own)
     with tqdm(total=total, unit="answer", disable=total == 0, file=sys.stderr) as progress:
         for checkpoint, own in parts.items():
@@ -193,9 +197,9 @@ def generate(
             )
             for part in own:
                 progress.set_description(f"{part.arm.name}, {part.context}")
-                requests = part.requests(model.tokenizer, config)
+                prompts = part.prompts(model.tokenizer, config)
                 completions = model.generate(
-                    requests, _sampling(config), config.evaluation.batch_size
+                    prompts, _sampling(config), config.evaluation.batch_size
                 )
                 stream = part.stored(completions)
                 for _ in write_out(generations, part.arm.settings_key, stream, STORE_AT_ONCE):
@@ -210,21 +214,15 @@ class _Part:
     context: ContextKind
     examples: list[Example]
 
-    def requests(self, tokenizer: Any, config: Experiment) -> list[Request]:
+    def prompts(self, tokenizer: Any, config: Experiment) -> list[Prompt]:
         """The prompts, through the renderer that training uses."""
-        return [
-            Request(
-                f"{self.arm.name}.{self.context}.{example.id}",
-                tuple(
-                    prompt_ids(
-                        tokenizer,
-                        tablehallu.messages(example, self.context, self.arm.prompt, config.format),
-                        self.arm.thinking,
-                    )
-                ),
-            )
-            for example in self.examples
-        ]
+        prompts = []
+        for example in self.examples:
+            name = f"{self.arm.name}.{self.context}.{example.id}"
+            chat = tablehallu.messages(example, self.context, self.arm.prompt, config.format)
+            ids = prompt_ids(tokenizer, chat, self.arm.thinking != "off")
+            prompts.append(Prompt(name, tuple(ids), stream_seed(_seed(config), name)))
+        return prompts
 
     def stored(self, completions: Iterator[Completion]) -> Iterator[Stored]:
         """Completions as answers, timed."""

@@ -15,7 +15,7 @@ from tablemend.tables.table import Table
 
 ContextKind = Literal["clean", "adversarial"]
 SortOrder = Literal["ascending", "descending"]
-FinishReason = Literal["stop", "length", "error"]
+FinishReason = Literal["stop", "length", "refusal", "error"]
 ErrorType = Literal[
     "format_error",
     "out_of_range",
@@ -192,7 +192,8 @@ class Answer:
         context: which context was shown.
         text: the raw generation, thinking included; empty where the request failed.
         prompt_tokens, completion_tokens: counts by the model's own tokenizer.
-        finish_reason: ``stop``, ``length`` (cut by the token limit) or ``error``.
+        finish_reason: ``stop``, ``length`` (cut by the token limit), ``refusal`` (declined by
+            the model or its server) or ``error``.
         error: why the request failed, in one line; empty otherwise.
     """
 

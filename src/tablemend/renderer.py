@@ -7,11 +7,10 @@ Qwen3's empty thinking block is part of the prompt and never of the loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tablemend.errors import TablemendError
-from tablemend.tasks.tablehallu import Thinking
 
 
 class Tokenizer(Protocol):
@@ -19,7 +18,9 @@ class Tokenizer(Protocol):
 
     eos_token_id: int | None
 
-    def apply_chat_template(self, conversation: Sequence[dict[str, str]], **options: object) -> str:
+    def apply_chat_template(
+        self, conversation: Sequence[Mapping[str, str]], **options: object
+    ) -> str:
         """Render a chat."""
         ...
 
@@ -33,19 +34,24 @@ class Tokenizer(Protocol):
 
 
 def prompt_text(
-    tokenizer: Tokenizer, messages: Sequence[dict[str, str]], thinking: Thinking
+    tokenizer: Tokenizer, messages: Sequence[Mapping[str, str]], thinking: bool | None
 ) -> str:
     """The prompt as text, up to and including the generation prompt.
 
-    Chat templates without a thinking switch ignore ``thinking``.
+    Args:
+        tokenizer: with a chat template.
+        messages: the chat.
+        thinking: whether the model is to think first; ``None`` is the template's own default,
+            and templates without such a switch ignore it.
     """
+    options: dict[str, object] = {} if thinking is None else {"enable_thinking": thinking}
     return tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking != "off"
+        messages, tokenize=False, add_generation_prompt=True, **options
     )
 
 
 def prompt_ids(
-    tokenizer: Tokenizer, messages: Sequence[dict[str, str]], thinking: Thinking
+    tokenizer: Tokenizer, messages: Sequence[Mapping[str, str]], thinking: bool | None
 ) -> list[int]:
     """The prompt as ids; special tokens come from the chat template alone."""
     return tokenizer.encode(prompt_text(tokenizer, messages, thinking), add_special_tokens=False)

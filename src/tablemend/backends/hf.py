@@ -21,7 +21,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends import kv
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.requests import Completion, Request, Sampling, check_window
+from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 
@@ -49,9 +49,9 @@ class HFModel:
     stop_ids: frozenset[int]
 
     def generate(
-        self, requests: Sequence[Request], sampling: Sampling, batch_size: int
+        self, prompts: Sequence[Prompt], sampling: Sampling, batch_size: int
     ) -> Iterator[Completion]:
-        """Answer every request, in the order in which the answers end.
+        """Answer every prompt, in the order in which the answers end.
 
         Long prompts go first, so that a batch too large for the memory fails at once.
 
@@ -59,8 +59,8 @@ class HFModel:
             TablemendError: before the first token, a prompt that does not fit into the window;
                 a batch that does not fit into the GPU's memory.
         """
-        check_window(requests, sampling.max_new_tokens, self.window)
-        queue = deque(sorted(requests, key=lambda request: len(request.prompt_ids), reverse=True))
+        check_window(prompts, sampling.max_new_tokens, self.window)
+        queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
         try:
             yield from self._decode(queue, sampling, batch_size)
         except torch.OutOfMemoryError as error:
@@ -70,7 +70,7 @@ class HFModel:
             ) from error
 
     def _decode(
-        self, queue: deque[Request], sampling: Sampling, batch_size: int
+        self, queue: deque[Prompt], sampling: Sampling, batch_size: int
     ) -> Iterator[Completion]:
         batch = _Batch(self, sampling)
         most_tokens = PREFILL_TOKENS[self.model.device.type]
@@ -82,9 +82,9 @@ class HFModel:
                 batch.step()
 
 
-def _take(queue: deque[Request], most: int, most_tokens: int) -> list[Request]:
-    """The next requests for one prefill pass: at least one, else within both limits."""
-    width = len(queue[0].prompt_ids)  # the longest: the queue is sorted
+def _take(queue: deque[Prompt], most: int, most_tokens: int) -> list[Prompt]:
+    """The next prompts for one prefill pass: at least one, else within both limits."""
+    width = len(queue[0].ids)  # the longest: the queue is sorted
     count = max(1, min(most, most_tokens // width, len(queue)))
     return [queue.popleft() for _ in range(count)]
 
@@ -93,7 +93,7 @@ def _take(queue: deque[Request], most: int, most_tokens: int) -> list[Request]:
 class _Row:
     """One answer in the making."""
 
-    request: Request
+    prompt: Prompt
     stream: random.Random
     ids: list[int] = field(default_factory=list)
     finish: FinishReason | None = None
@@ -113,12 +113,12 @@ class _Batch:
         self.last = torch.zeros(0, 1, dtype=torch.long, device=self.device)
 
     @torch.inference_mode()
-    def add(self, requests: Sequence[Request]) -> None:
+    def add(self, prompts: Sequence[Prompt]) -> None:
         """Read prompts, choose the first token of each, and let the rows in."""
-        width = max(len(request.prompt_ids) for request in requests)
-        ids = [[0] * (width - len(r.prompt_ids)) + list(r.prompt_ids) for r in requests]
-        mask = [[0] * (width - len(r.prompt_ids)) + [1] * len(r.prompt_ids) for r in requests]
-        rows = [_Row(r, random.Random(self.sampling.stream_seed(r))) for r in requests]
+        width = max(len(prompt.ids) for prompt in prompts)
+        ids = [[0] * (width - len(p.ids)) + list(p.ids) for p in prompts]
+        mask = [[0] * (width - len(p.ids)) + [1] * len(p.ids) for p in prompts]
+        rows = [_Row(prompt, random.Random(prompt.seed)) for prompt in prompts]
         new_mask = torch.tensor(mask, device=self.device)
         cache = kv.new_cache()
         output = self.owner.model(
@@ -194,9 +194,9 @@ class _Batch:
     def _completion(self, row: _Row, finish: FinishReason) -> Completion:
         text_ids = row.ids[:-1] if finish == "stop" else row.ids
         return Completion(
-            id=row.request.id,
+            id=row.prompt.id,
             text=self.owner.tokenizer.decode(text_ids, skip_special_tokens=False),
-            prompt_tokens=len(row.request.prompt_ids),
+            prompt_tokens=len(row.prompt.ids),
             completion_tokens=len(row.ids),
             finish_reason=finish,
         )

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 
+Message = Mapping[str, str]
+"""One turn of a chat: ``role`` and ``content``."""
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One prompt.
-
-    Attributes:
-        id: names the prompt in messages to the user and in its completion.
-        prompt_ids: the rendered prompt, special tokens included.
-    """
-
-    id: str
-    prompt_ids: tuple[int, ...]
+END_OF_THINKING = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +21,73 @@ class Sampling:
     """How tokens are chosen.
 
     Attributes:
-        max_new_tokens: longest answer, its end of turn included.
+        max_new_tokens: longest answer, thinking and end of turn included.
         temperature: 0 is greedy.
-        seed: with a temperature above 0, every request draws from its own stream, seeded by
-            this number and its id: an answer does not depend on what it was batched with,
-            beyond the rounding of the arithmetic.
     """
 
     max_new_tokens: int
     temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One chat to be answered.
+
+    Attributes:
+        id: names the request in messages to the user and in its completion; it is no part of
+            what the answer depends on.
+        messages: the turns so far.
+        sampling: how tokens are chosen.
+        thinking: whether the model is to think first; ``None`` asks for nothing.
+        schema: JSON schema of the answer, for engines that have structured output; what comes
+            back is checked by whoever asked, whatever the engine promises.
+        seed: of the request's own stream of random numbers, with a temperature above 0: an
+            answer does not depend on what it was batched with, beyond rounding. Two requests
+            that are to be answered independently have two seeds.
+    """
+
+    id: str
+    messages: Sequence[Message]
+    sampling: Sampling
+    thinking: bool | None = None
+    schema: Mapping[str, Any] | None = None
     seed: int = 0
 
-    def stream_seed(self, request: Request) -> int:
-        """Seed of one request's own stream of random numbers."""
-        digest = hashlib.sha256(f"{self.seed}\n{request.id}".encode()).digest()
-        return int.from_bytes(digest[:8], "big")
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request as an engine that decodes by itself sees it.
+
+    Attributes:
+        id: the request's.
+        ids: the rendered prompt, special tokens included.
+        seed: the request's.
+    """
+
+    id: str
+    ids: tuple[int, ...]
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One answer.
+    """One answer, or why there is none.
 
     Attributes:
         id: the request's.
-        text: everything generated before the end of turn, special tokens included.
+        text: everything generated before the end of turn, special tokens included; a server
+            that returns thinking apart has it put back in ``<think>`` tags. Empty where the
+            request failed.
         prompt_tokens: length of the prompt, without padding.
         completion_tokens: tokens generated, the end of turn included, without padding.
-        finish_reason: ``stop`` at the end of turn, ``length`` at ``max_new_tokens``.
+        finish_reason: ``stop`` at the end of turn, ``length`` at ``max_new_tokens``,
+            ``refusal`` where the model or its server declined (the text is what it said),
+            ``error`` where the request failed for good.
+        error: why it failed, in one line; empty otherwise.
+        seconds: in :meth:`Backend.generate` the time since the completion before it, elsewhere
+            the time that the request took; of a cached answer, what was measured then.
+        cached_tokens: tokens of the prompt that the engine had read before (prefix caching).
+        estimated: the server's token counts were missing or impossible, so they are estimates.
     """
 
     id: str
@@ -62,21 +95,37 @@ class Completion:
     prompt_tokens: int
     completion_tokens: int
     finish_reason: FinishReason
+    error: str = ""
+    seconds: float = 0.0
+    cached_tokens: int = 0
+    estimated: bool = False
+
+    @property
+    def answer(self) -> str:
+        """The text after the thinking; empty where the thinking never ended."""
+        _, _, after = self.text.rpartition(END_OF_THINKING)
+        return "" if "<think>" in after else after.strip()
 
 
-def check_window(requests: Sequence[Request], max_new_tokens: int, window: int) -> None:
+def stream_seed(seed: int, name: str) -> int:
+    """Seed of one request's own stream, from an experiment's seed; 31 bits, as servers take."""
+    digest = hashlib.sha256(f"{seed}\n{name}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def check_window(prompts: Sequence[Prompt], max_new_tokens: int, window: int) -> None:
     """Refuse, before anything is generated, prompts that leave no room for a whole answer.
 
     Raises:
         TablemendError: naming the longest prompt, its length, and how many do not fit.
     """
-    too_long = [r for r in requests if len(r.prompt_ids) + max_new_tokens > window]
+    too_long = [prompt for prompt in prompts if len(prompt.ids) + max_new_tokens > window]
     if too_long:
-        worst = max(too_long, key=lambda request: len(request.prompt_ids))
+        worst = max(too_long, key=lambda prompt: len(prompt.ids))
         raise TablemendError(
-            f"{worst.id}: a prompt of {len(worst.prompt_ids)} tokens and an answer of up to "
+            f"{worst.id}: a prompt of {len(worst.ids)} tokens and an answer of up to "
             f"{max_new_tokens} do not fit into a window of {window} tokens "
-            f"({len(too_long)} of {len(requests)} prompts do not fit): raise "
+            f"({len(too_long)} of {len(prompts)} prompts do not fit): raise "
             "model.context_length as far as the model allows, lower evaluation.max_new_tokens, "
             "or use examples with shorter contexts"
         )

@@ -71,7 +71,7 @@ def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Ex
     messages = tablehallu.messages(example, kind, config.train.prompt, config.format)
     target = tablehallu.target(example, kind, config.thinking, config.format)
     return Row(
-        tuple(prompt_ids(tokenizer, messages, config.thinking)),
+        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
         tuple(target_ids(tokenizer, target)),
     )
 

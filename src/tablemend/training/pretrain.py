@@ -110,7 +110,7 @@ def _row(
     size: Size,
 ) -> Row:
     exercise = practice(seed, number, shares, size)
-    prompt = prompt_ids(tokenizer, exercise.messages, exercise.thinking)
+    prompt = prompt_ids(tokenizer, exercise.messages, exercise.thinking != "off")
     target = target_ids(tokenizer, exercise.target)
     length, window = len(prompt) + len(target), tokenizer.model_max_length
     if length > window:

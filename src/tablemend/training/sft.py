@@ -169,7 +169,7 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Ex
         for example, row in zip(examples, rows, strict=True):
             for arm in arms:
                 chat = tablehallu.messages(example, kind, arm.prompt, config.format)
-                prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm))
+                prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
                 assert row.input_ids[: len(prompt)] == prompt, "training prefix is not the prompt"
 
 

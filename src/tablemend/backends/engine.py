@@ -1,0 +1,110 @@
+"""What every engine gives, and how an engine that works in batches answers one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from tablemend.backends.requests import Completion, Request
+
+SETTLE = 0.02
+"""Seconds that a batch waits for further requests of the same moment."""
+
+
+class Engine(Protocol):
+    """Something that answers requests; cache and caps are around it, not in it.
+
+    A request that fails for good is a completion with ``finish_reason="error"``; an exception
+    means that the engine as a whole cannot go on.
+    """
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that an answer depends on beside the request; JSON-serialisable, without keys."""
+        ...
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end."""
+        ...
+
+    async def answer(self, request: Request) -> Completion:
+        """Answer one; any number may be waited for at once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory, connections and processes."""
+        ...
+
+
+class BatchEngine(ABC):
+    """An engine that is best given many requests at once.
+
+    :meth:`answer` collects what is asked at the same time and generates it together: while a
+    batch runs, the next one fills.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
+        self._pump: asyncio.Task[None] | None = None
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """See :class:`Engine`."""
+
+    @abstractmethod
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end."""
+        yield from self.generate_batch(list(requests))
+
+    async def answer(self, request: Request) -> Completion:
+        """Answer one; requests of the same moment are generated together."""
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._pump is None:
+            self._pump = asyncio.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                await asyncio.sleep(SETTLE)
+                batch, self._waiting = self._waiting, []
+                await loop.run_in_executor(None, self._generate_into, batch, loop)
+        finally:
+            self._pump = None
+
+    def _generate_into(
+        self,
+        batch: Sequence[tuple[Request, asyncio.Future[Completion]]],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Generate a batch, in a thread, and hand every answer out as it ends."""
+        futures = {request.id: future for request, future in batch}
+        assert len(futures) == len(batch), "two requests of one id at the same time"
+        try:
+            for completion in self.generate_batch([request for request, _ in batch]):
+                loop.call_soon_threadsafe(_resolve, futures.pop(completion.id), completion)
+        except Exception as error:  # whoever waits gets it
+            for future in futures.values():
+                loop.call_soon_threadsafe(_fail, future, error)
+
+    @abstractmethod
+    def close(self) -> None:
+        """See :class:`Engine`."""
+
+
+def _resolve(future: asyncio.Future[Completion], completion: Completion) -> None:
+    if not future.done():
+        future.set_result(completion)
+
+
+def _fail(future: asyncio.Future[Completion], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)

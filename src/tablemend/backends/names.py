@@ -1,0 +1,101 @@
+"""The one string that names a model: an engine, the model, and where it is served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from tablemend.config.nearest import nearest
+from tablemend.errors import TablemendError
+
+EngineKind = Literal["hf", "vllm", "openai", "scripted"]
+ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
+EXAMPLES = {
+    "hf": "hf:Qwen/Qwen3-8B",
+    "vllm": "vllm:Qwen/Qwen3-8B",
+    "openai": "openai:MODEL@http://localhost:8000/v1",
+    "scripted": "scripted:",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model string, taken apart.
+
+    Attributes:
+        engine: what generates.
+        model: a folder or a Hub name (``hf``, ``vllm``), the name that a server knows
+            (``openai``), or the options of the scripted server.
+        urls: base URLs of the replicas of a server; empty for the other engines.
+    """
+
+    engine: EngineKind
+    model: str
+    urls: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str, default: EngineKind | None = None) -> ModelName:
+        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL[,URL...]`` or ``scripted:``.
+
+        Args:
+            text: the string.
+            default: engine of a string that names none; ``None`` refuses such a string.
+
+        Raises:
+            TablemendError: no engine or an unknown one, no model, no URL or one that is none, a
+                key in a URL.
+        """
+        kind, colon, rest = text.partition(":")
+        if not colon or "/" in kind:
+            if default is None:
+                raise TablemendError(
+                    f"{text!r} names no engine: write {', '.join(EXAMPLES.values())}"
+                )
+            kind, rest = default, text
+        for engine in ENGINES:
+            if kind == engine:
+                return cls._of(engine, rest, text)
+        raise TablemendError(
+            f"{text!r}: no engine {kind!r}{nearest(kind, ENGINES)}; "
+            f"write {', '.join(EXAMPLES.values())}"
+        )
+
+    @classmethod
+    def _of(cls, engine: EngineKind, rest: str, text: str) -> ModelName:
+        if engine == "scripted":
+            return cls(engine, rest)
+        if engine != "openai":
+            if not rest:
+                raise TablemendError(f"{text!r} names no model: write {EXAMPLES[engine]}")
+            return cls(engine, rest)
+        # a Hub name may hold an @, a URL begins with its scheme
+        place = max(rest.find("@http://"), rest.find("@https://"))
+        if place < 1:
+            raise TablemendError(f"{text!r}: write {EXAMPLES[engine]}, with http:// or https://")
+        urls = tuple(url.strip().rstrip("/") for url in rest[place + 1 :].split(","))
+        for url in urls:
+            _check_url(url)
+        if len(set(urls)) < len(urls):
+            raise TablemendError(f"{engine}:{rest[:place]}@...: the same base URL twice")
+        return cls(engine, rest[:place], urls)
+
+    def __str__(self) -> str:
+        """The string again, to be recorded; it never holds a key."""
+        return f"{self.engine}:{self.model}" + (f"@{','.join(self.urls)}" if self.urls else "")
+
+
+def _check_url(url: str) -> None:
+    """Refuse what is no base URL, and any place where a key could hide."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise TablemendError(f"a base URL is not readable: {error}") from error
+    if parts.username is not None or parts.query or parts.fragment:
+        raise TablemendError(
+            f"the base URL at {host} carries a user, a query or a fragment: keys come from the "
+            "environment alone (options.key_variable)"
+        )
+    if parts.scheme not in ("http", "https") or not host:
+        raise TablemendError(f"{url!r} is no base URL: write http://HOST:PORT/v1")

@@ -1,0 +1,77 @@
+"""How a model is asked: limits, retries, caps, cache, and what its engine needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tablemend.config.section import DType, Section
+
+
+class Vllm(Section):
+    """vLLM's offline engine."""
+
+    tensor_parallel: int = Field(default=1, ge=1)
+    """Devices that share one copy of the weights."""
+    data_parallel: int = Field(default=1, ge=1)
+    """Copies of the weights that share the requests."""
+    memory: float = Field(default=0.9, gt=0, le=1)
+    """Share of a device's memory."""
+    prefix_caching: bool = True
+    """Keep what was computed of a context for the next prompt that begins with it."""
+    max_num_seqs: int | None = Field(default=None, ge=1)
+    """Prompts that are decoded together; vLLM's own choice where it is null."""
+
+
+class BackendOptions(Section):
+    """How one model is asked."""
+
+    concurrency: int = Field(default=64, ge=1)
+    """Requests in flight at a server."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    """Most requests that are sent in a minute; null: no limit."""
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Most tokens, of prompts and answers, in a minute; null: no limit."""
+    timeout: float = Field(default=600, gt=0)
+    """Seconds after which a request is given up and tried again."""
+    retries: int = Field(default=6, ge=0)
+    """Times that a request is tried again before it is recorded as failed."""
+    backoff: float = Field(default=1, gt=0)
+    """Seconds before the first new try; it doubles with every further one, with jitter, and a
+    server's Retry-After comes before it."""
+    max_tokens_total: int | None = Field(default=None, ge=1)
+    """Stop cleanly once this many tokens, of prompts and answers, are spent; null: no cap."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop cleanly once this much is spent, in the currency of the prices; null: no cap."""
+    price_in: float | None = Field(default=None, ge=0)
+    """Price of a million prompt tokens."""
+    price_out: float | None = Field(default=None, ge=0)
+    """Price of a million tokens of answers."""
+    cache: str | None = "runs/requests.sqlite"
+    """File of the request cache: what was answered once is not asked again; null: none."""
+    key_variable: str = "OPENAI_API_KEY"
+    """Environment variable that holds the server's key."""
+    thinking_switch: Literal["template", "no_think", "none"] = "template"
+    """How a server is told to think or not: through its chat template, by Qwen3's `/think` and
+    `/no_think` at the end of the prompt, or not at all."""
+    structured: Literal["json_schema", "json_object", "none"] = "json_schema"
+    """How a server is asked for JSON where an answer has a schema; answers are checked anyway."""
+    body: dict[str, Any] = Field(default_factory=dict)
+    """Further fields of the request, such as top_p; sent as they are."""
+    revision: str | None = None
+    """Commit or tag of a Hub model."""
+    dtype: DType = "auto"
+    """Type of the weights in memory; auto: as stored."""
+    context_length: int | None = Field(default=None, ge=16)
+    """Most tokens of prompt and answer together; null: what the model was made for."""
+    batch_size: int = Field(default=16, ge=1)
+    """Prompts that transformers decodes together."""
+    vllm: Vllm = Vllm()
+    """vLLM's offline engine."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A cap on costs without prices."""
+        if self.max_cost is not None and not (self.price_in or self.price_out):
+            yield "max_cost", "needs price_in and price_out, per million tokens"
