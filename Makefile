@@ -1,7 +1,9 @@
 # make demo   set everything up and run the main job: data, fine-tuning, comparison, report
 # make test   set everything up and run all tests
 # make check  lint, format and types
-.PHONY: demo test check install
+# make vllm-env   .venv-vllm: vLLM for CPUs in an environment of its own
+# make test-vllm  the tests that need it
+.PHONY: demo test check install vllm-env test-vllm
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -9,6 +11,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+VLLM_BIN := .venv-vllm/bin
+VLLM_STAMP := .venv-vllm/installed
 RUN := runs/demo
 DATA := data/demo
 # as the scripts read run=: a name is below runs/, a path is itself
@@ -19,15 +23,30 @@ export TOKENIZERS_PARALLELISM := false
 
 install: $(STAMP)
 
+define find_python
+@test -n "$(PYTHON)" || { echo "error: no python3.11 found: make PYTHON=/path/to/it" >&2; exit 2; }
+@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "error: $(PYTHON) is older than Python 3.11: make PYTHON=/path/to/it" >&2; exit 2; }
+endef
+
 # torch first: its pin decides the CPU or the CUDA build, and the rest is resolved around it.
 $(STAMP): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "error: no python3.11 found: make PYTHON=/path/to/it" >&2; exit 2; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "error: $(PYTHON) is older than Python 3.11: make PYTHON=/path/to/it" >&2; exit 2; }
+	$(find_python)
 	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
+
+vllm-env: $(VLLM_STAMP)
+
+# The file names every package, so nothing is resolved; torch brings what its build needs.
+$(VLLM_STAMP): requirements-vllm.txt
+	$(find_python)
+	test -x $(VLLM_BIN)/python || "$(PYTHON)" -m venv .venv-vllm
+	$(VLLM_BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements-vllm.txt torch==2.13.0
+	$(VLLM_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-vllm.txt
+	$(VLLM_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $(VLLM_STAMP)
 
 DEMO := recipe=tiny run=$(RUN) \
   data.train='{source: $(DATA), split: train, n: null, seed: 0}' \
@@ -50,6 +69,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/pytest -q
+
+test-vllm: $(VLLM_STAMP)
+	$(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .
