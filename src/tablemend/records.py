@@ -16,6 +16,7 @@ from tablemend.tables.table import Table
 ContextKind = Literal["clean", "adversarial"]
 SortOrder = Literal["ascending", "descending"]
 FinishReason = Literal["stop", "length", "refusal", "error"]
+CallVerdict = Literal["accepted", "rejected", "unreadable"]
 ErrorType = Literal[
     "format_error",
     "out_of_range",
@@ -88,13 +89,39 @@ class Fact(NamedTuple):
     adversarial: Mention
 
 
+class Call(NamedTuple):
+    """One answer of a language model on the way to an example.
+
+    Attributes:
+        stage: what was asked for, such as ``kernel`` or ``verify_kernel``.
+        attempt: 0 at first, one more with every retry of the stage.
+        prompt: name and version of the prompt, such as ``kernel/1``.
+        model: what answered, as in a model string without its address.
+        prompt_tokens, completion_tokens: as the model's server counted them.
+        finish_reason: why the answer ended.
+        verdict: of a generator's answer what the program's checks found, of a verifier's answer
+            what it says; ``unreadable`` where nothing could be read from it (a failed request, a
+            refusal, an answer cut off, no JSON): that is no verdict.
+    """
+
+    stage: str
+    attempt: int
+    prompt: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish_reason: FinishReason
+    verdict: CallVerdict
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One query-driven table-generation task (TableHallu, section 3.2), with its ground truth.
 
     Field names follow the paper's record; ``facts`` adds where everything stands.
     ``source_hash`` is the content hash of the table the example was cut from: splits are made
-    by it, so that no table stands on two sides.
+    by it, so that no table stands on two sides. ``calls`` are the answers of language models that
+    it was made with; none for an example of the program engine.
     """
 
     topic: str
@@ -112,14 +139,17 @@ class Example:
     engine: str
     seed: int
     id: str = field(default="")
+    calls: tuple[Call, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", self._content_hash())
 
     def _content_hash(self) -> str:
-        # Facts only say where things stand in the texts; they would take most of the time.
-        content = {n: getattr(self, n) for n in self.__slots__ if n not in ("id", "facts")}
+        # Facts only say where things stand in the texts; they would take most of the time. Calls
+        # say how the example came about: another model's route to it is the same example.
+        left_out = ("id", "facts", "calls")
+        content = {n: getattr(self, n) for n in self.__slots__ if n not in left_out}
         content["constraints"] = asdict(self.constraints)
         content["gold_table"] = self.gold_table.to_json()
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -146,11 +176,12 @@ class Example:
             }
             for fact in self.facts
         ]
+        data["calls"] = [call._asdict() for call in self.calls]
         return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Example:
-        """The inverse of :meth:`to_json`; the stored id is kept."""
+        """The inverse of :meth:`to_json`; the stored id is kept. No ``calls`` are none."""
         constraints = data["constraints"]
         facts = tuple(
             Fact(
@@ -178,6 +209,7 @@ class Example:
             ),
             "gold_table": Table.from_json(data["gold_table"]),
             "facts": facts,
+            "calls": tuple(Call(**call) for call in data.get("calls", ())),
         }
         return cls(**fields)
 

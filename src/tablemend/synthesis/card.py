@@ -60,6 +60,16 @@ FEATURES = [
     *(_field(name, _TEXT) for name in ("source", "source_hash", "engine")),
     _field("seed", _NUMBER),
     _field("id", _TEXT),
+    {
+        "name": "calls",
+        "list": [
+            _field("stage", _TEXT),
+            _field("attempt", _NUMBER),
+            *(_field(name, _TEXT) for name in ("prompt", "model")),
+            *(_field(name, _NUMBER) for name in ("prompt_tokens", "completion_tokens")),
+            *(_field(name, _TEXT) for name in ("finish_reason", "verdict")),
+        ],
+    },
 ]
 
 

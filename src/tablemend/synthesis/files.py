@@ -44,6 +44,7 @@ def encode(example: Example) -> str:
     del head["facts"]
     head["constraints"] = asdict(example.constraints)
     head["gold_table"] = example.gold_table.to_json()
+    head["calls"] = [call._asdict() for call in example.calls]
     facts = []
     known: dict[str | None, str] = {None: "null"}  # entities and columns come again and again
     for row, entity, column, value, violates, clean, (start, end, first, last) in example.facts:
@@ -213,10 +214,23 @@ def arrow_schema() -> pa.Schema:
             ("adversarial", pa.list_(number)),
         ]
     )
+    call = pa.struct(
+        [
+            ("stage", text),
+            ("attempt", number),
+            ("prompt", text),
+            ("model", text),
+            ("prompt_tokens", number),
+            ("completion_tokens", number),
+            ("finish_reason", text),
+            ("verdict", text),
+        ]
+    )
     types = {
         "constraints": constraints,
         "gold_table": table,
         "facts": pa.list_(fact),
         "seed": number,
+        "calls": pa.list_(call),
     }
     return pa.schema([(name, types.get(name, text)) for name in Example.__slots__])

@@ -1,0 +1,1 @@
+"""Examples by language models: prompts, what a program checks, and how stages follow each other."""
