@@ -1,1 +1,1 @@
-"""Engines that answer prompts: each is a ``generate(requests, sampling, ...)``."""
+"""Engines that answer requests: one string names a model, one function opens it."""

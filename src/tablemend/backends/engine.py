@@ -33,8 +33,17 @@ class Engine(Protocol):
         """Answer one; any number may be waited for at once."""
         ...
 
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuse, before anything is loaded or sent, what could never be answered.
+
+        Raises:
+            TablemendError: such as a prompt that leaves no room for an answer; an engine that
+                cannot know raises nothing.
+        """
+        ...
+
     def close(self) -> None:
-        """Let go of memory, connections and processes."""
+        """Let go of memory, connections and processes; a second call does nothing."""
         ...
 
 
@@ -94,6 +103,10 @@ class BatchEngine(ABC):
         except Exception as error:  # whoever waits gets it
             for future in futures.values():
                 loop.call_soon_threadsafe(_fail, future, error)
+
+    @abstractmethod
+    def check(self, requests: Sequence[Request]) -> None:
+        """See :class:`Engine`."""
 
     @abstractmethod
     def close(self) -> None:

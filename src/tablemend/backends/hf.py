@@ -66,7 +66,7 @@ class HFModel:
         except torch.OutOfMemoryError as error:
             raise TablemendError(
                 f"out of GPU memory with {batch_size} prompts at once: "
-                "lower evaluation.batch_size; the answers so far are kept"
+                "lower batch_size in the options of the model; the answers so far are kept"
             ) from error
 
     def _decode(

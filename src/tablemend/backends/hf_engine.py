@@ -1,0 +1,126 @@
+"""The transformers backend as an engine: chats in, answers out, the model loaded when needed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from transformers.utils import logging
+
+from tablemend.backends import hf
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import BatchEngine
+from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window
+from tablemend.config.backend import BackendOptions
+from tablemend.renderer import prompt_ids
+
+
+class HFEngine(BatchEngine):
+    """transformers in this process.
+
+    Weights are loaded with the first request and let go by :meth:`close`. There is no
+    structured output: a request's schema is for whoever reads the answer.
+
+    Args:
+        checkpoint: folder, adapter's folder or Hub name.
+        options: ``dtype``, ``context_length`` and ``batch_size`` are read.
+        attn: attention kernel of transformers.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, options: BackendOptions, attn: str = "sdpa") -> None:
+        super().__init__()
+        self.checkpoint = checkpoint
+        self.options = options
+        self.attn = attn
+        self._model: hf.HFModel | None = None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Weights by content, their type and the attention kernel."""
+        return {
+            "engine": "hf",
+            "model": self.checkpoint.path,
+            "fingerprint": self.checkpoint.fingerprint(),
+            "dtype": self.options.dtype,
+            "attn": self.attn,
+        }
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuse prompts that do not fit; loads the tokenizer alone.
+
+        Raises:
+            TablemendError: see :func:`tablemend.backends.requests.check_window`.
+        """
+        for sampling, own in _by_sampling(requests).items():
+            check_window(self._render(own), sampling.max_new_tokens, self._window)
+
+    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end.
+
+        A prompt that does not fit into the window is an ``error``; the others are answered.
+        """
+        for sampling, own in _by_sampling(requests).items():
+            fitting = []
+            for prompt in self._render(own):
+                if len(prompt.ids) + sampling.max_new_tokens <= self._window:
+                    fitting.append(prompt)
+                else:
+                    yield self._misfit(prompt, sampling)
+            if fitting:
+                model = self._load()
+                yield from model.generate(fitting, sampling, self.options.batch_size)
+
+    def close(self) -> None:
+        """Let the weights go."""
+        if self._model is not None:
+            self._model = None
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _load(self) -> hf.HFModel:
+        if self._model is None:
+            logging.disable_progress_bar()  # ours counts answers
+            self._model = hf.load_model(
+                self.checkpoint,
+                dtype=self.options.dtype,
+                context_length=self.options.context_length,
+                attn=self.attn,
+            )
+        return self._model
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return hf.load_tokenizer(self.checkpoint)
+
+    @cached_property
+    def _window(self) -> int:
+        return hf.read_window(self.checkpoint, self.options.context_length)
+
+    def _render(self, requests: Sequence[Request]) -> list[Prompt]:
+        return [
+            Prompt(
+                request.id,
+                tuple(prompt_ids(self._tokenizer, request.messages, request.thinking)),
+                request.seed,
+            )
+            for request in requests
+        ]
+
+    def _misfit(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        why = (
+            f"a prompt of {len(prompt.ids)} tokens and an answer of up to "
+            f"{sampling.max_new_tokens} do not fit into a window of {self._window} tokens"
+        )
+        return Completion(prompt.id, "", 0, 0, "error", why)
+
+
+def _by_sampling(requests: Sequence[Request]) -> dict[Sampling, list[Request]]:
+    """What can be decoded in one batch."""
+    groups: dict[Sampling, list[Request]] = {}
+    for request in requests:
+        groups.setdefault(request.sampling, []).append(request)
+    return groups

@@ -1,0 +1,126 @@
+"""transformers as an engine: the training prefix, groups by sampling, misfits, lazy weights."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tablemend.backends import hf
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.requests import Prompt, Request, Sampling
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
+from tablemend.renderer import prompt_ids
+
+SHORT, LONG = Sampling(5), Sampling(9)
+
+
+def ask(name: str, text: str = "Context:\nAnn is 3.", **options) -> Request:
+    return Request(name, [{"role": "user", "content": text}], **{"sampling": SHORT, **options})
+
+
+@pytest.fixture
+def engine(tiny_model: Path) -> HFEngine:
+    return HFEngine(Checkpoint(str(tiny_model)), BackendOptions(batch_size=3, dtype="float32"))
+
+
+def test_answers_are_those_of_the_training_prefix(engine: HFEngine, tiny_model: Path) -> None:
+    requests = [
+        ask(f"{thinking}.{index}", f"Row {index} of the table.", thinking=thinking)
+        for index in range(4)
+        for thinking in (True, False, None)
+    ]
+    model = hf.load_model(Checkpoint(str(tiny_model)), dtype="float32")
+    for request in requests:
+        ids = prompt_ids(model.tokenizer, request.messages, request.thinking)
+        (alone,) = model.generate([Prompt(request.id, tuple(ids))], SHORT, 1)
+        (own,) = engine.generate([request])
+        assert (own.text, own.prompt_tokens) == (alone.text, len(ids))
+        assert own.finish_reason == alone.finish_reason
+    lengths = {
+        thinking: next(engine.generate([ask("x", thinking=thinking)])).prompt_tokens
+        for thinking in (True, False)
+    }
+    assert lengths[False] > lengths[True]  # the empty thinking block is part of the prompt
+
+
+def test_every_request_keeps_its_own_sampling(engine: HFEngine) -> None:
+    requests = [ask(f"s{i}", sampling=SHORT if i % 2 else LONG) for i in range(7)]
+    done = {one.id: one for one in engine.generate(requests)}
+    assert set(done) == {request.id for request in requests}
+    cut = [one for one in done.values() if one.finish_reason == "length"]
+    assert cut  # a random model seldom ends
+    assert all(one.completion_tokens == (5 if int(one.id[1:]) % 2 else 9) for one in cut)
+
+
+def test_a_prompt_that_does_not_fit_fails_alone_and_is_refused_beforehand(
+    engine: HFEngine,
+) -> None:
+    requests = [ask("fits"), ask("misfit", "word " * 3000)]
+    with pytest.raises(TablemendError, match=r"misfit: a prompt of \d+ tokens .*1 of 2 prompts"):
+        engine.check(requests)
+    assert engine._model is None
+    done = {one.id: one for one in engine.generate(requests)}
+    assert done["fits"].finish_reason in ("stop", "length")
+    assert done["misfit"].finish_reason == "error"
+    assert "do not fit into a window of 1024 tokens" in done["misfit"].error
+    assert done["misfit"].text == ""
+
+
+def test_requests_of_one_moment_share_a_batch(
+    engine: HFEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    generate = HFEngine.generate_batch
+
+    def count(self, requests):
+        sizes.append(len(requests))
+        return generate(self, requests)
+
+    monkeypatch.setattr(HFEngine, "generate_batch", count)
+    requests = [ask(f"r{index}", f"Row {index}.") for index in range(8)]
+
+    async def all_at_once():
+        return await asyncio.gather(*(engine.answer(request) for request in requests))
+
+    together = asyncio.run(all_at_once())
+    assert sizes == [8]
+    assert [one.id for one in together] == [request.id for request in requests]
+    apart = {one.id: one.text for one in engine.generate(requests)}
+    assert {one.id: one.text for one in together} == apart
+
+
+def test_weights_are_loaded_once_when_needed_and_let_go(
+    engine: HFEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    load = hf.load_model
+
+    def count(*arguments, **options):
+        loaded.append(arguments)
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(hf, "load_model", count)
+    engine.check([ask("a")])
+    assert engine.identity["fingerprint"] and not loaded
+    first = [one.text for one in engine.generate([ask("a")])]
+    list(engine.generate([ask("b")]))
+    assert len(loaded) == 1
+    engine.close()
+    engine.close()
+    assert engine._model is None
+    assert [one.text for one in engine.generate([ask("a")])] == first
+    assert len(loaded) == 2
+
+
+def test_the_identity_follows_weights_and_type_and_not_the_batch(tiny_model: Path) -> None:
+    checkpoint = Checkpoint(str(tiny_model))
+
+    def identity(**options) -> dict:
+        return HFEngine(checkpoint, BackendOptions(**options)).identity
+
+    assert identity(batch_size=1) == identity(batch_size=8, concurrency=2)
+    assert identity(dtype="bfloat16") != identity(dtype="float32")
