@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend import __version__
+from tablemend.annotation.command import add_annotate_options, annotate
 from tablemend.detector.judge import (
     DETECTOR_VERSION,
     AnswerFormat,
@@ -278,6 +279,7 @@ _COMMANDS: dict[
     str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 ] = {
     "detect": (add_detect_options, detect),
+    "annotate": (add_annotate_options, annotate),
 }
 
 

@@ -1,0 +1,202 @@
+"""A verified copy of a data set: with the verdicts beside it, or without what failed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfile, rmtree
+from typing import Any
+
+import yaml
+
+from tablemend.annotation.report import OVERALL, alpha_notes, results_table
+from tablemend.annotation.sample import Data
+from tablemend.config import EXAMPLE_FILES, HUB
+from tablemend.errors import TablemendError
+from tablemend.runs import read_jsonl, write_jsonl, write_text
+from tablemend.synthesis.card import FEATURES
+from tablemend.synthesis.files import open_writer
+from tablemend.synthesis.settings import SPLITS
+
+CARD = "README.md"
+VERDICTS = "verification.jsonl"
+
+
+def check_out(out: Path, data: str) -> None:
+    """Refuse a folder that would overwrite something, before any work.
+
+    Raises:
+        TablemendError: it exists, or lies inside the data set.
+    """
+    if out.is_symlink() or out.exists():
+        raise TablemendError(f"{out} exists: name a new folder, nothing is overwritten")
+    if not data.startswith(HUB) and out.resolve().is_relative_to(Path(data).resolve()):
+        raise TablemendError(f"{out} lies inside the data set {data}: name a folder beside it")
+
+
+def write_marked(out: Path, data: Data, report: dict[str, Any]) -> None:
+    """The same data set, its files unchanged, with ``verification.jsonl`` and an extended card."""
+    with _new_folder(out) as folder:
+        for path in _files(data, everything=True):
+            copyfile(path, folder / path.name)
+        if data.source.startswith(HUB):
+            _write_split(folder, f"{data.split}.jsonl", data, failed=set())
+        _write_verdicts(folder, data, report)
+        note = f"The verdict on each example is in `{VERDICTS}`."
+        _write_card(folder, data, report, note)
+
+
+def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
+    """The data set without the examples that were judged wrong, and how many those are.
+
+    Other splits are copied. What counts or resumes the making of the original is not.
+
+    Raises:
+        TablemendError: no example would be left.
+    """
+    failed = {case["example"] for case in report["cases"] if case["verdict"] == "wrong"}
+    if failed == set(data.examples):
+        raise TablemendError("every example was judged wrong: there is nothing to write")
+    with _new_folder(out) as folder:
+        own = _own_file(data)
+        for path in _files(data, everything=False):
+            if path.name != own:
+                copyfile(path, folder / path.name)
+        _write_split(folder, own, data, failed)
+        _write_verdicts(folder, data, report)
+        note = (
+            f"{len(failed)} examples that were judged wrong have been left out of this data set; "
+            "the counts of this card, and this table, are those before."
+        )
+        _write_card(folder, data, report, note)
+    return len(failed)
+
+
+@contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """A folder that has its name only when it is whole."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        temporary.rename(out)
+    finally:
+        rmtree(temporary, ignore_errors=True)
+
+
+def _own_file(data: Data) -> str:
+    """Name of the file with the verified examples."""
+    if data.source.startswith(HUB):
+        return f"{data.split}.jsonl"
+    path = Path(data.source)
+    if data.split is None:
+        return path.name
+    return next(
+        f"{data.split}{suffix}"
+        for suffix in EXAMPLE_FILES
+        if (path / f"{data.split}{suffix}").is_file()
+    )
+
+
+def _files(data: Data, everything: bool) -> list[Path]:
+    """Files of the original: all of them, or those with examples and the card."""
+    if data.source.startswith(HUB):
+        return []
+    path = Path(data.source)
+    if path.is_file():
+        return [path]
+    kept = {CARD, VERDICTS, *(f"{split}{suffix}" for split in SPLITS for suffix in EXAMPLE_FILES)}
+    return [
+        entry
+        for entry in sorted(path.iterdir())
+        if entry.is_file() and not entry.name.startswith(".") and (everything or entry.name in kept)
+    ]
+
+
+def _write_split(folder: Path, name: str, data: Data, failed: set[str]) -> None:
+    path = Path(name)
+    writer = open_writer(folder, path.stem, path.suffix.removeprefix("."))
+    try:
+        for example in data.examples.values():
+            if example.id not in failed:
+                writer.write(example)
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def _write_verdicts(folder: Path, data: Data, report: dict[str, Any]) -> None:
+    """One line an example; the notes and names of annotators stay in the report.
+
+    What an earlier round said of another split is kept.
+    """
+    path = folder / VERDICTS
+    lines = [line for line in read_jsonl(path) if line.get("split") != data.split]
+    for case in report["cases"]:
+        steps = {
+            step: {key: value for key, value in one.items() if key != "notes"}
+            for step, one in case["steps"].items()
+        }
+        lines.append({"split": data.split, **case, "steps": steps})
+    write_jsonl(path, lines)
+
+
+def _write_card(folder: Path, data: Data, report: dict[str, Any], note: str) -> None:
+    path = folder / CARD
+    card = path.read_text("utf-8") if path.exists() else _new_card(folder)
+    title = re.escape(heading(data))
+    old = re.search(rf"^{title}\n.*?(?=^## |\Z)", card, re.MULTILINE | re.DOTALL)
+    if old:
+        card = card[: old.start()] + card[old.end() :]
+    write_text(path, f"{card.rstrip()}\n\n{section(data, report, note)}\n")
+
+
+def _new_card(folder: Path) -> str:
+    """A card for a data set that came without one: which file is which split, and its types."""
+    found = sorted(path for path in folder.iterdir() if path.suffix in EXAMPLE_FILES)
+    files = [path for path in found if path.name != VERDICTS]
+    head = {
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": path.stem if path.stem in SPLITS else "test", "path": path.name}
+                    for path in files
+                ],
+            }
+        ],
+        "dataset_info": {"features": FEATURES},
+    }
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Query-driven table generation\n"
+
+
+def heading(data: Data) -> str:
+    """Title of the card's section: verifications of two splits stand beside each other."""
+    return f"## Human verification{f': {data.split}' if data.split else ''}"
+
+
+def section(data: Data, report: dict[str, Any], note: str) -> str:
+    """What a data set's card says of its verification; annotators are counted, not named."""
+    split = f" of the split {data.split}" if data.split else ""
+    whole = report["results"][OVERALL]
+    people = len(report["annotators"])
+    read = "one annotator" if people == 1 else f"{people} annotators"
+    parts = [
+        heading(data),
+        f"{report['examples']} of {report['data']['examples']} examples{split} were read by "
+        f"{read}, in three steps (TableHallu, Appendix B): is the query clear and complete, does "
+        "the gold table agree with the gold context and the query, and does the adversarial "
+        "context keep the gold table the only right answer. An example is right when the "
+        "majority judges all three right. Ties, unsure and missing answers are unjudged and "
+        f"count neither way: {whole['unjudged']} examples. Intervals are 95 % (Wilson's; "
+        "alpha's: bootstrap over examples).",
+        results_table(report),
+        *alpha_notes(report),
+        note,
+        f"Data set hash {report['data']['hash']}.",
+    ]
+    return "\n\n".join(parts)
