@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
 
-from tablemend.config.describe import Key, help_text, keys_of, kind_of
+from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
 from tablemend.config.section import Conflicts, Section, UnknownNames
 from tablemend.errors import TablemendError
@@ -68,7 +68,7 @@ def load(cls: type[SectionT], argv: Sequence[str] | None = None) -> SectionT:
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
     if {"--help", "-h"} & set(tokens):
-        print(help_text(cls, _recipes(cls)))
+        print(help_text(cls, recipes_of(cls)))
         raise SystemExit(0)
     check = "--check" in tokens
     config = parse(cls, [token for token in tokens if token != "--check"])
@@ -116,7 +116,7 @@ def _split(tokens: Sequence[str], reading: _Reading) -> list[tuple[str, str]]:
 def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Reading) -> bool:
     """Take ``recipe=`` out of ``pairs`` and read its file; ``False`` where there is none."""
     named = [value for name, value in pairs if name == "recipe"]
-    if kind_of(cls) is None:
+    if not kinds_of(cls):
         return True  # `recipe=` is then an unknown key like any other
     pairs[:] = [pair for pair in pairs if pair[0] != "recipe"]
     if len(named) != 1:
@@ -125,7 +125,7 @@ def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Rea
         return False
     path = _recipe_path(named[0])
     if not path.is_file():
-        names = [name for name, _ in _recipes(cls)]
+        names = [name for name, _ in recipes_of(cls)]
         hint = nearest(named[0], names)
         reading.problems.append(
             f"recipe: no file {path}{hint} (command line); there are: {_listing(cls)}"
@@ -158,7 +158,7 @@ def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
         return False
     found, wanted = values.get("kind"), kind_of(cls)
     if isinstance(found, str) and found != wanted:
-        fitting = ", ".join(name for name, _ in _recipes(cls))
+        fitting = ", ".join(name for name, _ in recipes_of(cls))
         reading.problems.append(
             f"kind: {path} is for {found}, this command is for {wanted}; there are: {fitting}"
         )
@@ -289,20 +289,34 @@ def _nearest_key(path: str, keys: Sequence[Key]) -> str:
     return f"; did you mean {by_leaf[leaf]}?" if leaf else ""
 
 
-def _recipes(cls: type[Section]) -> list[tuple[str, str]]:
-    """Name and first head comment of every recipe of the class's kind, in order of name."""
+def recipes_of(cls: type[Section]) -> list[tuple[str, str]]:
+    """Name and first head comment of every recipe of the class's kinds, in order of name."""
     found = []
     for path in sorted(RECIPES.glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
         kind = next((line for line in text.splitlines() if line.startswith("kind:")), "")
-        if kind.removeprefix("kind:").split("#")[0].strip() == kind_of(cls):
+        if kind.removeprefix("kind:").split("#")[0].strip() in kinds_of(cls):
             head = text.splitlines()[0]
             found.append((path.stem, head.lstrip("# ") if head.startswith("#") else ""))
     return found
 
 
+def kind_named(tokens: Sequence[str]) -> str | None:
+    """The ``kind`` of the recipe that a command line names, for scripts that take two kinds.
+
+    ``None`` where there is no such recipe or it says none: :func:`load` tells what is wrong.
+    """
+    named = [token.partition("=")[2] for token in tokens if token.startswith("recipe=")]
+    try:
+        data = yaml.safe_load(_recipe_path(named[0]).read_text(encoding="utf-8"))
+    except (IndexError, OSError, ValueError, yaml.YAMLError):
+        return None
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
 def _listing(cls: type[Section]) -> str:
-    names = [name for name, _ in _recipes(cls)]
+    names = [name for name, _ in recipes_of(cls)]
     if names:
         return ", ".join(names)
     return f"none in {RECIPES.resolve()} (run from the repository root)"

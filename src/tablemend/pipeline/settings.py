@@ -1,0 +1,266 @@
+"""What the language-model engine can be asked for, and which engine a command line means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from tablemend.backends.names import ModelName
+from tablemend.config import Section, load
+from tablemend.config.backend import BackendOptions
+from tablemend.config.describe import help_text
+from tablemend.config.load import ConfigError, kind_named, recipes_of
+from tablemend.config.nearest import nearest
+from tablemend.config.section import OnOff
+from tablemend.errors import TablemendError
+from tablemend.synthesis.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
+
+Maker = Literal["llm", "program"]
+
+
+def _whole_name(value: Any) -> Any:
+    """YAML reads a bare ``scripted:`` as a mapping."""
+    return "scripted:" if value == {"scripted": None} else value
+
+
+ModelString = Annotated[str, BeforeValidator(_whole_name)]
+Thinks = Annotated[Literal["on", "off"] | None, OnOff]
+ENGINES = ("program", "llm")
+CONTENT_OPTIONS = frozenset(
+    {"thinking_switch", "structured", "body", "revision", "dtype", "context_length"}
+)
+"""Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
+FREE = frozenset(
+    {
+        "n",
+        "out",
+        "concurrency",
+        "shard",
+        "preview",
+        "estimate_only",
+        "push_to_hub",
+        "hub_private",
+        "generator",
+        "verifier",
+        "generator_options",
+        "verifier_options",
+        "topics",
+    }
+)
+"""Settings that change no row, or that are noted in another form."""
+
+
+class LlmShape(Shape):
+    """Size of the gold table; both ends are included (TableHallu, E)."""
+
+    min_rows: int = Field(default=5, ge=2)
+    """Fewest rows."""
+
+
+class ProgramKernels(Section):
+    """Where kernels of the program come from."""
+
+    source: str = POOL
+    """A CSV or JSONL file, a folder of them, `hub:owner/name`, or `pool` (built-in topics)."""
+    dataset_split: str = "train"
+    """Split to read where the source is on the Hub."""
+    dataset_config: str | None = None
+    """Configuration (subset) of a data set on the Hub; null where it has but one."""
+    dataset_revision: str | None = None
+    """Commit, tag or branch of a data set on the Hub; null: the newest."""
+    distractors: Literal["real", "extended"] = "extended"
+    """real: only rows of the table; extended: made-up rows follow where those run out."""
+
+
+class Paraphrase(Section):
+    """How a model puts the program's sentences into other words."""
+
+    sentences: int = Field(default=12, ge=1, le=100)
+    """Sentences in one request."""
+    failed: Literal["keep", "reject"] = "keep"
+    """keep: a sentence that was never put into other words faithfully stays as it was; reject:
+    the row is given up."""
+
+
+class LlmSynthesis(Section):
+    """A data set of adversarial examples, written and verified by language models."""
+
+    engine: Literal["llm"] = "llm"
+    """How examples are made; `llm` follows the three stages of the paper (section 3.2)."""
+    generator: ModelString
+    """The model that writes: `openai:MODEL@URL[,URL...]`, `vllm:MODEL`, `hf:MODEL` or
+    `scripted:`."""
+    verifier: ModelString | None = None
+    """The model that verifies; null: the one that writes."""
+    generator_options: BackendOptions = BackendOptions()
+    """How the generator is asked."""
+    verifier_options: BackendOptions | None = None
+    """How the verifier is asked; null: as the generator."""
+    n: int = Field(default=1000, ge=1)
+    """Number of rows, over all splits; a row that is given up is counted, not replaced. With a
+    larger n the same folder is continued."""
+    out: str = "data/tablehallu-llm"
+    """Folder to write into; an interrupted run in it is continued."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything that is drawn at random."""
+    kernel: Maker = "llm"
+    """Who makes table, context and query: a model, or the program, whose sentences a model then
+    puts into other words."""
+    perturbation: Maker = "llm"
+    """Who puts the distractors in."""
+    difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
+    """Length of the adversarial context over the gold one that is asked for: 10, 20 or 30 times;
+    mixed: a third each."""
+    min_expansion: float = Field(default=0.3, gt=0, le=1)
+    """Least share of that length that is taken; models write less than they are asked for."""
+    shape: LlmShape = LlmShape()
+    """Size of the gold table."""
+    shares: Shares = Shares()
+    """Split of the rows: by their topic, or by the source table of a program kernel."""
+    format: Literal["jsonl", "parquet"] = "jsonl"
+    """Format of the files."""
+    temperature: float = Field(default=0.6, ge=0, le=2)
+    """Temperature of both models; the paper's."""
+    max_new_tokens: int = Field(default=30_000, ge=16)
+    """Longest answer in tokens, thinking included; the paper's."""
+    generator_thinking: Thinks = None
+    """Whether the generator thinks first; null asks for nothing."""
+    verifier_thinking: Thinks = None
+    """Whether the verifier thinks first; null asks for nothing."""
+    retries: int = Field(default=2, ge=0, le=20)
+    """Times that a stage is asked again with the reasons for its rejection."""
+    restarts: int = Field(default=1, ge=0, le=20)
+    """Times that a row begins anew with another kernel."""
+    topics: str | None = None
+    """File with topics of your own, one a line, as plain text or as JSON with `text` and
+    optionally `category` and `domain`; null: the built-in ones."""
+    program: ProgramKernels = ProgramKernels()
+    """Kernels of the program."""
+    paraphrase: Paraphrase = Paraphrase()
+    """Other words for kernels of the program."""
+    concurrency: int = Field(default=32, ge=1, le=4096)
+    """Rows in the making at the same time."""
+    shard: str = Field(default="1/1", pattern=r"^[1-9]\d{0,3}/[1-9]\d{0,3}$")
+    """Which part of the rows this process makes: `3/16` is the third of sixteen."""
+    preview: int | None = Field(default=None, ge=1, le=1000)
+    """Make and show this many rows, write no data set, and stop."""
+    estimate_only: bool = False
+    """Print the estimate of tokens, cost and time, and stop."""
+    push_to_hub: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
+    """`owner/name` of a data set on the Hugging Face Hub to push to; the token is read from
+    HF_TOKEN."""
+    hub_private: bool = True
+    """Whether a data set that is created there is private."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Models that cannot be named so, and settings that nobody would read."""
+        for name in ("generator", "verifier"):
+            text = getattr(self, name)
+            try:
+                if text is not None:
+                    ModelName.parse(text)
+            except TablemendError as error:
+                yield name, str(error)
+        part, parts = self.part
+        if part >= parts:
+            yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
+        if self.kernel == "llm":
+            for name in ("program", "paraphrase"):
+                if name in self.model_fields_set:
+                    yield name, "only kernel=program reads it"
+        elif self.topics is not None:
+            yield "topics", "kernel=program has tables, give them in program.source"
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Number of the shard, counted from 0, and number of shards."""
+        part, _, parts = self.shard.partition("/")
+        return int(part) - 1, int(parts)
+
+    @property
+    def verifier_model(self) -> str:
+        """The model string of the verifier."""
+        return self.generator if self.verifier is None else self.verifier
+
+    @property
+    def asked_of_verifier(self) -> BackendOptions:
+        """How the verifier is asked."""
+        return self.generator_options if self.verifier_options is None else self.verifier_options
+
+    @property
+    def one_model(self) -> bool:
+        """Whether one backend does for both."""
+        return (
+            self.verifier_model == self.generator
+            and self.asked_of_verifier == self.generator_options
+        )
+
+    def program_settings(self) -> Synthesis:
+        """The same rows as the program engine would be asked for; for kernel=program."""
+        return Synthesis(
+            n=self.n,
+            seed=self.seed,
+            difficulty=self.difficulty,
+            shape=self.shape,
+            **self.program.model_dump(),
+        )
+
+    def noted(self) -> dict[str, Any]:
+        """What rows depend on: rows of two runs belong together where it is the same.
+
+        Servers are left out: the same model may answer from another address.
+        """
+        given = self.model_dump(mode="json", exclude=set(FREE))
+        for role, model, options in (
+            ("generator", self.generator, self.generator_options),
+            ("verifier", self.verifier_model, self.asked_of_verifier),
+        ):
+            name = ModelName.parse(model)
+            given[role] = f"{name.engine}:{name.model}"
+            given[f"{role}_options"] = options.model_dump(mode="json", include=set(CONTENT_OPTIONS))
+        return given
+
+
+class LlmSynthesisRecipe(LlmSynthesis):
+    """The same from a file in recipes/."""
+
+    kind: Literal["llm-synthesis"]
+    """What the recipe is for."""
+
+
+def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis:
+    """The settings of data_gen/tablehallu.py: ``engine=``, or the recipe's kind, says whose.
+
+    ``--help`` and ``--check`` print and exit with status 0.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    if {"--help", "-h"} & set(tokens):
+        print(_help())
+        raise SystemExit(0)
+    named = [token.partition("=")[2] for token in tokens if token.startswith("engine=")]
+    unknown = [name for name in named if name not in ENGINES]
+    if unknown:
+        hint = nearest(unknown[0], ENGINES)
+        known = " or ".join(map(repr, ENGINES))
+        raise ConfigError([f"engine: {known}, not {unknown[0]!r}{hint} (command line)"])
+    if any(token.startswith("recipe=") for token in tokens):
+        kind = kind_named(tokens)
+        llm = kind == "llm-synthesis" or (kind is None and named[-1:] == ["llm"])
+        return load(LlmSynthesisRecipe, tokens) if llm else load(SynthesisRecipe, tokens)
+    return load(LlmSynthesis, tokens) if named[-1:] == ["llm"] else load(Synthesis, tokens)
+
+
+def _help() -> str:
+    """Both engines on one page."""
+    recipes = [*recipes_of(SynthesisRecipe), *recipes_of(LlmSynthesisRecipe)]
+    lines = ["usage: [engine=program|llm | recipe=NAME] [key.sub=value ...] [--check]", ""]
+    lines += ["recipes:", *(f"  {name:<14} {head}" for name, head in recipes)]
+    lines += ["", "engine=program", "", help_text(Synthesis, [])]
+    lines += ["", "engine=llm", "", help_text(LlmSynthesis, [])]
+    return "\n".join(lines)
