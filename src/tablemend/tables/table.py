@@ -84,3 +84,8 @@ class Table:
     def from_json(cls, data: dict[str, Any]) -> Table:
         """The inverse of :meth:`to_json`."""
         return cls.of(data["columns"], data["rows"], data.get("title", ""))
+
+    def filled(self, text: str) -> Table:
+        """The same table with ``text`` in every empty cell."""
+        rows = tuple(tuple(text if cell is None else cell for cell in row) for row in self.rows)
+        return Table(self.columns, rows, self.title)

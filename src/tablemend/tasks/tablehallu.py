@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Literal, get_args
 
 from tablemend.errors import TablemendError
@@ -103,8 +104,7 @@ def answer(table: Table, output: OutputFormat = "markdown") -> str:
     something a model writes and not something it skips.
     """
     if output != "json":
-        rows = [[BLANK if cell is None else cell for cell in row] for row in table.rows]
-        table = Table.of(table.columns, rows)
+        table = replace(table, title="").filled(BLANK)
     return f"{MARKER}\n{write_table(table, output).rstrip()}"
 
 
