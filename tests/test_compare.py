@@ -88,7 +88,7 @@ def recipe(tmp_path, models_folder) -> list[str]:
     settings = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text(encoding="utf-8"))
     settings["model"] |= {"path": str(models_folder / "base"), "context_length": 4096}
     settings["data"]["test"] = {"source": "small-world", "n": N, "seed": 3}
-    settings["evaluation"] |= {"max_new_tokens": 24, "batch_size": 4}
+    settings["evaluation"] |= {"max_new_tokens": 24, "options": {"batch_size": 4}}
     settings["evaluation"]["arms"] = {
         "base": {"model": "base", "prompt": "base", "thinking": "off"},
         "cot": {"model": "base", "prompt": "cot", "thinking": "on"},
@@ -218,7 +218,7 @@ def test_retrained_model_is_not_answered_by_old_generations(recipe, tmp_path, mo
 def test_sampled_answers_are_the_same_again(recipe, tmp_path):
     sampled = ("evaluation.temperature=0.9", "evaluation.seed=7")
     compare(recipe, *sampled)
-    compare(recipe, *sampled, f"run={tmp_path / 'again'}", "evaluation.batch_size=1")
+    compare(recipe, *sampled, f"run={tmp_path / 'again'}", "evaluation.options.batch_size=1")
     assert answers(tmp_path / "again") == answers(tmp_path / "run")
 
 

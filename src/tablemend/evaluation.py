@@ -131,7 +131,7 @@ def _asked(config: Experiment, name: str) -> dict[str, Any]:
         "prompt": arm.prompt,
         "thinking": config.thinking_of(arm),
         "format": config.format,
-        "backend": config.evaluation.backend,
+        "backend": "transformers",
         **asdict(_sampling(config)),
         "seed": _seed(config),
     }
@@ -199,7 +199,7 @@ def generate(
                 progress.set_description(f"{part.arm.name}, {part.context}")
                 prompts = part.prompts(model.tokenizer, config)
                 completions = model.generate(
-                    prompts, _sampling(config), config.evaluation.batch_size
+                    prompts, _sampling(config), config.evaluation.options.batch_size
                 )
                 stream = part.stored(completions)
                 for _ in write_out(generations, part.arm.settings_key, stream, STORE_AT_ONCE):

@@ -1,10 +1,12 @@
 """Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
 
+from tablemend.config.backend import BackendOptions
 from tablemend.config.experiment import (
     EXAMPLE_FILES,
     HUB,
     SMALL_WORLD,
     Arm,
+    Comparison,
     Data,
     Evaluation,
     Experiment,
@@ -24,6 +26,8 @@ __all__ = [
     "RECIPES",
     "SMALL_WORLD",
     "Arm",
+    "BackendOptions",
+    "Comparison",
     "ConfigError",
     "DType",
     "Data",

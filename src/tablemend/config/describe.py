@@ -34,11 +34,11 @@ class Key:
         )
 
 
-def kind_of(cls: type[Section]) -> str | None:
-    """The one recipe kind that a class reads; ``None`` for a class without recipes."""
+def kinds_of(cls: type[Section]) -> tuple[str, ...]:
+    """The kinds of recipe that a class reads; none for a class without recipes."""
     if "kind" not in cls.model_fields:
-        return None
-    return str(get_args(cls.model_fields["kind"].annotation)[0])
+        return ()
+    return tuple(map(str, get_args(cls.model_fields["kind"].annotation)))
 
 
 def keys_of(cls: type[Section]) -> list[Key]:
@@ -49,7 +49,7 @@ def keys_of(cls: type[Section]) -> list[Key]:
 def help_text(cls: type[Section], recipes: Sequence[tuple[str, str]]) -> str:
     """The page that ``--help`` prints."""
     lines = []
-    if kind_of(cls) is not None:
+    if kinds_of(cls):
         lines += ["usage: recipe=NAME [key.sub=value ...] [--check]", "", "recipes:"]
         lines += [f"  {name:<14} {head}" for name, head in recipes] or ["  (none here)"]
     else:

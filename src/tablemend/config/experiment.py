@@ -1,4 +1,8 @@
-"""The schema of an experiment: a model, its data, its fine-tuning and its comparison."""
+"""The schema of an experiment: a model, its data, its fine-tuning and its comparison.
+
+A comparison alone (``kind: evaluation``) has no training; :class:`Comparison` is what both kinds
+of recipe share.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, OnOff, Prompt, Recipe, Section, UnknownNames
 from tablemend.config.trl_names import OWNED, TRL_NAMES
@@ -22,21 +27,30 @@ ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 HUB = "hub:"
 SMALL_WORLD = "small-world"
 EXAMPLE_FILES = (".jsonl", ".parquet")
+ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 
 
 class Model(Section):
     """The model that every arm starts from."""
 
     path: str
-    """Folder of a checkpoint, or a name on the Hugging Face Hub."""
+    """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
+    any model string: `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     revision: str | None = None
     """Commit or tag on the Hub; a name without it is resolved when the run starts."""
     dtype: DType = "auto"
     """Type of the weights in memory; auto: as stored."""
-    context_length: int = Field(ge=16)
-    """Most tokens of prompt and answer together."""
+    context_length: int | None = Field(default=None, ge=16)
+    """Most tokens of prompt and answer together; null: what the model was made for."""
     attn: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] = "sdpa"
     """Attention kernel of transformers."""
+
+
+class TrainedModel(Model):
+    """A model that is to be trained."""
+
+    context_length: int = Field(ge=16)
+    """Most tokens of prompt and answer together."""
 
 
 class Source(Section):
@@ -75,7 +89,7 @@ class Source(Section):
 class Data(Section):
     """The examples of the experiment, by use."""
 
-    train: Source
+    train: Source | None = None
     """Examples to fine-tune on."""
     test: Source
     """Held-out examples to compare the arms on."""
@@ -84,9 +98,18 @@ class Data(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A part of the data that is also trained on."""
+        if self.train is None:
+            return
         for name, held_out in (("validation", self.validation), ("test", self.test)):
             if held_out is not None and _same(held_out, self.train):
                 yield name, "the same examples as data.train"
+
+
+class TrainingData(Data):
+    """The examples of an experiment with training."""
+
+    train: Source
+    """Examples to fine-tune on."""
 
 
 def _same(one: Source, other: Source) -> bool:
@@ -193,11 +216,16 @@ class Arm(Section):
     """One way of answering: a model and a mitigation."""
 
     model: str = "base"
-    """`base` (model.path), `sft` (this run's checkpoint), a folder, or a Hub name."""
+    """`base` (model.path), `sft` (this run's checkpoint), a folder, a Hub name, or a whole model
+    string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     prompt: Prompt = "base"
     """Instruction: the plain one, or one of the three prompting strategies."""
     thinking: Thinking | None = None
     """As the top-level `thinking`, which holds where this is null."""
+    format: Format | None = None
+    """As the top-level `format`, which holds where this is null."""
+    options: BackendOptions | None = None
+    """How this arm's model is asked, in place of the whole of evaluation.options."""
 
 
 class Evaluation(Section):
@@ -207,18 +235,22 @@ class Evaluation(Section):
     """Test examples to answer; all where it is null."""
     contexts: tuple[Literal["clean", "adversarial"], ...] = ("clean", "adversarial")
     """Contexts to show."""
-    backend: Literal["transformers"] = "transformers"
-    """Engine that generates."""
-    batch_size: int = Field(default=16, ge=1)
-    """Prompts generated together."""
+    backend: Literal["hf", "vllm"] = "hf"
+    """Engine of models that name none: transformers or vLLM, in this process."""
     max_new_tokens: int = Field(ge=1)
     """Longest answer, thinking included."""
     temperature: float = Field(default=0.0, ge=0, le=2)
     """0 is greedy; above it, sampling is seeded."""
     seed: int = Field(default=0, ge=0)
     """Seed of the sampling."""
+    cut: Literal["format_error", "unjudged"] = "format_error"
+    """An answer cut at max_new_tokens: judged by what is there, which is a format error where no
+    table can be read; or never judged."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
+    options: BackendOptions = BackendOptions()
+    """How the models are asked; dtype and context_length are the model section's where they are
+    not set here."""
     arms: dict[ArmName, Arm] = Field(min_length=1)
     """Name of each arm and what it does."""
 
@@ -228,11 +260,11 @@ class Evaluation(Section):
             yield "contexts", "name each context once, and at least one"
 
 
-class Experiment(Recipe):
-    """One experiment: everything that sft.py and compare.py need."""
+class Comparison(Recipe):
+    """What compare.py needs: an experiment, or an evaluation alone."""
 
-    kind: Literal["experiment"]
-    """What the recipe is for; a script reads only its own kind."""
+    kind: Literal["experiment", "evaluation"]
+    """What the recipe is for: an evaluation trains nothing."""
     model: Model
     """The model that every arm starts from."""
     data: Data
@@ -241,44 +273,111 @@ class Experiment(Recipe):
     """Table format that prompts ask for."""
     thinking: Thinking = "off"
     """off, on (the model's own), or quote (training targets quote the facts in scope)."""
-    train: Train
+    train: Train | None = None
     """Supervised fine-tuning."""
     evaluation: Evaluation
     """The comparison of the arms."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
-        if self.thinking == "on":
-            yield "thinking", "a training target has no thinking of its own: set off or quote"
-        if self.train.packing and not self.model.attn.startswith("flash"):
-            yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
-        if (self.train.max_length or 0) > self.model.context_length:
-            yield "train.max_length", f"above model.context_length: {self.model.context_length}"
-        if self.evaluation.max_new_tokens >= self.model.context_length:
+        if self.train is None:
+            yield from self._conflicts_without_training()
+        else:
+            yield from self._conflicts_of_training(self.train)
+        window = self.model.context_length
+        if window is not None and self.evaluation.max_new_tokens >= window:
             yield (
                 "evaluation.max_new_tokens",
-                f"leaves no room for a prompt in model.context_length: {self.model.context_length}",
+                f"leaves no room for a prompt in model.context_length: {window}",
             )
+
+    def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
+        if self.kind == "experiment":
+            yield "train", "missing; a recipe that only compares says kind: evaluation"
+        for name, source in (("train", self.data.train), ("validation", self.data.validation)):
+            if self.kind == "evaluation" and source is not None:
+                yield f"data.{name}", "an evaluation reads data.test alone"
+        for name, arm in self.evaluation.arms.items():
+            if self.kind == "evaluation" and arm.model == "sft":
+                yield (
+                    f"evaluation.arms.{name}.model",
+                    "an evaluation trains nothing: name the folder of the checkpoint",
+                )
+
+    def _conflicts_of_training(self, train: Train) -> Iterator[tuple[str, str]]:
+        if self.kind == "evaluation":
+            yield "train", "an evaluation trains nothing; an experiment says kind: experiment"
+        elif self.data.train is None:
+            yield "data.train", "missing"
+        if self.model.path.startswith(ENGINE_PREFIXES):
+            yield (
+                "model.path",
+                "training takes a folder or a name on the Hub; another engine is named by "
+                "evaluation.backend or by an arm's model",
+            )
+        if self.thinking == "on":
+            yield "thinking", "a training target has no thinking of its own: set off or quote"
+        if train.packing and not self.model.attn.startswith("flash"):
+            yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
+        window = self.model.context_length
+        if window is not None and (train.max_length or 0) > window:
+            yield "train.max_length", f"above model.context_length: {window}"
         for name, arm in self.evaluation.arms.items():
             if arm.model == "sft":
-                yield from self._prefix_conflicts(name, arm)
+                yield from self._prefix_conflicts(name, arm, train)
 
-    def _prefix_conflicts(self, name: str, arm: Arm) -> Iterator[tuple[str, str]]:
+    def _prefix_conflicts(self, name: str, arm: Arm, train: Train) -> Iterator[tuple[str, str]]:
         """The prompt of the fine-tuned arm must be the one it was trained on."""
         path = f"evaluation.arms.{name}"
-        if arm.prompt != self.train.prompt:
-            yield f"{path}.prompt", f"is not train.prompt: {self.train.prompt}"
+        if arm.prompt != train.prompt:
+            yield f"{path}.prompt", f"is not train.prompt: {train.prompt}"
         if arm.thinking is not None and (arm.thinking == "off") != (self.thinking == "off"):
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
+        if self.format_of(arm) != self.format:
+            yield f"{path}.format", f"the model is trained with format: {self.format}"
+
+    @property
+    def default_engine(self) -> Literal["hf", "vllm"]:
+        """Engine of the models that name none."""
+        return self.evaluation.backend
+
+    def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
+        """The arm's own thinking, else the recipe's."""
+        return self.thinking if arm.thinking is None else arm.thinking
+
+    def format_of(self, arm: Arm) -> Format:
+        """The table format that an arm's prompt asks for: its own, else the recipe's."""
+        return self.format if arm.format is None else arm.format
+
+    def options_of(self, arm: Arm) -> BackendOptions:
+        """How an arm's model is asked, with what the model section says of every model."""
+        options = self.evaluation.options if arm.options is None else arm.options
+        update: dict[str, Any] = {}
+        if options.dtype == "auto":
+            update["dtype"] = self.model.dtype
+        if options.context_length is None:
+            update["context_length"] = self.model.context_length
+        if options.revision is None and arm.model == "base":
+            update["revision"] = self.model.revision
+        return options.model_copy(update=update)
+
+
+class Experiment(Comparison):
+    """One experiment: everything that sft.py and compare.py need."""
+
+    kind: Literal["experiment"]
+    """What the recipe is for; a script reads only its own kind."""
+    model: TrainedModel
+    """The model that every arm starts from."""
+    data: TrainingData
+    """The examples, by use."""
+    train: Train
+    """Supervised fine-tuning."""
 
     @property
     def longest_row(self) -> int:
         """Most tokens of a training example."""
         return self.train.max_length or self.model.context_length
-
-    def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
-        """The arm's own thinking, else the recipe's."""
-        return self.thinking if arm.thinking is None else arm.thinking
 
 
 class SftCommand(Experiment):

@@ -156,11 +156,12 @@ def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
     if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
         reading.problems.append(f"{path}: a recipe is a mapping of keys to values")
         return False
-    found, wanted = values.get("kind"), kind_of(cls)
-    if isinstance(found, str) and found != wanted:
+    found, wanted = values.get("kind"), kinds_of(cls)
+    if isinstance(found, str) and found not in wanted:
         fitting = ", ".join(name for name, _ in recipes_of(cls))
         reading.problems.append(
-            f"kind: {path} is for {found}, this command is for {wanted}; there are: {fitting}"
+            f"kind: {path} is for {found}, this command is for {' or '.join(wanted)}; "
+            f"there are: {fitting}"
         )
         return False
     reading.values = values
