@@ -180,7 +180,7 @@ def type_table(
     if len(table.rows) < min_rows:
         raise Unusable("too few rows")
     rows = [tuple(map(clean_cell, row)) for row in table.rows[:MAX_ROWS]]
-    columns, orders = _type_columns(headers, rows)
+    columns, orders = type_columns(headers, rows)
     key = _choose_key(columns, rows) if key is None else key
     keep = _kept_rows(rows, key)
     if len(keep) < min_rows:
@@ -196,9 +196,10 @@ def type_table(
     return TypedTable(clean, tuple(columns), key, tuple(orders), table.content_hash(), sums)
 
 
-def _type_columns(
+def type_columns(
     names: Sequence[str], rows: Sequence[tuple[Cell, ...]]
 ) -> tuple[list[Column], list[tuple[float | None, ...]]]:
+    """Every column of clean cells, typed, with the sortable value of each of its cells."""
     columns, orders = [], []
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         column, order = _type_column(name, cells)

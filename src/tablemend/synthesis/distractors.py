@@ -72,9 +72,9 @@ class Rows:
                 year = min(order + rng.randint(-6, 6), self._latest[index])
                 cells[index], orders[index] = f"{year:.0f}", year
             elif column.kind == "date":
-                cells[index], orders[index] = _move_date(cell, order, rng)
+                cells[index], orders[index] = move_date(cell, order, rng)
             else:
-                cells[index], orders[index] = _move_number(cell, order, rng)
+                cells[index], orders[index] = move_number(cell, order, rng)
         self.cells.append(tuple(cells))
         self.orders.append(tuple(orders))
         self.forms.append(forms_of(cells[typed.key] or ""))
@@ -95,22 +95,30 @@ def _order_of(cell: Cell, kind: Kind) -> float | None:
     return number[0] if number else None
 
 
-def _move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
+def move_number(cell: str, order: float, rng: Random) -> tuple[str, float]:
     """A neighbouring number, written in the same way."""
     match = _DIGITS.search(cell)
     if match is None:
         return cell, order
-    digits = match[0]
-    decimals = len(digits.partition(".")[2])
-    size = float(digits.replace(",", ""))
-    moved = size * (0.6 + 0.9 * rng.random()) + (rng.randint(0, 3) if decimals == 0 else 0.0)
-    text = f"{moved:,.{decimals}f}" if "," in digits else f"{moved:.{decimals}f}"
-    written = f"{cell[: match.start()]}{text}{cell[match.end() :]}"
+    size = float(match[0].replace(",", ""))
+    is_whole = "." not in match[0]
+    moved = size * (0.6 + 0.9 * rng.random()) + (rng.randint(0, 3) if is_whole else 0.0)
+    written = write_number(cell, moved)
     number = read_number(written)
     return (written, number[0]) if number else (cell, order)
 
 
-def _move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:
+def write_number(cell: str, size: float) -> str:
+    """Another number in place of the cell's digits, with its separators and decimals."""
+    match = _DIGITS.search(cell)
+    if match is None:
+        return cell
+    decimals = len(match[0].partition(".")[2])
+    text = f"{size:,.{decimals}f}" if "," in match[0] else f"{size:.{decimals}f}"
+    return f"{cell[: match.start()]}{text}{cell[match.end() :]}"
+
+
+def move_date(cell: str, order: float, rng: Random) -> tuple[str, float]:
     """Another day of the same month: the only change that keeps any spelling of the month."""
     day = date.fromordinal(int(order))
     other = rng.randint(1, 28)

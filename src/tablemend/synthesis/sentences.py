@@ -7,7 +7,7 @@ the label with its article, and ``{v}`` for the value, or ``{l}`` for a listing 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -301,7 +301,7 @@ _RECORDS = tuple(_pattern(text, "{l}") for text in FRAMES_OF_RECORD)
 class Speaker:
     """Puts the rows of one table into words."""
 
-    def __init__(self, typed: TypedTable, repeated: frozenset[str]) -> None:
+    def __init__(self, typed: TypedTable, repeated: Container[str]) -> None:
         self._names = typed.table.columns
         self._key = typed.key
         self._repeated = repeated

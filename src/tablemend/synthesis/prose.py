@@ -1,0 +1,128 @@
+"""Running text as its sentences, and as the pieces of it that can be moved.
+
+A context that a model wrote leans on itself: "It sold 4,200 in the same year." Such a sentence
+stays behind the one that it leans on. In doubt two sentences are one piece: that disperses a
+little less, and never tears a fact from its entity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tablemend.synthesis.columns import words_of
+
+_END = re.compile(r"[.!?\u2026]+[\"'\u201d\u2019)\]*_]*(?=\s+[\"'\u201c\u2018(\[*_]*[^\Wa-z_])")
+_LINE = re.compile(r"[^\n]+")
+_INITIALS = re.compile(r"(?:\b[^\W\d_]\.)+$")
+_ABBREVIATION = re.compile(
+    r"\b(?:mr|mrs|ms|dr|prof|st|mt|ft|no|nos|vs|etc|inc|ltd|co|corp|bros|jr|sr|gen|col|capt|lt|sgt"
+    r"|rev|hon|gov|sen|rep|pres|dept|univ|est|approx|ca|cf|fig|vol|ed|eds|pp|op|art|al|e\.g|i\.e"
+    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+# Words that point at another sentence: at the beginning, or wherever they stand.
+_POINTING_FIRST = re.compile(
+    r"\W*(?:(?:by|in|for|at|on|during|after|before|since|despite|from|with|of|over) )?"
+    r"(?:it|its|he|she|his|her|they|their|them|this|that|these|those|such|both|each|neither|either"
+    r"|another|others?|then|next|later|earlier|also|too|likewise|similarly|meanwhile|however"
+    r"|moreover|furthermore|additionally|consequently|therefore|thus|instead|nevertheless"
+    r"|nonetheless|and|but|yet|so|contrast|comparison|addition|turn|again|here|there|one|ones"
+    r"|a (?:year|month|week|day|decade|few)|(?:one|two|three|four|five) (?:years?|months?|days?))\b"
+)
+_POINTING = re.compile(
+    r"\b(?:the (?:same|latter|former|following|previous|preceding|next|other|two|three|pair|trio)"
+    r"|that (?:same )?(?:year|season|month|day|quarter|period)|as well|likewise|similarly"
+    r"|followed|respectively|compared with that|by contrast|in turn)\b"
+)
+_ANNOUNCES = re.compile(r"\s*#|.*[:\u2014]\s*$", re.DOTALL)
+
+
+class Span(NamedTuple):
+    """Half-open character span of a text."""
+
+    start: int
+    end: int
+
+
+class Piece(NamedTuple):
+    """Sentences that stay together.
+
+    Attributes:
+        start, end: half-open character span in the text.
+        names: the entities that its sentences name.
+    """
+
+    start: int
+    end: int
+    names: frozenset[str]
+
+
+def split_sentences(text: str) -> list[Span]:
+    """The sentences of a text, without the white space between them.
+
+    A line break ends a sentence; an abbreviation or an initial does not.
+    """
+    spans = []
+    for line in _LINE.finditer(text):
+        start = line.start()
+        for match in _END.finditer(text, line.start(), line.end()):
+            if _is_abbreviation(text[start : match.end()]):
+                continue
+            spans.append(_stripped(text, start, match.end()))
+            start = match.end()
+        spans.append(_stripped(text, start, line.end()))
+    return [span for span in spans if span.start < span.end]
+
+
+def _is_abbreviation(text: str) -> bool:
+    return bool(_ABBREVIATION.search(text[-12:]) or _INITIALS.search(text[-12:]))
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    part = text[start:end]
+    return Span(start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip()))
+
+
+def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]:
+    """The pieces of a context, in order.
+
+    A sentence begins a piece if it names an entity, tells which row of the entity it is about,
+    and points at no other sentence; any other one stays with the sentence before it.
+
+    Args:
+        text: the context.
+        tellers: for each entity what tells its rows apart (its years, say); empty for an entity
+            with one row.
+    """
+    wanted = {
+        entity: (words_of(entity), [words_of(value) for value in values])
+        for entity, values in tellers.items()
+    }
+    pieces: list[Piece] = []
+    announced = False
+    for start, end in split_sentences(text):
+        sentence = text[start:end]
+        spoken = words_of(sentence)
+        names = {entity for entity, (words, _) in wanted.items() if words in spoken}
+        stands = any(
+            not wanted[name][1] or any(value in spoken for value in wanted[name][1])
+            for name in names
+        )
+        alone = stands and not announced and not _points_elsewhere(sentence, names)
+        announced = bool(_ANNOUNCES.match(sentence))
+        if pieces and not alone and not (announced and not names):
+            last = pieces[-1]
+            pieces[-1] = Piece(last.start, end, last.names | names)
+        else:
+            pieces.append(Piece(start, end, frozenset(names)))
+    return pieces
+
+
+def _points_elsewhere(sentence: str, names: set[str]) -> bool:
+    # "This Is Us" and "The Others" are names and point at nothing.
+    for name in sorted(names, key=len, reverse=True):
+        sentence = sentence.replace(name, "\u25a0")
+    lowered = sentence.casefold()
+    return bool(_POINTING_FIRST.match(lowered) or _POINTING.search(lowered))
