@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 from tablemend.values.text import clean
 
@@ -71,17 +72,35 @@ def parse_clean_date(text: str) -> tuple[str, ...]:
 def split_dates(text: str) -> tuple[list[tuple[str, ...]], str]:
     """The ISO readings of every date in a running text, and the text without them."""
     folded = clean(text).casefold().replace(" ,", ",")
-    found: list[tuple[str, ...]] = []
+    stated = find_dates(folded)
+    rest, position = [], 0
+    for date in sorted(stated, key=lambda date: date.start):
+        rest += [folded[position : date.start], " "]
+        position = date.end
+    return [date.readings for date in stated], "".join(rest) + folded[position:]
+
+
+class StatedDate(NamedTuple):
+    """A date in a running text: every ISO reading, and where it stands."""
+
+    readings: tuple[str, ...]
+    start: int
+    end: int
+
+
+def find_dates(text: str) -> list[StatedDate]:
+    """Every date in a text in plain spelling and small letters: named months first."""
+    found: list[StatedDate] = []
 
     def take(match: re.Match[str]) -> str:
         readings = parse_clean_date(match[0].strip(" ,"))
         if not readings:
             return match[0]
-        found.append(readings)
-        return " "
+        found.append(StatedDate(readings, *match.span()))
+        return "\0" * len(match[0])
 
-    rest = _NUMERIC_INSIDE.sub(take, _NAMED_INSIDE.sub(take, folded))
-    return found, rest
+    _NUMERIC_INSIDE.sub(take, _NAMED_INSIDE.sub(take, text))
+    return found
 
 
 def same_date(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from typing import NamedTuple
 
 from tablemend.values.text import clean
 from tablemend.values.units import (
@@ -155,10 +156,28 @@ def quantities(text: str) -> list[Number]:
     Digits inside a word (``B2B``, ``Q3``) are part of the word and are not counted. Number words
     count in a text without any digit.
     """
-    text = clean(text)
-    if not _DIGIT.search(text):
-        return _spelled_quantities(text)
-    found: list[Number] = []
+    return [stated.number for stated in find_quantities(clean(text))]
+
+
+class Stated(NamedTuple):
+    """A number in a running text: where its digits or words and its unit stand."""
+
+    number: Number
+    start: int
+    end: int
+
+
+def find_quantities(text: str) -> list[Stated]:
+    """:func:`quantities` with their places, of a text in plain spelling.
+
+    That is one that :func:`~tablemend.values.text.clean` or
+    :func:`~tablemend.values.text.align` has made.
+    """
+    return _find_digits(text) if _DIGIT.search(text) else find_spelled(text)
+
+
+def _find_digits(text: str) -> list[Stated]:
+    found: list[Stated] = []
     position = 0
     while match := _DIGITS.search(text, position):
         position = match.end()
@@ -167,21 +186,22 @@ def quantities(text: str) -> list[Number]:
         scanned = _scan(text, match)
         if scanned is None:
             continue
-        number, _, end = scanned
+        number, start, end = scanned
         if end == match.end() and text[end : end + 1].isalpha():  # "3D"
             continue
-        found.append(number)
+        found.append(Stated(number, start, end))
         position = max(end, position)
     return found
 
 
-def _spelled_quantities(text: str) -> list[Number]:
-    found: list[Number] = []
+def find_spelled(text: str) -> list[Stated]:
+    """The number words of a text in plain spelling, to ninety-nine, with their places."""
+    found: list[Stated] = []
     position = 0
     while match := _SPELLED_INSIDE.search(text, position):
         unit, position = read_unit(text, match.end())
         value = _EXACT.multiply(Decimal(_WORDS[match[1].casefold()]), unit.scale)
-        found.append(Number(value, unit))
+        found.append(Stated(Number(value, unit), match.start(), position))
     return found
 
 

@@ -26,7 +26,9 @@ _MARKS = str.maketrans(
     }
 )
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|__|`)(?=\S)(.{1,300}?)(?<=\S)\1")
+_MARKS_IN_PLACE = {mark: plain for mark, plain in _MARKS.items() if plain is not None}
 _SPACES = re.compile(r"\s+")
+_SPACE = re.compile(r"\s")
 _DASH_BETWEEN_DIGITS = re.compile(r"(?<=\d) ?- ?(?=\d)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
@@ -88,21 +90,62 @@ def split_tokens(text: str) -> Tokens:
     part = 0
     folded = _RATING.sub(r"\1minus", strip_accents(fold(text)))
     for match in _TOKEN.finditer(folded):
-        kind, token = match.lastgroup, match[0]
-        if kind == "border":
+        if match.lastgroup == "border":
             part += 1
             continue
-        if kind == "number":
-            token = plain_number(token)
-        elif kind == "initials":
-            token = token.replace(".", "")
-        elif kind == "and":
-            token = "and"
-        elif token.endswith("'s"):
-            token = token[:-2]
-        words.append(token)
+        words.append(_spell(match))
         parts.append(part)
     return Tokens(tuple(words), tuple(parts))
+
+
+def _spell(match: re.Match[str]) -> str:
+    """The one spelling of a token."""
+    kind, token = match.lastgroup, match[0]
+    if kind == "number":
+        return plain_number(token)
+    if kind == "initials":
+        return token.replace(".", "")
+    if kind == "and":
+        return "and"
+    return token.removesuffix("'s")
+
+
+class PlacedToken(NamedTuple):
+    """A token of a running text, and where it stands."""
+
+    word: str
+    start: int
+    end: int
+
+
+def placed_tokens(aligned: str) -> list[PlacedToken]:
+    """Tokens, spelled as :func:`split_tokens` does, with their places in an aligned text."""
+    ratings = {match.start(1) for match in _RATING.finditer(aligned)}
+    tokens = []
+    for match in _TOKEN.finditer(aligned):
+        if match.lastgroup == "border":
+            continue
+        word, (start, end) = _spell(match), match.span()
+        if not word.isascii():
+            word = strip_accents(fold(word))
+        if start in ratings:
+            word, end = f"{word}minus", end + 1
+        tokens.append(PlacedToken(word, start, end))
+    return tokens
+
+
+def align(text: str) -> str:
+    """:func:`fold` as far as every character keeps its place.
+
+    Marks, spaces and case are unified; ligatures, fractions and invisible marks stay as written.
+    """
+    spaced = "".join(map(_align, text.translate(_MARKS_IN_PLACE))) if not text.isascii() else text
+    return _SPACE.sub(" ", spaced.lower() if spaced.isascii() else spaced)
+
+
+def _align(character: str) -> str:
+    lowered = character.lower()
+    return lowered if len(lowered) == 1 else character
 
 
 _split_cached = lru_cache(maxsize=1 << 15)(split_tokens)

@@ -1,0 +1,182 @@
+"""Where a running text states a value, in whatever spelling."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from decimal import Decimal
+from functools import cached_property
+
+from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.dates import StatedDate, find_dates
+from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled, same_number
+from tablemend.values.sentences import Span
+from tablemend.values.text import align, placed_tokens, tokens_of
+from tablemend.values.units import ONE, PLAIN, Unit
+
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_ORDINALS = {
+    word: Decimal(value)
+    for value, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+        "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth "
+        "twentieth".split(),
+        1,
+    )
+}
+_ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINALS)})(?![\w-])")
+_ZERO = re.compile(r"(?<![\w-])(?:no|none|nil|zero|without)(?![\w-])")
+_MINUS = re.compile(
+    r"\b(?:declin|decreas|contract|fell|fall|drop|shr[aiu]nk|negative|minus|below|down|loss|lost|lose"
+    r"|deficit|reduc|lower|slump|dip|slid)\w*"
+)
+_BEFORE_A_MINUS = 80
+
+
+class Places:
+    """A text, indexed by the tokens, numbers and dates that it states.
+
+    Args:
+        text: any text; places are those of its characters.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain = align(text)
+
+    def find(self, cell: str, unit: Unit = PLAIN) -> list[Span]:
+        """Where a cell's value is stated, in order; equal as the detector takes values for equal.
+
+        A number is found with the scale and unit that the text or the column's header gives, as
+        a number word or an ordinal word, and a negative one without its sign behind a word of
+        decline; a year also inside a date. A date is found in any spelling that is at least as
+        fine. A text is found token by token, plural or not, with or without its bracketed
+        additions.
+
+        Args:
+            cell: the value as the table has it.
+            unit: what the column's header states, from
+                :func:`~tablemend.values.units.header_unit`.
+        """
+        value = read_value(cell)
+        if value.blank:
+            return []
+        if value.number is not None:
+            return self._find_number(value, value.number, unit)
+        found = [Span(date.start, date.end) for date in self.dates if _states(date, value.dates)]
+        found = found or self._find_words(tokens_of(value.text).words)
+        bare = _BRACKETS.sub("", value.text)
+        if not found and bare != value.text:
+            found = self._find_words(tokens_of(bare).words)
+        return sorted(found)
+
+    def words_between(self, start: int, end: int) -> tuple[str, ...]:
+        """The tokens that stand whole between two places."""
+        first = bisect_left(self._starts, start)
+        last = bisect_left(self._starts, end)
+        return tuple(self._words[first:last])
+
+    @cached_property
+    def dates(self) -> list[StatedDate]:
+        """Every date."""
+        return sorted(find_dates(self._plain), key=lambda date: date.start)
+
+    @cached_property
+    def numbers(self) -> list[Stated]:
+        """Every number in digits or words outside dates, in order."""
+        plain = list(self._plain)
+        for date in self.dates:
+            plain[date.start : date.end] = "\0" * (date.end - date.start)
+        text = "".join(plain)
+        found = {stated.start: stated for stated in find_spelled(text)}
+        # "2 million": the digits' own unit wins over a word that follows.
+        found |= {stated.start: stated for stated in find_quantities(text)}
+        return [found[start] for start in sorted(found)]
+
+    @cached_property
+    def _tokens(self) -> list[tuple[str, int, int]]:
+        return [(_singular(word), start, end) for word, start, end in placed_tokens(self._plain)]
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [word for word, _, _ in self._tokens]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for _, start, _ in self._tokens]
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, word in enumerate(self._words):
+            places[word].append(place)
+        return dict(places)
+
+    def _find_words(self, words: tuple[str, ...]) -> list[Span]:
+        if not words:
+            return []
+        wanted = [_singular(word) for word in words]
+        return [
+            Span(self._tokens[place][1], self._tokens[place + len(wanted) - 1][2])
+            for place in self._by_word.get(wanted[0], ())
+            if self._words[place : place + len(wanted)] == wanted
+        ]
+
+    def _find_number(self, value: Value, number: Number, unit: Unit) -> list[Span]:
+        found = [
+            Span(stated.start, stated.end)
+            for stated in self.numbers
+            if _equal(number, stated.number, unit)
+            or (number.value < 0 and self._is_negative(stated, number, unit))
+        ]
+        if year := year_of(value):
+            found += [
+                Span(date.start, date.end)
+                for date in self.dates
+                if any(reading.startswith((f"{year}-", f"{year}/")) for reading in date.readings)
+            ]
+        if number.value in _ORDINALS.values() and not number.unit.symbol:
+            found += [
+                Span(*match.span())
+                for match in _ORDINAL.finditer(self._plain)
+                if _ORDINALS[match[0]] == number.value
+            ]
+        if not number.value:
+            found += [Span(*match.span()) for match in _ZERO.finditer(self._plain)]
+        return sorted(set(found))
+
+    def _is_negative(self, stated: Stated, number: Number, unit: Unit) -> bool:
+        """Whether "fell by 3.2 %" states this negative number."""
+        before = self._plain[max(0, stated.start - _BEFORE_A_MINUS) : stated.start]
+        positive = Number(-number.value, number.unit, number.decimals)
+        return _equal(positive, stated.number, unit) and bool(
+            _MINUS.search(before.rpartition(". ")[2])
+        )
+
+
+def _singular(word: str) -> str:
+    """Both forms of a plural in one spelling; not a grammar, only a common form."""
+    if len(word) > 3 and word[-1] == "s" and word[-2:] != "ss" and word.isalpha():
+        return word[:-1]
+    return word
+
+
+def _equal(cell: Number, stated: Number, unit: Unit) -> bool:
+    """The detector's equality; a text may also spell out what the header scales."""
+    if same_number(cell, stated, unit):
+        return True
+    return (
+        unit.scale != ONE
+        and cell.unit.scale == stated.unit.scale == ONE
+        and stated.value == cell.value * unit.scale
+    )
+
+
+def _states(date: StatedDate, cell: tuple[str, ...]) -> bool:
+    """Whether a date in the text is the cell's or a finer one."""
+    return any(
+        reading == wanted or reading.startswith(f"{wanted}-")
+        for reading in date.readings
+        for wanted in cell
+    )

@@ -1,0 +1,51 @@
+"""Where the sentences of a running text begin and end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sentencex import get_sentence_boundaries
+
+
+class Span(NamedTuple):
+    """Half-open character places in a text."""
+
+    start: int
+    end: int
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences of an English text in order, without the space around them.
+
+    A boundary is left out rather than put into the middle of a sentence: "Dr. Venn", "3.5",
+    "U.S. Army" and "No. 5" are no ends. A line break between paragraphs always is one.
+    """
+    spans: list[Span] = []
+    joined = False
+    for boundary in get_sentence_boundaries("en", text):
+        start, end = boundary["start_index"], boundary["end_index"]
+        said = text[start:end]
+        start += len(said) - len(said.lstrip())
+        end -= len(said) - len(said.rstrip())
+        if start >= end:
+            joined = False
+            continue
+        if joined:
+            spans[-1] = Span(spans[-1].start, end)
+        else:
+            spans.append(Span(start, end))
+        # "Approx." and "Vol." before a number are no sentences.
+        joined = " " not in text[start:end] and text[end - 1] == "." and "\n" not in said
+    return spans
+
+
+def paragraph_spans(text: str) -> list[Span]:
+    """The paragraphs of a text, which empty lines part."""
+    spans, position = [], 0
+    for part in text.split("\n\n"):
+        start = position + len(part) - len(part.lstrip())
+        end = position + len(part.rstrip())
+        if start < end:
+            spans.append(Span(start, end))
+        position += len(part) + 2
+    return spans
