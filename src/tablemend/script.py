@@ -16,7 +16,9 @@ FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR
 EXTRAS = {
     "accelerate": "train",
     "datasets": "data",
+    "httpx2": "api",
     "matplotlib": "report",
+    "openai": "api",
     "peft": "train",
     "pyarrow": "data",
     "sentence_transformers": "embed",

@@ -33,12 +33,23 @@ class Engine(Protocol):
         """Answer one; any number may be waited for at once."""
         ...
 
+    async def leave(self) -> None:
+        """Let go of what belongs to the running event loop, which is about to end."""
+        ...
+
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse, before anything is loaded or sent, what could never be answered.
 
         Raises:
             TablemendError: such as a prompt that leaves no room for an answer; an engine that
                 cannot know raises nothing.
+        """
+        ...
+
+    def load(self) -> None:
+        """Load the weights or start what the first request needs; a server is only asked.
+
+        The first request does it otherwise, and its seconds then hold the loading.
         """
         ...
 
@@ -79,6 +90,11 @@ class BatchEngine(ABC):
             self._pump = asyncio.create_task(self._run())
         return await future
 
+    async def leave(self) -> None:
+        """Nothing belongs to an event loop but the batch that is running."""
+        if self._pump is not None:
+            await self._pump
+
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         try:
@@ -106,6 +122,10 @@ class BatchEngine(ABC):
 
     @abstractmethod
     def check(self, requests: Sequence[Request]) -> None:
+        """See :class:`Engine`."""
+
+    @abstractmethod
+    def load(self) -> None:
         """See :class:`Engine`."""
 
     @abstractmethod

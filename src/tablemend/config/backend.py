@@ -9,33 +9,49 @@ from pydantic import Field
 
 from tablemend.config.section import DType, Section
 
+OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
+"""Fields of a request that `body` may not change: one whole answer is asked for."""
+
 
 class Vllm(Section):
-    """vLLM's offline engine."""
+    """vLLM's offline engine; null leaves a choice to the platform (docs/vllm.md)."""
 
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices that share one copy of the weights."""
     data_parallel: int = Field(default=1, ge=1)
-    """Copies of the weights that share the requests."""
+    """Copies of the weights, each with its own devices, that share the requests."""
     memory: float = Field(default=0.9, gt=0, le=1)
-    """Share of a device's memory."""
+    """Share of a GPU's memory for weights and keys and values."""
+    kv_cache_gib: float | None = Field(default=None, gt=0)
+    """Memory for keys and values a device; null: 4 on a CPU, what `memory` leaves on a GPU."""
     prefix_caching: bool = True
     """Keep what was computed of a context for the next prompt that begins with it."""
+    block_size: int | None = Field(default=None, ge=1)
+    """Tokens a block of the cache: prefixes are shared in whole blocks; null: 32 on a CPU."""
     max_num_seqs: int | None = Field(default=None, ge=1)
     """Prompts that are decoded together; vLLM's own choice where it is null."""
+    enforce_eager: bool | None = None
+    """Compile nothing: a faster start and slower answers; null: only on a CPU."""
+    adapter: Literal["auto", "merge", "lora"] = "auto"
+    """A LoRA adapter is merged into its base first, or applied at every token; auto: merged on a
+    CPU, and where vLLM cannot apply it."""
+    reasoning_parser: str | None = None
+    """vLLM's name of the model's way of thinking, such as qwen3: a JSON schema then holds from
+    the end of the thinking on. Null: a thinking answer is not held to its schema."""
 
 
 class BackendOptions(Section):
     """How one model is asked."""
 
     concurrency: int = Field(default=64, ge=1)
-    """Requests in flight at a server."""
+    """Requests in flight at a server, at all of its replicas together."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     """Most requests that are sent in a minute; null: no limit."""
     tokens_per_minute: int | None = Field(default=None, ge=1)
     """Most tokens, of prompts and answers, in a minute; null: no limit."""
     timeout: float = Field(default=600, gt=0)
-    """Seconds after which a request is given up and tried again."""
+    """Seconds that one try may take from its first byte to its last; then it is given up and
+    tried again."""
     retries: int = Field(default=6, ge=0)
     """Times that a request is tried again before it is recorded as failed."""
     backoff: float = Field(default=1, gt=0)
@@ -58,8 +74,11 @@ class BackendOptions(Section):
     `/no_think` at the end of the prompt, or not at all."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
     """How a server is asked for JSON where an answer has a schema; answers are checked anyway."""
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the server calls the longest answer; hosted reasoning models know the second alone."""
     body: dict[str, Any] = Field(default_factory=dict)
-    """Further fields of the request, such as top_p; sent as they are."""
+    """Further fields of the request, such as top_p; sent as they are. A field set to null is not
+    sent, so that `{temperature: null, seed: null}` suits a server that refuses both."""
     revision: str | None = None
     """Commit or tag of a Hub model."""
     dtype: DType = "auto"
@@ -72,6 +91,8 @@ class BackendOptions(Section):
     """vLLM's offline engine."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A cap on costs without prices."""
+        """A cap on costs without prices; fields of the body that are not free."""
         if self.max_cost is not None and not (self.price_in or self.price_out):
             yield "max_cost", "needs price_in and price_out, per million tokens"
+        for name in sorted(OWNED.intersection(self.body)):
+            yield f"body.{name}", "is set by tablemend for every request: leave it out"

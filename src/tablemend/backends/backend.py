@@ -1,0 +1,236 @@
+"""What the rest of tablemend generates with: an engine, the request cache and the caps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tablemend.backends.cache import RequestCache
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.engine import BatchEngine, Engine
+from tablemend.backends.limits import Budget, BudgetSpent, Spent
+from tablemend.backends.names import EngineKind, ModelName
+from tablemend.backends.requests import Completion, Request
+from tablemend.backends.stream import stream
+from tablemend.config.backend import BackendOptions
+
+__all__ = ["Backend", "BudgetSpent", "Spent", "open_backend"]
+
+CHUNK = 4096
+"""Requests that an engine which works in batches is given at once."""
+
+
+class _Stopwatch:
+    """Seconds since it was asked last."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def lap(self) -> float:
+        last, self._last = self._last, time.monotonic()
+        return self._last - last
+
+
+class Backend:
+    """Answers requests; what was answered once is not asked, nor paid for, again.
+
+    Attributes:
+        name: the model string; it never holds a key.
+    """
+
+    def __init__(self, name: str, engine: Engine, options: BackendOptions) -> None:
+        self.name = name
+        self._engine = engine
+        self._options = options
+        self._budget = Budget(
+            options.max_tokens_total, options.max_cost, options.price_in, options.price_out
+        )
+        self._cache = None
+        if options.cache is not None:
+            self._cache = RequestCache(Path(options.cache), engine.identity)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that an answer depends on beside the request; see :class:`Engine`."""
+        return self._engine.identity
+
+    @property
+    def spent(self) -> Spent:
+        """What was used since the backend was opened."""
+        return self._budget.spent
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuse, before anything is loaded or sent, what could never be answered."""
+        self._engine.check(requests)
+
+    def load(self) -> None:
+        """Load the weights, or start what the first request needs."""
+        self._engine.load()
+
+    async def answer(self, request: Request) -> Completion:
+        """Answer one; any number may be waited for at once, in one event loop.
+
+        A request that fails for good is a completion with ``finish_reason="error"``.
+
+        Raises:
+            BudgetSpent: a cap is reached; requests in flight are answered all the same.
+            TablemendError: the engine cannot go on.
+        """
+        return await self._answer(request, None)
+
+    async def _answer(self, request: Request, watch: _Stopwatch | None) -> Completion:
+        key = b""
+        if self._cache is not None:
+            key = self._cache.key(request)
+            found = self._cache.get(key, request.id)
+            if found is not None:
+                self._budget.count_cached()
+                return found
+        prompt = self._budget.begin(request)
+        try:
+            completion = await self._engine.answer(request)
+        except BaseException:
+            self._budget.drop(prompt)
+            raise
+        self._budget.end(prompt, completion)
+        if watch is not None:
+            completion = replace(completion, seconds=watch.lap())
+        if self._cache is not None:
+            await self._cache.store(key, completion)
+        return completion
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end.
+
+        Requests are taken as they are needed, so that a stream without an end keeps its memory;
+        see :func:`tablemend.backends.stream.stream`. Engines that work in batches are given
+        :data:`CHUNK` at once.
+
+        Raises:
+            BudgetSpent: a cap is reached; every answer before it was handed out.
+            TablemendError: the engine cannot go on; likewise.
+        """
+        if isinstance(self._engine, BatchEngine):
+            yield from self._generate_batches(self._engine, requests)
+            return
+        watch = _Stopwatch()
+
+        async def answer(request: Request) -> Completion:
+            return await self._answer(request, watch)
+
+        async def leave() -> None:
+            await self._engine.leave()
+            if self._cache is not None:
+                await self._cache.settle()
+
+        yield from stream(answer, requests, 2 * self._options.concurrency, leave)
+
+    def _generate_batches(
+        self, engine: BatchEngine, requests: Iterable[Request]
+    ) -> Iterator[Completion]:
+        waiting = iter(requests)
+        while chunk := list(islice(waiting, CHUNK)):
+            asked: dict[str, tuple[bytes, int]] = {}
+            missing = []
+            spent: BudgetSpent | None = None
+            for request in chunk:
+                key = b"" if self._cache is None else self._cache.key(request)
+                found = None if self._cache is None else self._cache.get(key, request.id)
+                if found is not None:
+                    self._budget.count_cached()
+                    yield found
+                elif spent is None:
+                    try:
+                        asked[request.id] = key, self._budget.begin(request)
+                        missing.append(request)
+                    except BudgetSpent as error:
+                        spent = error
+            yield from self._generate_chunk(engine, missing, asked)
+            if spent is not None:
+                raise spent
+
+    def _generate_chunk(
+        self,
+        engine: BatchEngine,
+        requests: Sequence[Request],
+        asked: dict[str, tuple[bytes, int]],
+    ) -> Iterator[Completion]:
+        watch = _Stopwatch()
+        try:
+            for completion in engine.generate(requests):
+                key, prompt = asked.pop(completion.id)
+                self._budget.end(prompt, completion)
+                completion = replace(completion, seconds=watch.lap())
+                if self._cache is not None:
+                    self._cache.put([(key, completion)])
+                yield completion
+                self._budget.check()
+        finally:
+            for _, prompt in asked.values():
+                self._budget.drop(prompt)
+
+    def close(self) -> None:
+        """Let go of the engine and the cache; a second call does nothing."""
+        self._engine.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_backend(
+    name: str | ModelName,
+    options: BackendOptions,
+    *,
+    default: EngineKind | None = None,
+    attn: str = "sdpa",
+) -> Backend:
+    """The backend that a model string names; weights are loaded with the first request.
+
+    Args:
+        name: such as ``hf:Qwen/Qwen3-8B`` (:meth:`ModelName.parse`).
+        options: how the model is asked.
+        default: engine of a string that names none; ``None`` refuses such a string.
+        attn: attention kernel of transformers (``hf`` alone).
+
+    Raises:
+        TablemendError: a string that names no model, no such checkpoint, an engine that is not
+            installed, no key.
+    """
+    model = ModelName.parse(name, default) if isinstance(name, str) else name
+    return Backend(str(model), _open_engine(model, options, attn), options)
+
+
+def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine:
+    """Each engine is imported where it is used: none is needed for the others."""
+    if model.engine == "openai":
+        from tablemend.backends.openai_client import OpenAIEngine
+
+        return OpenAIEngine(model, options)
+    if model.engine == "scripted":
+        from tablemend.backends.local_server import ScriptedEngine
+
+        return ScriptedEngine(model, options)
+    checkpoint = Checkpoint.parse(model.model, options.revision)
+    checkpoint.check()
+    if model.engine == "vllm":
+        from tablemend.backends.vllm_engine import VllmEngine
+
+        return VllmEngine(checkpoint, options)
+    from tablemend.backends.hf_engine import HFEngine
+
+    return HFEngine(checkpoint, options, attn)

@@ -1,0 +1,317 @@
+"""Any OpenAI-compatible server: limits, retries, and what is done about each failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+from tablemend.backends import chat
+from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
+from tablemend.backends.names import ModelName
+from tablemend.backends.replicas import Replica, Replicas
+from tablemend.backends.requests import Completion, Request
+from tablemend.backends.stream import stream
+from tablemend.backends.wire import Broken, OpenAIWire, Reply, Wire
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
+
+LONGEST_BACKOFF = 60.0
+"""Longest back-off, in seconds, before jitter."""
+LONGEST_RETRY_AFTER = 300.0
+"""Longest wait, in seconds, that a server's Retry-After is honoured for."""
+AGAIN = (408, 409, 425, 429)
+"""Statuses, beside those from 500 on, after which the same request may well succeed."""
+OF_THE_REQUEST = (400, 413, 422)
+"""Statuses that speak of one request; any other means that nobody gets an answer there."""
+NO_KEY = "none"
+HINTS = {
+    "max_completion_tokens": "set limit_field=max_completion_tokens",
+    "max_tokens": "set limit_field=max_completion_tokens, or max_tokens where it is that already",
+    "temperature": "set body.temperature=null to leave it out",
+    "seed": "set body.seed=null to leave it out",
+    "response_format": "set structured=json_object, or structured=none",
+    "json_schema": "set structured=json_object, or structured=none",
+    "chat_template_kwargs": "set thinking_switch=no_think, or thinking_switch=none",
+}
+"""Field that a server does not take -> what to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why one try gave no answer.
+
+    Attributes:
+        reason: in a few words.
+        again: whether another try may do better.
+        after: seconds that the server asked to wait, if it did.
+        unreachable: the server took no connection.
+    """
+
+    reason: str
+    again: bool = True
+    after: float | None = None
+    unreachable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What belongs to one event loop."""
+
+    loop: asyncio.AbstractEventLoop
+    wire: Wire
+    slots: asyncio.Semaphore
+
+
+class OpenAIEngine:
+    """A model behind one or more OpenAI-compatible servers.
+
+    Args:
+        name: model and base URLs.
+        options: how it is asked.
+        identity: what answers depend on beside the options; the model and its first URL where
+            it is not given.
+
+    Raises:
+        TablemendError: an https server without a key in the environment.
+    """
+
+    def __init__(
+        self, name: ModelName, options: BackendOptions, identity: Mapping[str, Any] | None = None
+    ) -> None:
+        self._name = name
+        self._options = options
+        self._given = identity
+        self._key = _read_key(name, options)
+        self._limit = RateLimit(options.requests_per_minute, options.tokens_per_minute)
+        self._length = AnswerLength()
+        self._replicas = Replicas(name.urls, options.backoff)
+        self._here: _Place | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The model as its server knows it, and the options that change what is sent.
+
+        The first URL stands for all: further ones are replicas of the same model.
+        """
+        options = self._options
+        model = self._given or {
+            "engine": "openai",
+            "model": self._name.model,
+            "server": self._name.urls[0],
+        }
+        return {
+            **model,
+            "revision": options.revision,
+            "thinking_switch": options.thinking_switch,
+            "structured": options.structured,
+            "body": options.body,
+        }
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Nothing is known of a server's window before it is asked."""
+
+    def load(self) -> None:
+        """The server has its weights."""
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """Answer all, in the order in which the answers end; see :func:`stream`."""
+        return stream(self.answer, requests, 2 * self._options.concurrency, self.leave)
+
+    async def answer(self, request: Request) -> Completion:
+        """Answer one; any number may be waited for at once.
+
+        Raises:
+            TablemendError: nobody gets an answer there: a wrong key, no such model, nothing
+                listening, a field that the server does not know.
+        """
+        place = self._place()
+        body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
+        begun = 0.0
+        for tries in count(1):
+            async with place.slots:
+                begun = begun or time.monotonic()
+                outcome = await self._try(place.wire, request, body)
+                if isinstance(outcome, Completion):
+                    return replace(outcome, seconds=time.monotonic() - begun)
+                last = tries > self._options.retries or not outcome.again
+                if not last and outcome.after is not None:
+                    # told to wait: the slot stays taken, so that fewer are sent
+                    await asyncio.sleep(self._delay(tries, outcome.after))
+            if last:
+                return self._give_up(request, outcome, tries, time.monotonic() - begun)
+            if outcome.after is None:
+                await asyncio.sleep(self._delay(tries))
+        raise AssertionError("tries do not end")
+
+    def _give_up(self, request: Request, fault: Fault, tries: int, seconds: float) -> Completion:
+        """Record a request that failed for good.
+
+        Raises:
+            TablemendError: no server has ever answered.
+        """
+        if fault.unreachable and not any(server.answered for server in self._replicas):
+            raise TablemendError(
+                f"no server answers at {', '.join(self._name.urls)} ({tries} tries): start it, or "
+                "mend the base URL"
+            )
+        reason = f"{fault.reason} ({tries} {'try' if tries == 1 else 'tries'})"
+        return Completion(request.id, "", 0, 0, "error", reason, seconds)
+
+    def _delay(self, tries: int, after: float = 0.0) -> float:
+        """Seconds before the next try: doubling, with jitter, never before the server says."""
+        backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
+        return after + random.uniform(0.5, 1.0) * backoff
+
+    async def _try(self, wire: Wire, request: Request, body: bytes) -> Completion | Fault:
+        """Ask once, within the limits of the minute."""
+        estimate = 0
+        if self._limit.counts_tokens:
+            answer = self._length.expect(request.sampling.max_new_tokens)
+            estimate = estimate_prompt(request) + min(answer, request.sampling.max_new_tokens)
+        charge = await self._limit.wait(estimate)
+        used = 0
+        try:
+            with self._replicas.borrow() as server:
+                started = time.monotonic()
+                outcome = await self._exchange(wire, server, request, body)
+                if isinstance(outcome, Completion):
+                    self._replicas.answered(server)
+                    used = outcome.prompt_tokens + outcome.completion_tokens
+                    self._length.add(outcome.completion_tokens)
+                elif outcome.again and outcome.after is None:
+                    self._replicas.failed(server, started, outcome.unreachable)
+                return outcome
+        finally:
+            self._limit.correct(charge, used)
+
+    async def _exchange(
+        self, wire: Wire, server: Replica, request: Request, body: bytes
+    ) -> Completion | Fault:
+        try:
+            async with asyncio.timeout(self._options.timeout):
+                reply = await wire.post(server.url, body)
+        except TimeoutError:
+            return Fault(f"no whole answer within {self._options.timeout:g} s")
+        except Broken as error:
+            return Fault(error.reason, unreachable=error.unreachable)
+        if reply.status == 200:
+            try:
+                return chat.read_reply(reply.content, request)
+            except chat.UnusableReply as error:
+                return Fault(f"the server sent {error}")
+        return self._judge(server, reply, request)
+
+    def _judge(self, server: Replica, reply: Reply, request: Request) -> Fault:
+        """What a reply of another status means.
+
+        Raises:
+            TablemendError: for every request, not for this one alone.
+        """
+        status = reply.status
+        words = chat.error_words(reply.content, self._key, request)
+        code, field = chat.error_code(reply.content)
+        said = f"status {status}" + (f": {words}" if words else "")
+        if status == 402 or code == "insufficient_quota":
+            raise TablemendError(
+                f"{server.url} answers nothing more, the account's credit is used up ({said}); "
+                "what was answered is kept"
+            )
+        if status in AGAIN or status >= 500:
+            return Fault(said, after=_retry_after(reply.headers))
+        if status == 401:
+            variable = self._options.key_variable
+            have = "refuses the key in" if self._key else "wants a key, and none is in"
+            raise TablemendError(
+                f"{server.url} {have} the environment variable {variable} (status 401): set it "
+                "to a valid key, or key_variable to another variable"
+            )
+        if not server.answered:
+            named = [name for name in HINTS if name == field] or [n for n in HINTS if n in words]
+            hint = HINTS[named[0]] if named else None
+            if status in OF_THE_REQUEST and hint is not None:
+                raise TablemendError(
+                    f"{server.url} does not take what it is asked ({said}): {hint}"
+                )
+            if status not in OF_THE_REQUEST:
+                raise TablemendError(
+                    f"{server.url} does not answer for the model {self._name.model!r} ({said}): "
+                    "mend the model's name, the base URL (it ends in /v1 with most servers), or "
+                    "the key's rights"
+                )
+        return Fault(said, again=False)
+
+    def _place(self) -> _Place:
+        """Connections and slots of the running loop; those of an earlier one are forgotten."""
+        loop = asyncio.get_running_loop()
+        if self._here is None or self._here.loop is not loop:
+            assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
+            most = self._options.concurrency
+            wire = OpenAIWire(self._name.urls, self._key or NO_KEY, most)
+            self._here = _Place(loop, wire, asyncio.Semaphore(most))
+            self._limit.renew()
+        return self._here
+
+    async def leave(self) -> None:
+        """Close the connections of the running loop."""
+        if self._here is not None:
+            here, self._here = self._here, None
+            await here.wire.close()
+
+    def close(self) -> None:
+        """Forget the connections; those of a loop that is still there are closed in it."""
+        here, self._here = self._here, None
+        if here is None or here.loop.is_closed():
+            return
+        if here.loop.is_running():
+            asyncio.run_coroutine_threadsafe(here.wire.close(), here.loop)
+        else:
+            here.loop.run_until_complete(here.wire.close())
+
+
+def _read_key(name: ModelName, options: BackendOptions) -> str | None:
+    """The key from the environment; ``None`` where no server needs one.
+
+    Raises:
+        TablemendError: no key, or one that no header can carry, for a server behind https.
+    """
+    key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
+    secure = next((url for url in name.urls if urlsplit(url).scheme == "https"), None)
+    if not key:
+        if secure is not None:
+            raise TablemendError(
+                f"{secure} needs a key: put it into the environment variable "
+                f"{options.key_variable}, or name another one with key_variable"
+            )
+        return None
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise TablemendError(
+            f"the environment variable {options.key_variable} holds no key: it has a space or a "
+            "character that no HTTP header can carry"
+        )
+    return key
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, at the most :data:`LONGEST_RETRY_AFTER`."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    if not seconds >= 0:  # also NaN, and a date that is past
+        return 0.0
+    return min(seconds, LONGEST_RETRY_AFTER)
