@@ -13,6 +13,7 @@ from tablemend.errors import TablemendError
 from tablemend.script import run_script
 
 if TYPE_CHECKING:
+    from tablemend.scripted.chat import Answerer
     from tablemend.scripted.server import Server
 
 PARENT = os.getppid()  # before the slow imports: who starts us may be killed meanwhile
@@ -21,9 +22,7 @@ PARENT_EVERY = 0.5  # seconds
 
 def main() -> None:
     """Serve until SIGTERM, Ctrl-C or the end of the process that started this one."""
-    from tablemend.scripted.chat import Answerer, FixedAnswer
     from tablemend.scripted.faults import Faults
-    from tablemend.scripted.oracle import Oracle
     from tablemend.scripted.server import Server
 
     options = _parser().parse_args()
@@ -32,9 +31,19 @@ def main() -> None:
     if options.answer is not None and options.examples is not None:
         raise TablemendError("--answer is the answer to everything: leave --examples out")
     faults = Faults.parse(options.faults, options.seed)
-    answerer: Answerer
-    answerer = Oracle(options.examples) if options.answer is None else FixedAnswer(options.answer)
+    answerer = _answerer(options.answer, options.examples)
     asyncio.run(_serve(Server(answerer, faults, options.latency), options.port))
+
+
+def _answerer(answer: str | None, examples: Path | None) -> Answerer:
+    """What answers; the oracle's imports are slow, and a fixed answer does without."""
+    if answer is not None:
+        from tablemend.scripted.chat import FixedAnswer
+
+        return FixedAnswer(answer)
+    from tablemend.scripted.oracle import Oracle
+
+    return Oracle(examples)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -70,13 +70,15 @@ class Reply:
     """What is answered.
 
     Attributes:
-        content: the text.
+        content: the text after the thinking.
+        thought: the thinking; none where it is empty.
         finish: why it ends.
         refusal: ``message.refusal``.
         mistaken: the mistake that was asked for has been made.
     """
 
     content: str
+    thought: str = ""
     finish: Finish = "stop"
     refusal: str | None = None
     mistaken: bool = False
@@ -193,6 +195,14 @@ def _read_schema(form: dict[str, Any]) -> Mapping[str, Any] | None:
             return schema
         case other:
             raise Unfit(f"response_format: no type {other!r}")
+
+
+def joined(reply: Reply) -> Reply:
+    """The reply with its thinking in the content, as a server without a parser for it gives it."""
+    if not reply.thought:
+        return reply
+    text = f"<think>\n{reply.thought}\n</think>\n\n{reply.content}"
+    return replace(reply, content=text, thought="")
 
 
 def within(reply: Reply, most: int | None) -> Reply:

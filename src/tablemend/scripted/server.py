@@ -21,6 +21,7 @@ from tablemend.scripted.chat import (
     Reply,
     Unfit,
     completion,
+    joined,
     read_chat,
     usage_of,
     within,
@@ -194,12 +195,11 @@ class Server:
         mistake = fault.name if fault is not None and fault.name in MISTAKES else None
         reply = self._answerer.answer(chat, mistake, self._faults.seed)
         dealt = reply.mistaken
-        reply = within(reply, chat.max_tokens)
         if fault is not None and (spoilt := _spoil(reply, fault)) is not None:
             reply, dealt = spoilt, True
         if fault is not None and dealt:
             self.counts.faults[fault.name] += 1
-        return reply
+        return within(joined(reply), chat.max_tokens)
 
     def _retry_after(self, name: str) -> dict[str, str]:
         if name == "429-retry-after":
@@ -217,15 +217,17 @@ def _spoil(reply: Reply, fault: Fault) -> Reply | None:
             text = spoil_json(reply.content, fault.name, fault.rng)
             return None if text is None else replace(reply, content=text)
         case "refusal":
-            return replace(reply, content="", refusal=fault.rng.choice(REFUSALS))
+            return replace(reply, content="", thought="", refusal=fault.rng.choice(REFUSALS))
         case "refusal-text":
             return replace(reply, content=fault.rng.choice(REFUSALS))
         case "content-filter":
-            return replace(reply, content="", finish="content_filter")
+            return replace(reply, content="", thought="", finish="content_filter")
         case "empty":
             return replace(reply, content="")
         case "length":
-            return replace(reply, content=reply.content[: len(reply.content) // 2], finish="length")
+            whole = joined(reply)
+            half = whole.content[: len(whole.content) // 2]
+            return replace(whole, content=half, finish="length")
         case _:
             return None
 
