@@ -255,6 +255,23 @@ def test_a_bad_batch_line_is_named(
     assert "batch.jsonl, line 2: " in capsys.readouterr().err
 
 
+def test_a_misspelt_field_of_a_batch_is_refused_and_others_are_named_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = {"answer": "x", "gold": GOLD.to_json(), "context": ""}
+    assert main(["detect", batch(folder, [good, {**good, "qeury": QUERY}])]) == 2
+    refused = capsys.readouterr().err
+    assert "line 2: unknown field 'qeury'; did you mean query?" in refused
+    lines = [{**good, "id": 1}, {**good, "id": 2, "model": "m"}]
+    assert main(["detect", batch(folder, lines), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["total_hallu"]["n"] == 2
+    assert [line.rpartition("batch.jsonl, ")[2] for line in shown.err.splitlines()] == [
+        "line 1: not read: id",
+        "line 2: not read: model",
+    ]
+
+
 def test_a_gold_table_may_hold_numbers_and_be_records(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

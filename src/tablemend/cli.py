@@ -11,6 +11,7 @@ from typing import Any
 
 from tablemend import __version__
 from tablemend.annotation.command import add_annotate_options, annotate
+from tablemend.config.nearest import closest
 from tablemend.detector.judge import (
     DETECTOR_VERSION,
     AnswerFormat,
@@ -164,22 +165,40 @@ def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submiss
     path = Path(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
+            told: set[str] = set()
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield _read_submission(line, f"{path}, line {number}", format)
+                    yield _read_submission(line, f"{path}, line {number}", format, told)
     except OSError as error:
         raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
 
 
-def _read_submission(line: str, where: str, format: AnswerFormat) -> Submission:
+BATCH_FIELDS = ("answer", "gold", "context", "query")
+
+
+def _check_fields(data: dict[str, Any], where: str, told: set[str]) -> None:
+    """Refuse a field that looks like a misspelt one of ours; name others once, as not read."""
+    other = [name for name in data if name not in BATCH_FIELDS]
+    for name in other:
+        meant = closest(name, [field for field in BATCH_FIELDS if field not in data])
+        if meant is not None:
+            raise TablemendError(f"{where}: unknown field {name!r}; did you mean {meant}?")
+    if new := [name for name in other if name not in told]:
+        told.update(new)
+        print(f"{where}: not read: {', '.join(new)}", file=sys.stderr)
+
+
+def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
         raise TablemendError(f"{where}: not JSON ({error.msg})") from error
     except RecursionError as error:
         raise TablemendError(f"{where}: the JSON is nested too deeply") from error
+    if isinstance(data, dict):
+        _check_fields(data, where, told)
     wrong = [
         name
         for name in ("answer", "context", "query")
