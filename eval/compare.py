@@ -1,6 +1,6 @@
 """Compare the arms of a recipe on the same examples, with the same detector.
 
-python eval/compare.py recipe=tiny [evaluation.n=50 ...] [rejudge=true]
+python eval/compare.py recipe=tiny [evaluation.n=50 ...] [backend=vllm] [rejudge=true]
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from tablemend import evaluation
 from tablemend.config import load
 from tablemend.detector.similarity import load_similarity
-from tablemend.runs import Run
+from tablemend.runs import Run, sole_writer
 from tablemend.script import run_script
 
 
@@ -21,13 +21,14 @@ def main() -> None:
     run = Run.of(config)
     examples = evaluation.read_test(config)
     similarity = load_similarity(config.evaluation.similarity)  # or hours end in a refusal
-    if not config.rejudge:
-        arms = evaluation.plan_arms(config, run)
-        run.begin("compare", config, parts=())
-        evaluation.generate(arms, examples, config, run)
-    judged = evaluation.judge(examples, config, run, similarity)
-    evaluation.write_results(judged, examples, config, run)
-    print(terminal_table(write_reports(run.path)))
+    with sole_writer(run.path):
+        if not config.rejudge:
+            arms = evaluation.plan_arms(config, run)
+            evaluation.begin(config, run, examples)
+            evaluation.generate(arms, examples, config, run)
+        judged = evaluation.judge(examples, config, run, similarity)
+        evaluation.write_results(judged, examples, config, run)
+        print(terminal_table(write_reports(run.path)))
     print(f"\n{run.path / 'report.html'}")
 
 

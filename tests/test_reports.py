@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tablemend.generations import Stored
 from tablemend.records import Answer, Constraints, Example, Fact, Finding, Judgement, Mention
 from tablemend.reports import plots
 from tablemend.reports.examples import Shown, choose_examples, highlight, show_answer
@@ -137,7 +138,7 @@ def make_results(
         "format": "markdown",
         "settings": dict.fromkeys(arms, settings),
         "cost": {
-            arm: {c: cost((s.answer, 0.5) for s in own.values()) for c, own in kinds.items()}
+            arm: {c: cost(Stored(s.answer, 0.5) for s in own.values()) for c, own in kinds.items()}
             for arm, kinds in shown.items()
         },
         **tabulate(judgements, examples),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 import subprocess
 import sys
@@ -450,3 +451,19 @@ def test_tables_that_are_also_trained_on_are_refused(
     config = command("shared", *source)
     with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
         sft.prepare(config, checkpoints.load_tokenizer(config.model))
+
+
+def test_data_that_is_not_here_is_refused_before_a_model_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a model was looked for")
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(checkpoints, "load_tokenizer", refuse)
+    tokens = ["recipe=qwen3-8b", f"data.train.source={tmp_path / 'nowhere'}"]
+    monkeypatch.setattr(sys, "argv", ["sft.py", *tokens])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path("train/sft.py", run_name="__main__")
+    assert caught.value.code == 2
+    assert f"no file or folder {tmp_path / 'nowhere'}" in capsys.readouterr().err

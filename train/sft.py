@@ -10,11 +10,13 @@ import os
 from tablemend.config import SftCommand, load
 from tablemend.runs import Run
 from tablemend.script import run_script
+from tablemend.tasks.sources import check_local
 
 
 def main() -> None:
     """Data, model, training, verified checkpoint; the same command continues where it stopped."""
     config = load(SftCommand)
+    check_local(config.data.train, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import checkpoints, data, sft  # torch, only once the recipe is valid
 

@@ -8,7 +8,8 @@ and taken back when those settings return.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from tablemend.records import Answer, ContextKind
 from tablemend.runs import append_jsonl, hash_text, read_jsonl, write_json
 
 SETTINGS = "settings.json"
+SYNC_SECONDS = 2.0
+"""A power cut loses at most what was answered in so many seconds; a kill loses nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,19 @@ class Stored:
         answer: the generation.
         seconds: time since the answer before it (answers of a batch are made together: only
             the sum over an arm means something).
+        cached_tokens: tokens of the prompt that the engine had read before.
+        estimated: the token counts are estimates, as the server gave none that can be.
     """
 
     answer: Answer
     seconds: float
+    cached_tokens: int = 0
+    estimated: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """The request failed for good, and may be asked again."""
+        return self.answer.finish_reason == "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +83,19 @@ class Generations:
             notes.append(f"{earlier} is of these settings: taken back as {path.name}")
         return "; ".join(notes)
 
-    def append(self, settings_key: str, stored: Sequence[Stored]) -> None:
+    def any(self) -> bool:
+        """Whether an answer is stored."""
+        return next(iter(self.folder.glob("*.*.jsonl")), None) is not None
+
+    def append(self, settings_key: str, stored: Sequence[Stored], *, sync: bool = True) -> None:
         """Store answers of one arm and context; whole lines or none."""
         if stored:
             answer = stored[0].answer
-            append_jsonl(
-                self.path(answer.arm, answer.context),
-                [
-                    {"settings": settings_key, "seconds": round(one.seconds, 4)}
-                    | one.answer.to_json()
-                    for one in stored
-                ],
-            )
+            lines = [_line(settings_key, one) for one in stored]
+            append_jsonl(self.path(answer.arm, answer.context), lines, sync=sync)
 
     def read(self, arm: str, context: ContextKind) -> dict[str, Stored]:
-        """Answers by example id; empty where there are none.
+        """Answers by example id, the last one of each; empty where there are none.
 
         Raises:
             TablemendError: a line that is no answer.
@@ -94,9 +104,10 @@ class Generations:
         answers = {}
         for number, line in enumerate(read_jsonl(path), 1):
             try:
-                fields = {k: v for k, v in line.items() if k not in ("settings", "seconds")}
-                answer = Answer(**fields)
-                answers[answer.example_id] = Stored(answer, line["seconds"])
+                own = {name: line.pop(name) for name in OWN if name in line}
+                del line["settings"]
+                answer = Answer(**line)
+                answers[answer.example_id] = Stored(answer, **own)
             except (AttributeError, KeyError, TypeError) as error:
                 raise TablemendError(
                     f"{path}:{number} is no stored answer ({error}): move the file away to "
@@ -123,6 +134,12 @@ class Generations:
             )
         return known[key]
 
+    def made_with(self, arm: str, context: ContextKind) -> dict[str, Any]:
+        """The settings of an arm's stored answers; there must be some."""
+        key = self.settings_key(arm, context)
+        assert key is not None
+        return self.settings(key)
+
     def _note(self, key: str, settings: dict[str, Any]) -> None:
         known = self._read_settings()
         if key not in known:
@@ -143,21 +160,34 @@ def settings_hash(settings: dict[str, Any]) -> str:
     return hash_text(json.dumps(settings, sort_keys=True))
 
 
-def write_out(
-    generations: Generations, settings_key: str, stream: Iterable[Stored], at_once: int
-) -> Iterator[Stored]:
-    """Pass a stream of answers on, storing them ``at_once`` at a time.
+OWN = ("seconds", "cached_tokens", "estimated")
+"""What a line holds beside the answer and the hash of its settings."""
 
-    What has been generated is stored also where the stream ends in an exception or Ctrl-C; a
-    kill loses fewer than ``at_once`` answers beside those in the making.
+
+def _line(settings_key: str, one: Stored) -> dict[str, Any]:
+    line = {"settings": settings_key, "seconds": round(one.seconds, 4)} | one.answer.to_json()
+    if one.cached_tokens:
+        line["cached_tokens"] = one.cached_tokens
+    if one.estimated:
+        line["estimated"] = True
+    return line
+
+
+def write_out(
+    generations: Generations, keys: Mapping[str, str], stream: Iterable[Stored]
+) -> Iterator[Stored]:
+    """Pass a stream of answers on, storing each as it comes: a kill loses those in the making.
+
+    Args:
+        generations: where they go.
+        keys: hash of the settings, by arm.
+        stream: answers of any arms and contexts.
     """
-    waiting: list[Stored] = []
-    try:
-        for one in stream:
-            waiting.append(one)
-            if len(waiting) >= at_once:
-                generations.append(settings_key, waiting)
-                waiting = []
-            yield one
-    finally:
-        generations.append(settings_key, waiting)
+    synced = time.monotonic()
+    for one in stream:
+        now = time.monotonic()
+        due = now - synced >= SYNC_SECONDS
+        generations.append(keys[one.answer.arm], [one], sync=due)
+        if due:
+            synced = now
+        yield one

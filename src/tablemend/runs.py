@@ -89,10 +89,15 @@ def read_jsonl(path: Path) -> Iterator[Any]:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 
 
-def append_jsonl(path: Path, records: Sequence[Any]) -> None:
+def append_jsonl(path: Path, records: Sequence[Any], *, sync: bool = True) -> None:
     """Append whole lines; what an interruption left of a line before is cut off first.
 
     On a failure (a full disk) the file is cut back to the lines it had, and the error passes.
+
+    Args:
+        path: the file; made where it is not there.
+        records: JSON-serialisable, one a line.
+        sync: wait until the disk has them. Without it they outlive a kill, not a power cut.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     rest = memoryview("".join(_line(record) for record in records).encode())
@@ -103,7 +108,8 @@ def append_jsonl(path: Path, records: Sequence[Any]) -> None:
         try:
             while rest:
                 rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         except OSError:
             os.truncate(path, end)
             raise
@@ -125,6 +131,31 @@ def _end_of_last_line(path: Path, block: int = 1 << 16) -> int:
                 return start + newline + 1
             position = start
     return 0
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Be the only process that writes into a folder; the lock ends with the process.
+
+    Raises:
+        TablemendError: another process is there.
+    """
+    import fcntl  # not on every system; only what writes runs needs it
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            raise TablemendError(
+                f"another process ({file.read().strip()}) is writing into {folder}: wait until it "
+                "has ended, or write into another folder"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
 
 
 @contextmanager
@@ -186,13 +217,20 @@ class Run:
         """File with what every stage of the run has recorded."""
         return self.path / "manifest.json"
 
-    def begin(self, stage: str, config: Section, parts: Sequence[str]) -> None:
+    def begin(
+        self,
+        stage: str,
+        config: Section,
+        parts: Sequence[str],
+        mend: str = "give run=NAME for a new run, or overwrite=true to start this one anew",
+    ) -> None:
         """Note the resolved configuration of a stage, or check it against the noted one.
 
         Args:
             stage: name of the command, such as ``sft``.
             config: the resolved configuration; written to ``<stage>.yaml``.
             parts: dotted keys that must not change between two calls of the same stage.
+            mend: what to do where they have.
 
         Raises:
             TablemendError: the folder holds the same stage with other settings.
@@ -204,8 +242,7 @@ class Run:
             changes = [line for part in parts for line in _changes(part, old, new)]
             if changes:
                 raise TablemendError(
-                    f"{self.path} was started with other settings: {'; '.join(changes)}. "
-                    "Give run=NAME for a new run, or overwrite=true to start this one anew"
+                    f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
                 )
         write_text(path, text)
 

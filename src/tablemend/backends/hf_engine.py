@@ -73,6 +73,10 @@ class HFEngine(BatchEngine):
                 model = self._load()
                 yield from model.generate(fitting, sampling, self.options.batch_size)
 
+    def load(self) -> None:
+        """Load the weights."""
+        self._load()
+
     def close(self) -> None:
         """Let the weights go."""
         if self._model is not None:

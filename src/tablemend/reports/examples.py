@@ -63,9 +63,9 @@ def show_example(
     example: Example,
     context: ContextKind,
     answers: Mapping[str, Shown],
-    output: Format,
+    formats: Mapping[str, Format],
 ) -> Markup:
-    """One example: query, context, gold table, and every arm's answer."""
+    """One example: query, context, gold table, and every arm's answer in the arm's format."""
     return tag(
         "article",
         tag(
@@ -89,7 +89,7 @@ def show_example(
                 _scrolling(show_table(example.gold_table)),
                 class_="answer gold",
             ),
-            *(show_answer(arm, shown, output) for arm, shown in answers.items()),
+            *(show_answer(arm, shown, formats[arm]) for arm, shown in answers.items()),
             class_="answers wide" if len(example.gold_table.columns) > WIDE else "answers",
         ),
         class_="example",

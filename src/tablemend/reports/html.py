@@ -9,26 +9,30 @@ from typing import Any
 from tablemend.records import ContextKind, Example
 from tablemend.reports import plots
 from tablemend.reports.examples import Shown, choose_examples, legend, show_example
-from tablemend.reports.markdown import PAIRED_NOTE, SHOWN_SETTINGS
+from tablemend.reports.markdown import PAIRED_NOTE
 from tablemend.reports.markup import Markup, join, tag
 from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
     CONTEXT_NAMES,
-    COST_HEAD,
+    DASH,
     ERROR_NAMES,
     METRIC_MEANINGS,
     METRIC_NAMES,
+    SHOWN_SETTINGS,
     TESTED,
     contexts_of,
-    cost_rows,
+    cost_table,
+    ending_rows,
+    formats_of,
     interval,
     p_value,
     percent,
+    say_cut,
+    say_formats,
     say_tests,
     tests_of,
 )
-from tablemend.tables.read import Format
 
 ShownArms = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
 """arm -> context -> example id -> answer and judgement."""
@@ -201,6 +205,10 @@ def _rates(results: Mapping[str, Any]) -> Markup:
         rows.append(
             tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
         )
+        rows += [
+            tag("tr", tag("th", name, scope="row"), *(tag("td", n) for n in counts))
+            for name, *counts in ending_rows(results, context)
+        ]
         title = tag("h3", f"On {CONTEXT_NAMES[context]}, %")
         parts.append(tag("div", title, tag("div", _table(head, rows), class_="scroll")))
     return _section("rates", tag("div", *parts, class_="beside"))
@@ -284,7 +292,7 @@ def _examples(
     results: Mapping[str, Any], examples: Mapping[str, Example], shown: ShownArms
 ) -> Markup:
     context = contexts_of(results)[-1]
-    output: Format = results["format"]
+    formats = formats_of(results)
     judgements = {
         arm: {example_id: one.judgement for example_id, one in kinds[context].items()}
         for arm, kinds in shown.items()
@@ -300,7 +308,7 @@ def _examples(
                 for arm, kinds in shown.items()
                 if example_id in kinds[context]
             },
-            output,
+            formats,
         )
         for number, example_id in enumerate(chosen, 1)
     ]
@@ -319,9 +327,14 @@ def _examples(
 
 
 def _provenance(results: Mapping[str, Any]) -> Markup:
-    costs = [tag("tr", *(tag("td", cell) for cell in row)) for row in cost_rows(results)]
+    cost_head, *costs = cost_table(results)
+    cost_rows = [tag("tr", *(tag("td", cell) for cell in row)) for row in costs]
     setting_rows = [
-        tag("tr", tag("td", arm), *(tag("td", str(settings[name])) for name in SHOWN_SETTINGS))
+        tag(
+            "tr",
+            tag("td", arm),
+            *(tag("td", str(settings.get(name, DASH))) for name in SHOWN_SETTINGS),
+        )
         for arm, settings in results["settings"].items()
     ]
     data = results["data"]
@@ -330,7 +343,8 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
         tag(
             "p",
             f"Recipe {results['recipe']}; examples: {data['source']}, hash {data['hash']}; tables "
-            f"asked for in {results['format']}; judge: {results['judge']}. ",
+            f"asked for in {say_formats(results)}; {say_cut(results)}; judge: "
+            f"{results['judge']}. ",
             "The numbers of this page are in ",
             tag("code", "results.json"),
             ", code and package versions in ",
@@ -340,7 +354,7 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
             " beside it.",
         ),
         tag("h3", "Cost"),
-        tag("div", _table(COST_HEAD, costs), class_="scroll"),
+        tag("div", _table(cost_head, cost_rows), class_="scroll"),
         tag("h3", "Arms"),
         tag("div", _table(["arm", *SHOWN_SETTINGS], setting_rows), class_="scroll"),
     )

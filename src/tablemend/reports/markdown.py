@@ -10,15 +10,18 @@ from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
     CONTEXT_NAMES,
-    COST_HEAD,
     METRIC_MEANINGS,
     METRIC_NAMES,
+    SHOWN_SETTINGS,
     TESTED,
     contexts_of,
-    cost_rows,
+    cost_table,
+    ending_rows,
     interval,
     listed,
     percent,
+    say_cut,
+    say_formats,
     say_tests,
     tests_of,
     with_interval,
@@ -51,7 +54,7 @@ def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
         rows.append([METRIC_NAMES[metric], *(percent(rate["rate"]) for rate in rates)])
         if metric == "total_hallu":
             rows.append(["  95 % interval", *(interval(r["low"], r["high"]) for r in rates)])
-    return align([*rows, _counts(arms)])
+    return align([*rows, _counts(arms), *ending_rows(results, context)])
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
@@ -95,11 +98,11 @@ def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
     rows = [["%", *arms]]
     for metric in METRICS:
         rows.append([METRIC_NAMES[metric], *(with_interval(own[metric]) for own in arms.values())])
-    return align([*rows, _counts(arms)])
+    return align([*rows, _counts(arms), *ending_rows(results, context)])
 
 
 def _counts(arms: Mapping[str, Mapping[str, Rate]]) -> list[str]:
-    """The last row of a table of rates."""
+    """The row below a table of rates that says what they are rates of."""
     return ["judged answers (n)", *(str(own["total_hallu"]["n"]) for own in arms.values())]
 
 
@@ -126,7 +129,7 @@ def _glossary() -> str:
 
 
 def _cost_table(results: Mapping[str, Any]) -> str:
-    return align([list(COST_HEAD), *cost_rows(results)])
+    return align(cost_table(results))
 
 
 def _provenance(results: Mapping[str, Any]) -> str:
@@ -134,22 +137,10 @@ def _provenance(results: Mapping[str, Any]) -> str:
     lines = [
         f"- judge: {results['judge']}",
         f"- examples: {data['source']}, {results['n']} of them, hash {data['hash']}",
-        f"- table format asked for: {results['format']}",
+        f"- table format asked for: {say_formats(results)}",
+        f"- {say_cut(results)}",
     ]
     for arm, settings in results["settings"].items():
-        chosen = {name: settings[name] for name in SHOWN_SETTINGS}
-        lines.append(f"- {arm}: " + ", ".join(f"{name} {value}" for name, value in chosen.items()))
+        chosen = [f"{name} {settings[name]}" for name in SHOWN_SETTINGS if name in settings]
+        lines.append(f"- {arm}: " + ", ".join(chosen))
     return "\n".join(lines)
-
-
-SHOWN_SETTINGS = (
-    "model",
-    "fingerprint",
-    "prompt",
-    "thinking",
-    "dtype",
-    "temperature",
-    "seed",
-    "max_new_tokens",
-    "prompts",
-)

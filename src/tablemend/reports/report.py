@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tablemend.records import Example, Finding, Judgement
 from tablemend.reports.examples import Shown
 from tablemend.reports.html import ShownArms, write_html
 from tablemend.reports.markdown import write_markdown
+from tablemend.reports.shape import read_results
 from tablemend.runs import read_jsonl, write_text
 
 
@@ -29,10 +29,22 @@ def write_reports(run: Path) -> dict[str, Any]:
         raise TablemendError(
             f"no {path}: run the comparison first (python eval/compare.py recipe=... run=...)"
         )
-    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    results = read_results(path)
+    try:
+        examples = {e["id"]: Example.from_json(e) for e in read_jsonl(run / "examples.jsonl")}
+        shown = _read_shown(run)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise TablemendError(
+            f"{run}: examples.jsonl or judgements.jsonl are not as this version writes them "
+            f"({error!r}): run the comparison again (python eval/compare.py recipe=... run=...)"
+        ) from error
+    if shown.keys() != results["arms"].keys():
+        raise TablemendError(
+            f"{run}: judgements.jsonl is not of the arms of results.json: run the comparison "
+            "again (python eval/compare.py recipe=... run=...)"
+        )
     write_text(run / "report.md", write_markdown(results))
-    examples = {data["id"]: Example.from_json(data) for data in read_jsonl(run / "examples.jsonl")}
-    write_text(run / "report.html", write_html(results, examples, _read_shown(run)))
+    write_text(run / "report.html", write_html(results, examples, shown))
     return results
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tablemend.records import Answer, ContextKind, Example, Judgement
+from tablemend.generations import Stored
+from tablemend.records import ContextKind, Example, Judgement
 from tablemend.reports.paired import compare_arms
 from tablemend.reports.rates import Rate, summarise
 
@@ -111,14 +112,34 @@ def length_bins(lengths: Sequence[int], count: int = BINS) -> list[tuple[int, in
     return bins
 
 
-def cost(answers: Iterable[tuple[Answer, float]]) -> dict[str, Any]:
-    """Tokens, seconds and endings of one arm's answers on one context."""
-    listed = list(answers)
-    endings = Counter(answer.finish_reason for answer, _ in listed)
-    return {
+MILLION = 1_000_000
+
+
+def cost(
+    stored: Iterable[Stored], price_in: float | None = None, price_out: float | None = None
+) -> dict[str, Any]:
+    """Tokens, seconds, price and endings of one arm's answers on one context.
+
+    Args:
+        stored: the answers.
+        price_in: price of a million prompt tokens.
+        price_out: price of a million tokens of answers; ``None`` for both: no price is given.
+    """
+    listed = list(stored)
+    answers = [one.answer for one in listed]
+    endings = Counter(answer.finish_reason for answer in answers)
+    prompt = sum(answer.prompt_tokens for answer in answers)
+    completion = sum(answer.completion_tokens for answer in answers)
+    counted: dict[str, Any] = {
         "answers": len(listed),
-        "prompt_tokens": sum(answer.prompt_tokens for answer, _ in listed),
-        "completion_tokens": sum(answer.completion_tokens for answer, _ in listed),
-        "seconds": round(sum(seconds for _, seconds in listed), 2),
+        "prompt_tokens": prompt,
+        "cached_tokens": sum(one.cached_tokens for one in listed),
+        "completion_tokens": completion,
+        "estimated": sum(one.estimated for one in listed),
+        "seconds": round(sum(one.seconds for one in listed), 2),
         "finish_reasons": dict(sorted(endings.items())),
     }
+    if price_in is not None or price_out is not None:
+        price = (prompt * (price_in or 0) + completion * (price_out or 0)) / MILLION
+        counted["price"] = round(price, 6)
+    return counted

@@ -7,6 +7,7 @@ from typing import Any
 
 from tablemend.records import ERROR_TYPES, ContextKind
 from tablemend.reports.rates import Rate
+from tablemend.tables.read import Format
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -172,21 +173,97 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-COST_HEAD = ("arm", "context", "answers", "prompt tokens", "answer tokens", "seconds", "endings")
+ENDINGS = {
+    "length": "cut at the token limit",
+    "refusal": "refusals",
+    "error": "failed requests",
+}
+"""Ends of an answer that a reader of rates must know of."""
 
 
-def cost_rows(results: Mapping[str, Any]) -> list[list[str]]:
-    """What each arm cost on each context, as cells under :data:`COST_HEAD`."""
-    return [
-        [
-            arm,
-            context,
-            str(cost["answers"]),
-            f"{cost['prompt_tokens']:,}",
-            f"{cost['completion_tokens']:,}",
-            f"{cost['seconds']:.1f}",
-            ", ".join(f"{name} {count}" for name, count in cost["finish_reasons"].items()),
-        ]
+def ending_rows(results: Mapping[str, Any], context: ContextKind) -> list[list[str]]:
+    """How many answers of each arm did not end by themselves; only what there is any of."""
+    rows = []
+    for reason, name in ENDINGS.items():
+        endings = [kinds[context]["finish_reasons"] for kinds in results["cost"].values()]
+        counts = [own.get(reason, 0) for own in endings]
+        if any(counts):
+            rows.append([name, *map(str, counts)])
+    return rows
+
+
+def formats_of(results: Mapping[str, Any]) -> dict[str, Format]:
+    """The table format that each arm was asked for."""
+    return {
+        arm: settings.get("format", results["format"])
+        for arm, settings in results["settings"].items()
+    }
+
+
+def say_formats(results: Mapping[str, Any]) -> str:
+    """``markdown``, or ``markdown (base and cot), json (structured)`` where arms differ."""
+    arms: dict[str, list[str]] = {}
+    for arm, format in formats_of(results).items():
+        arms.setdefault(format, []).append(arm)
+    if len(arms) == 1:
+        return next(iter(arms))
+    return ", ".join(f"{format} ({listed(names)})" for format, names in arms.items())
+
+
+def say_cut(results: Mapping[str, Any]) -> str:
+    """The rule for answers that were cut."""
+    if results.get("cut") == "unjudged":
+        return "answers cut at the token limit are unjudged"
+    return (
+        "answers cut at the token limit are judged by what is there, which is a format error "
+        "where no table can be read"
+    )
+
+
+SHOWN_SETTINGS = (
+    "engine",
+    "model",
+    "fingerprint",
+    "prompt",
+    "thinking",
+    "format",
+    "dtype",
+    "temperature",
+    "seed",
+    "max_new_tokens",
+    "prompts",
+)
+"""Settings of an arm that the reports show, where the arm has them."""
+
+
+def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
+    """What each arm cost on each context; the first row is the head.
+
+    Columns that nobody has anything in (tokens read before, estimates, prices) are left out.
+    """
+    costs = {
+        (arm, context): own
         for arm, kinds in results["cost"].items()
-        for context, cost in kinds.items()
+        for context, own in kinds.items()
+    }
+    columns = {
+        "answers": [str(own["answers"]) for own in costs.values()],
+        "prompt tokens": [f"{own['prompt_tokens']:,}" for own in costs.values()],
+        "of them cached": [f"{own.get('cached_tokens', 0):,}" for own in costs.values()],
+        "answer tokens": [f"{own['completion_tokens']:,}" for own in costs.values()],
+        "estimated counts": [str(own.get("estimated", 0)) for own in costs.values()],
+        "seconds": [f"{own['seconds']:.1f}" for own in costs.values()],
+        "price": [f"{own['price']:.4f}" if "price" in own else "0" for own in costs.values()],
+        "endings": [
+            ", ".join(f"{name} {count}" for name, count in own["finish_reasons"].items())
+            for own in costs.values()
+        ],
+    }
+    for name in ("of them cached", "estimated counts", "price"):
+        if set(columns[name]) <= {"0"}:
+            del columns[name]
+    rows = zip(*columns.values(), strict=True)
+    return [
+        ["arm", "context", *columns],
+        *([*where, *row] for where, row in zip(costs, rows, strict=True)),
     ]

@@ -32,6 +32,17 @@ def read_examples(source: Source) -> list[Example]:
     return examples
 
 
+def check_local(*sources: Source | None) -> None:
+    """Refuse sources on this machine that are not there; nothing is read.
+
+    Raises:
+        TablemendError: see :func:`read_examples`.
+    """
+    for source in sources:
+        if source and source.source != SMALL_WORLD and not source.source.startswith(HUB):
+            _file(Path(source.source), source.split)
+
+
 def _stream(source: Source) -> Iterator[Example]:
     if source.source == SMALL_WORLD:
         assert source.n is not None  # refused by the configuration

@@ -1,0 +1,171 @@
+"""The arms of a comparison, made ready and checked before anything is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.names import ModelName
+from tablemend.backends.requests import Sampling
+from tablemend.config import BackendOptions, Comparison, Format, Thinking
+from tablemend.errors import TablemendError
+from tablemend.generations import Generations
+from tablemend.records import Example
+from tablemend.runs import Run, hash_text
+from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu import Strategy
+
+STAGE = "generate"
+IN_PROCESS = ("hf", "vllm")
+"""Engines that load the weights here; their answers are kept by the comparison alone."""
+FIXED = ("data.test", "evaluation.n")
+"""What must not change under stored answers; arms may be added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way of answering, ready to run.
+
+    Attributes:
+        name: as in the recipe.
+        model: the model and its engine.
+        options: how it is asked.
+        prompt: the instruction.
+        thinking: whether the prompt leaves room for thinking.
+        format: the table format that is asked for.
+        asked: what the recipe alone says of how the arm answers; JSON-serialisable.
+    """
+
+    name: str
+    model: ModelName
+    options: BackendOptions
+    prompt: Strategy
+    thinking: Thinking
+    format: Format
+    asked: dict[str, Any]
+
+
+def read_test(config: Comparison) -> list[Example]:
+    """The examples that every arm answers.
+
+    Raises:
+        TablemendError: fewer than ``evaluation.n``; see also :func:`read_examples`.
+    """
+    examples, n = read_examples(config.data.test), config.evaluation.n
+    if n is not None and len(examples) < n:
+        raise TablemendError(
+            f"data.test ({config.data.test.source}) gives {len(examples)} examples, evaluation.n "
+            f"asks for {n}: lower evaluation.n, or raise data.test.n"
+        )
+    return examples[:n]
+
+
+def plan_arms(config: Comparison, run: Run) -> list[Arm]:
+    """Name every arm's model, and find the checkpoints that are to be loaded here.
+
+    Raises:
+        TablemendError: a checkpoint that is not there, with the command that makes it.
+    """
+    arms = []
+    for name, recipe in config.evaluation.arms.items():
+        model = _name_model(recipe.model, config, run)
+        options = config.options_of(recipe)
+        if model.engine in IN_PROCESS:
+            _check_checkpoint(name, recipe.model, model, config)
+            options = options.model_copy(update={"cache": None})
+        arms.append(
+            Arm(
+                name,
+                model,
+                options,
+                recipe.prompt,
+                config.thinking_of(recipe),
+                config.format_of(recipe),
+                asked_of(config, name),
+            )
+        )
+    return arms
+
+
+def asked_of(config: Comparison, name: str) -> dict[str, Any]:
+    """What the recipe alone says of how an arm answers.
+
+    A server is left out of it: replicas come and go under the same answers.
+    """
+    arm = config.evaluation.arms[name]
+    named = config.model.path if arm.model == "base" else arm.model
+    if named == "sft":
+        model = ModelName(config.default_engine, named)
+    else:
+        model = ModelName.parse(named, config.default_engine)
+    return {
+        "named": f"{model.engine}:{model.model}",
+        "prompt": arm.prompt,
+        "thinking": config.thinking_of(arm),
+        "format": config.format_of(arm),
+        **asdict(sampling_of(config)),
+        "seed": seed_of(config),
+    }
+
+
+def sampling_of(config: Comparison) -> Sampling:
+    """How every arm's tokens are chosen."""
+    return Sampling(config.evaluation.max_new_tokens, config.evaluation.temperature)
+
+
+def seed_of(config: Comparison) -> int:
+    """The seed of the sampling; greedy answers depend on none."""
+    return config.evaluation.seed if config.evaluation.temperature else 0
+
+
+def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
+    """Note the configuration in the run folder; answers to other examples are left alone.
+
+    Raises:
+        TablemendError: the run holds answers to other examples.
+    """
+    stored = Generations(run.path / "generations").any()
+    data = config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)}
+    run.begin("compare", config, FIXED if stored else (), mend="give run=NAME for a new run")
+    before = run.recorded(STAGE).get("data", data)
+    if stored and before["hash"] != data["hash"]:
+        raise TablemendError(
+            f"{config.data.test.source} holds other examples than those that {run.path} has "
+            "answers to: give run=NAME for a new run"
+        )
+    run.record(STAGE, {**_kept(run), "data": data})
+
+
+def _kept(run: Run) -> dict[str, Any]:
+    """What earlier commands have spent."""
+    return {name: fact for name, fact in run.recorded(STAGE).items() if name == "spent"}
+
+
+def hash_examples(examples: Sequence[Example]) -> str:
+    """A hash of what is asked of every arm."""
+    return hash_text("\n".join(example.id for example in examples))
+
+
+def _name_model(text: str, config: Comparison, run: Run) -> ModelName:
+    if text == "sft":
+        return ModelName(config.default_engine, str(run.model))
+    return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
+
+
+def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison) -> None:
+    if text == "sft":
+        where = f" run={config.run}" if config.run else ""
+        hint = f"train it first: accelerate launch train/sft.py recipe={config.name}{where}"
+    elif text == "base":
+        hint = "model.path names the base of every arm"
+    else:
+        hint = (
+            f"evaluation.arms.{name}.model is base, sft, a folder, a name on the Hub or a model "
+            "string"
+        )
+    try:
+        Checkpoint.parse(model.model).check()
+    except TablemendError as error:
+        raise TablemendError(f"arm {name}: {error}; {hint}") from error

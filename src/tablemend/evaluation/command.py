@@ -1,0 +1,50 @@
+"""What the scripts in eval/ take on their command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from tablemend.backends.names import ModelName
+from tablemend.config import Comparison, Section
+from tablemend.errors import TablemendError
+from tablemend.runs import RUNS
+
+
+class CompareCommand(Comparison):
+    """What eval/compare.py takes beside the recipe."""
+
+    backend: Literal["hf", "vllm"] | None = None
+    """Comes before evaluation.backend."""
+    rejudge: bool = False
+    """Judge the stored answers again; generate nothing, load no model, ask no server."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Model strings that cannot be read, beside what a recipe can contradict."""
+        yield from super().conflicts()
+        named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
+        for path, text in {"model.path": self.model.path, **named}.items():
+            if text in ("base", "sft"):
+                continue
+            try:
+                ModelName.parse(text, self.default_engine)
+            except TablemendError as error:
+                yield path, str(error)
+
+    @property
+    def default_engine(self) -> Literal["hf", "vllm"]:
+        """Engine of the models that name none."""
+        return self.backend or self.evaluation.backend
+
+
+class ReportCommand(Section):
+    """What eval/report.py takes."""
+
+    run: str
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+
+
+def run_folder(command: ReportCommand) -> Path:
+    """The folder that a command names."""
+    return Path(command.run) if "/" in command.run else RUNS / command.run

@@ -1,0 +1,204 @@
+"""Answering what is not stored yet: every model is opened once, for all arms that share it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tqdm import tqdm
+
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.requests import Completion, Request, stream_seed
+from tablemend.config import Comparison
+from tablemend.evaluation.arms import STAGE, Arm, sampling_of, seed_of
+from tablemend.generations import Generations, Stored, settings_hash, write_out
+from tablemend.records import Answer, ContextKind, Example
+from tablemend.runs import Run
+from tablemend.tasks import tablehallu
+
+Part = tuple[Arm, ContextKind, list[Example]]
+"""What one arm has not answered on one context."""
+
+
+def generate(
+    arms: Sequence[Arm], examples: Sequence[Example], config: Comparison, run: Run
+) -> None:
+    """Answer what is not stored yet, and ask again what failed.
+
+    Raises:
+        TablemendError: a prompt that does not fit into its model's window, before any model is
+            loaded; a cap that is reached, or a model that cannot be loaded: what is answered
+            is stored.
+    """
+    generations = Generations(run.path / "generations")
+    with ExitStack() as stack:
+        models = []
+        for own in _by_model(arms):
+            first = own[0]
+            opened = open_backend(first.model, first.options, attn=config.model.attn)
+            backend = stack.enter_context(opened)
+            models.append(_Asked.of(backend, own, examples, config, generations))
+        for model in models:
+            model.check()
+        total = sum(len(missing) for model in models for _, _, missing in model.parts)
+        with tqdm(total=total, unit="answer", disable=total == 0, file=sys.stderr) as progress:
+            for model in models:
+                try:
+                    model.answer(generations, progress)
+                finally:
+                    model.record(run)
+                    model.backend.close()
+
+
+def _by_model(arms: Sequence[Arm]) -> list[list[Arm]]:
+    """Arms that one backend answers, in the recipe's order."""
+    groups: list[list[Arm]] = []
+    for arm in arms:
+        for group in groups:
+            if (group[0].model, group[0].options) == (arm.model, arm.options):
+                group.append(arm)
+                break
+        else:
+            groups.append([arm])
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One model, and what its arms have not answered.
+
+    Attributes:
+        backend: the model, opened and not loaded.
+        keys: hash of the settings, by arm.
+        parts: what is missing.
+        config: the recipe.
+    """
+
+    backend: Backend
+    keys: dict[str, str]
+    parts: list[Part]
+    config: Comparison
+
+    @classmethod
+    def of(
+        cls,
+        backend: Backend,
+        arms: Sequence[Arm],
+        examples: Sequence[Example],
+        config: Comparison,
+        generations: Generations,
+    ) -> _Asked:
+        """Take up what is stored under the same settings, and list what is missing."""
+        keys, parts = {}, []
+        for arm in arms:
+            settings = settings_of(arm, backend.identity)
+            keys[arm.name] = settings_hash(settings)
+            for context in config.evaluation.contexts:
+                if note := generations.take_up(arm.name, context, settings):
+                    print(note, file=sys.stderr)
+                stored = generations.read(arm.name, context)
+                missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
+                if missing:
+                    parts.append((arm, context, missing))
+        return cls(backend, keys, parts, config)
+
+    def check(self) -> None:
+        """Refuse prompts that do not fit."""
+        for arm, context, missing in self.parts:
+            self.backend.check([self._request(arm, context, example) for example in missing])
+
+    def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
+        """Ask, and store every answer as it ends."""
+        if not self.parts:
+            return
+        progress.set_description(f"loading {self.backend.name}")
+        self.backend.load()
+        failures: Counter[str] = Counter()
+        for parts in self._rounds():
+            progress.set_description(_describe(parts, self.backend))
+            completions = self.backend.generate(self._requests(parts))
+            for one in write_out(generations, self.keys, map(_stored, completions)):
+                progress.update()
+                if one.failed:
+                    failures[one.answer.error] += 1
+        if failures:
+            (reason, _), *_ = failures.most_common(1)
+            print(
+                f"{self.backend.name}: {failures.total()} requests failed, most often: {reason}. "
+                "They count as unjudged; the same command asks them again",
+                file=sys.stderr,
+            )
+
+    def record(self, run: Run) -> None:
+        """Add to the manifest what was spent, by this command and those before it."""
+        before = run.recorded(STAGE)
+        spent = before.get("spent", {})
+        total = dict(spent.get(self.backend.name, {}))
+        for name, value in asdict(self.backend.spent).items():
+            if value is not None:  # no prices, no cost
+                total[name] = total.get(name, 0) + value
+        run.record(STAGE, {**before, "spent": {**spent, self.backend.name: total}})
+
+    def _rounds(self) -> list[list[Part]]:
+        """What is asked together.
+
+        An engine that keeps what it has read of a context gets all arms at once, so that those
+        of one context stand side by side; transformers keeps nothing, and arm by arm the
+        seconds are each arm's own.
+        """
+        if self.parts[0][0].model.engine == "hf":
+            return [[part] for part in self.parts]
+        return [self.parts]
+
+    def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
+        """Requests of the same example and context one after the other."""
+        wanted: dict[str, list[tuple[ContextKind, Arm]]] = {}
+        examples: dict[str, Example] = {}
+        for arm, context, missing in parts:
+            for example in missing:
+                examples[example.id] = example
+                wanted.setdefault(example.id, []).append((context, arm))
+        for example_id, asked in wanted.items():
+            for context, arm in sorted(asked, key=lambda pair: pair[0]):  # stable
+                yield self._request(arm, context, examples[example_id])
+
+    def _request(self, arm: Arm, context: ContextKind, example: Example) -> Request:
+        name = f"{arm.name}.{context}.{example.id}"
+        seed = seed_of(self.config)
+        return Request(
+            id=name,
+            messages=tablehallu.messages(example, context, arm.prompt, arm.format),
+            sampling=sampling_of(self.config),
+            thinking=arm.thinking != "off",
+            seed=stream_seed(seed, name) if self.config.evaluation.temperature else 0,
+        )
+
+
+def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
+    """Everything that an arm's answers depend on, beside the example."""
+    assert not identity.keys() & arm.asked.keys(), (identity, arm.asked)
+    return {**identity, "prompts": tablehallu.prompt_hash(), **arm.asked}
+
+
+def _describe(parts: Iterable[Part], backend: Backend) -> str:
+    names = [f"{arm.name}, {context}" for arm, context, _ in parts]
+    return names[0] if len(names) == 1 else backend.name
+
+
+def _stored(completion: Completion) -> Stored:
+    arm, context, example_id = completion.id.rsplit(".", 2)
+    answer = Answer(
+        example_id=example_id,
+        arm=arm,
+        context="clean" if context == "clean" else "adversarial",
+        text=completion.text,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        finish_reason=completion.finish_reason,
+        error=completion.error,
+    )
+    return Stored(answer, completion.seconds, completion.cached_tokens, completion.estimated)

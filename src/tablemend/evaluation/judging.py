@@ -1,0 +1,113 @@
+"""One detector judges the stored answers of every arm, each in the format it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tablemend.config import Comparison
+from tablemend.detector.judge import Submission, judge_answers
+from tablemend.detector.order import SortRule
+from tablemend.detector.similarity import Similarity
+from tablemend.errors import TablemendError
+from tablemend.evaluation.arms import asked_of
+from tablemend.generations import Generations, Stored
+from tablemend.records import ContextKind, Example, Judgement
+from tablemend.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One stored answer and its judgement."""
+
+    stored: Stored
+    judgement: Judgement
+
+
+JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
+"""arm -> context -> example id -> answer and judgement; arms in the recipe's order."""
+
+
+def judge(
+    examples: Sequence[Example], config: Comparison, run: Run, similarity: Similarity
+) -> JudgedArms:
+    """Judge the stored answers of every arm.
+
+    Raises:
+        TablemendError: an answer that is not stored or was made otherwise than the recipe
+            says.
+    """
+    generations = Generations(run.path / "generations")
+    return {
+        arm: {
+            context: _judge_part(generations, arm, context, examples, config, similarity)
+            for context in config.evaluation.contexts
+        }
+        for arm in config.evaluation.arms
+    }
+
+
+def _judge_part(
+    generations: Generations,
+    arm: str,
+    context: ContextKind,
+    examples: Sequence[Example],
+    config: Comparison,
+    similarity: Similarity,
+) -> dict[str, Judged]:
+    stored = generations.read(arm, context)
+    missing = sum(example.id not in stored for example in examples)
+    if missing:
+        raise TablemendError(
+            f"{generations.path(arm, context)}: {missing} of {len(examples)} answers are "
+            "missing: run the command without rejudge=true"
+        )
+    _refuse_other_settings(generations, arm, context, config)
+    format = config.format_of(config.evaluation.arms[arm])
+    submissions = (
+        Submission(
+            stored[example.id].answer.text,
+            example.gold_table,
+            example.context(context),
+            SortRule.of(example.constraints),
+            format,
+            why_unjudged(stored[example.id], config),
+        )
+        for example in examples
+    )
+    judgements = judge_answers(submissions, similarity)
+    return {
+        example.id: Judged(stored[example.id], judgement)
+        for example, judgement in zip(examples, judgements, strict=True)
+    }
+
+
+def why_unjudged(stored: Stored, config: Comparison) -> str:
+    """Why an answer gets no verdict, before anybody reads it; empty where it gets one.
+
+    A failed request never does, an answer cut at the limit by ``evaluation.cut``, a refusal
+    always: its text is judged like any other.
+    """
+    answer = stored.answer
+    if stored.failed:
+        return answer.error or "the request failed"
+    if answer.finish_reason == "length" and config.evaluation.cut == "unjudged":
+        return f"cut after {answer.completion_tokens} tokens"
+    return ""
+
+
+def _refuse_other_settings(
+    generations: Generations, arm: str, context: ContextKind, config: Comparison
+) -> None:
+    """Answers asked for in JSON must not be judged as Markdown, nor a cot arm's as base's."""
+    made = generations.made_with(arm, context)
+    changes = [
+        f"{name} was {made.get(name)!r}, is {value!r}"
+        for name, value in asked_of(config, arm).items()
+        if made.get(name) != value
+    ]
+    if changes:
+        raise TablemendError(
+            f"{generations.path(arm, context)} was generated with other settings "
+            f"({'; '.join(changes)}): give those again, or run without rejudge=true"
+        )

@@ -1,0 +1,103 @@
+"""What results.json must hold to be reported: a file of another shape is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablemend.errors import TablemendError
+from tablemend.records import ContextKind
+from tablemend.reports.rates import METRICS
+from tablemend.tables.read import Format
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+
+class _Rate(_Part):
+    rate: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class _Cost(_Part):
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    finish_reasons: dict[str, int]
+
+
+class _Test(_Part):
+    context: ContextKind
+    metric: str
+    arm_a: str
+    arm_b: str
+    n: int
+    a_only: int
+    b_only: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    p: float | None
+    p_holm: float | None
+
+
+class _Data(_Part):
+    source: str
+    hash: str
+
+
+class _Results(_Part):
+    run: str
+    recipe: str
+    n: int
+    judge: str
+    data: _Data
+    format: Format
+    arms: dict[str, dict[ContextKind, dict[str, _Rate]]] = Field(min_length=1)
+    settings: dict[str, dict[str, Any]]
+    cost: dict[str, dict[ContextKind, _Cost]]
+    paired: list[_Test]
+    by_domain: dict[str, dict[ContextKind, dict[str, dict[str, _Rate]]]]
+    by_length: dict[str, dict[ContextKind, list[dict[str, Any]]]]
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Read a results.json.
+
+    Raises:
+        TablemendError: it is no JSON, or lacks what a report is made of.
+    """
+    try:
+        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        arms = _Results.model_validate(results).arms
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise _refusal(path, f"{where}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise _refusal(path, str(error)) from error
+    for arm, kinds in arms.items():
+        if lacking := arms.keys() ^ results["settings"].keys():
+            raise _refusal(path, f"settings: of other arms ({', '.join(sorted(lacking))})")
+        for context, rates in kinds.items():
+            if lacking := set(METRICS) - rates.keys():
+                raise _refusal(path, f"arms.{arm}.{context} lacks {', '.join(sorted(lacking))}")
+    return results
+
+
+def _refusal(path: Path, why: str) -> TablemendError:
+    return TablemendError(
+        f"{path} is no result of a comparison as this version writes it ({why}): run the "
+        "comparison again (python eval/compare.py recipe=... run=...); answers that are stored "
+        "are not generated again"
+    )
