@@ -16,6 +16,7 @@ FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR
 EXTRAS = {
     "accelerate": "train",
     "datasets": "data",
+    "httptools": "api",
     "httpx2": "api",
     "matplotlib": "report",
     "openai": "api",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tablemend.backends.limits import estimate_prompt
@@ -30,6 +32,8 @@ CHARACTERS_A_TOKEN = 128
 """Most characters of one token in the vocabularies that are in use."""
 TEMPLATE_TOKENS = 4096
 """Tokens that a chat template may add to a prompt, with room."""
+LONGEST_RETRY_AFTER = 300.0
+"""Longest wait, in seconds, that a server's Retry-After is honoured for."""
 LONGEST_WORDS = 240
 """Characters of a server's own words that are repeated in an error."""
 QUOTE = 24
@@ -244,3 +248,20 @@ def error_code(content: bytes) -> tuple[str, str]:
     if not isinstance(error, dict):
         return "", ""
     return str(error.get("code") or ""), str(error.get("param") or "")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, at the most :data:`LONGEST_RETRY_AFTER`."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    if not seconds >= 0:  # also NaN, and a date that is past
+        return 0.0
+    return min(seconds, LONGEST_RETRY_AFTER)

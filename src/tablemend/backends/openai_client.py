@@ -9,14 +9,15 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from tablemend.backends import chat
 from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
+from tablemend.backends.plain_wire import PlainWire
 from tablemend.backends.replicas import Replica, Replicas
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.stream import stream
@@ -26,8 +27,6 @@ from tablemend.errors import TablemendError
 
 LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
-LONGEST_RETRY_AFTER = 300.0
-"""Longest wait, in seconds, that a server's Retry-After is honoured for."""
 AGAIN = (408, 409, 425, 429)
 """Statuses, beside those from 500 on, after which the same request may well succeed."""
 OF_THE_REQUEST = (400, 413, 422)
@@ -226,7 +225,7 @@ class OpenAIEngine:
                 "what was answered is kept"
             )
         if status in AGAIN or status >= 500:
-            return Fault(said, after=_retry_after(reply.headers))
+            return Fault(said, after=chat.retry_after(reply.headers))
         if status == 401:
             variable = self._options.key_variable
             have = "refuses the key in" if self._key else "wants a key, and none is in"
@@ -255,7 +254,7 @@ class OpenAIEngine:
         if self._here is None or self._here.loop is not loop:
             assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
             most = self._options.concurrency
-            wire = OpenAIWire(self._name.urls, self._key or NO_KEY, most)
+            wire = _open_wire(self._name.urls, self._key or NO_KEY, self._options)
             self._here = _Place(loop, wire, asyncio.Semaphore(most))
             self._limit.renew()
         return self._here
@@ -275,6 +274,21 @@ class OpenAIEngine:
             asyncio.run_coroutine_threadsafe(here.wire.close(), here.loop)
         else:
             here.loop.run_until_complete(here.wire.close())
+
+
+def _open_wire(urls: tuple[str, ...], key: str, options: BackendOptions) -> Wire:
+    """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
+    if options.transport == "auto" and all(_is_plain(url) for url in urls):
+        return PlainWire(urls, key)
+    return OpenAIWire(urls, key, options.concurrency)
+
+
+def _is_plain(url: str) -> bool:
+    """Whether a server is reached by HTTP without TLS and without a proxy."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and (
+        "http" not in getproxies() or bool(proxy_bypass(parts.hostname or ""))
+    )
 
 
 def _read_key(name: ModelName, options: BackendOptions) -> str | None:
@@ -298,20 +312,3 @@ def _read_key(name: ModelName, options: BackendOptions) -> str | None:
             "character that no HTTP header can carry"
         )
     return key
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, at the most :data:`LONGEST_RETRY_AFTER`."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    if not seconds >= 0:  # also NaN, and a date that is past
-        return 0.0
-    return min(seconds, LONGEST_RETRY_AFTER)

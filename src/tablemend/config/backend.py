@@ -65,6 +65,9 @@ class BackendOptions(Section):
     """Price of a million prompt tokens."""
     price_out: float | None = Field(default=None, ge=0)
     """Price of a million tokens of answers."""
+    transport: Literal["auto", "openai"] = "auto"
+    """What carries the requests: the openai client; auto: for http without a proxy, connections of
+    our own, which take a small part of its time."""
     cache: str | None = "runs/requests.sqlite"
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
