@@ -73,6 +73,24 @@ def find_disorder(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder)
     return _find(first, answer, sign) if first else None
 
 
+def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
+    """Whether a column runs in this order; ties and blanks are free.
+
+    Numbers, dates, months and weekdays have one order; text may follow any of the usual ones.
+    """
+    sign = 1 if order == "ascending" else -1
+    values = [read_value(cell) for cell in cells]
+    for rank in _RANKS:
+        ranks = [rank(value, cell or "") for value, cell in zip(values, cells, strict=True)]
+        if any(r is None for r, value in zip(ranks, values, strict=True) if not value.blank):
+            continue
+        if _follows(ranks, sign):
+            return True
+        if rank in (_as_number, _as_date, _as_calendar):
+            return False
+    return False
+
+
 def _follows(ranks: list[object | None], sign: int) -> bool:
     """Whether the gold table itself is in this order."""
     known = [rank for rank in ranks if rank is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from decimal import Decimal
 from functools import cached_property
@@ -71,11 +70,11 @@ class Places:
             found = self._find_words(tokens_of(bare).words)
         return sorted(found)
 
-    def words_between(self, start: int, end: int) -> tuple[str, ...]:
-        """The tokens that stand whole between two places."""
-        first = bisect_left(self._starts, start)
-        last = bisect_left(self._starts, end)
-        return tuple(self._words[first:last])
+    def amounts(self, start: int, end: int) -> list[Span]:
+        """The numbers and dates that begin between two places."""
+        spans = [Span(stated.start, stated.end) for stated in self.numbers]
+        spans += [Span(date.start, date.end) for date in self.dates]
+        return sorted(span for span in spans if start <= span.start < end)
 
     @cached_property
     def dates(self) -> list[StatedDate]:
@@ -95,16 +94,13 @@ class Places:
         return [found[start] for start in sorted(found)]
 
     @cached_property
-    def _tokens(self) -> list[tuple[str, int, int]]:
-        return [(_singular(word), start, end) for word, start, end in placed_tokens(self._plain)]
+    def tokens(self) -> list[tuple[str, int, int]]:
+        """Every word and number with its place; plurals in ``s`` are spelled without it."""
+        return [(singular(word), start, end) for word, start, end in placed_tokens(self._plain)]
 
     @cached_property
     def _words(self) -> list[str]:
-        return [word for word, _, _ in self._tokens]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [start for _, start, _ in self._tokens]
+        return [word for word, _, _ in self.tokens]
 
     @cached_property
     def _by_word(self) -> dict[str, list[int]]:
@@ -116,9 +112,9 @@ class Places:
     def _find_words(self, words: tuple[str, ...]) -> list[Span]:
         if not words:
             return []
-        wanted = [_singular(word) for word in words]
+        wanted = [singular(word) for word in words]
         return [
-            Span(self._tokens[place][1], self._tokens[place + len(wanted) - 1][2])
+            Span(self.tokens[place][1], self.tokens[place + len(wanted) - 1][2])
             for place in self._by_word.get(wanted[0], ())
             if self._words[place : place + len(wanted)] == wanted
         ]
@@ -155,7 +151,7 @@ class Places:
         )
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     """Both forms of a plural in one spelling; not a grammar, only a common form."""
     if len(word) > 3 and word[-1] == "s" and word[-2:] != "ss" and word.isalpha():
         return word[:-1]

@@ -1,0 +1,268 @@
+"""Whether a long text keeps what the base context says, and where it says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.omissions import Omissions, foreign_names
+from tablemend.pipeline.statements import Sentence, Statements, content_words, overlap
+from tablemend.records import Condition, Constraints, Fact, Mention
+from tablemend.synthesis.verification import meets
+from tablemend.values.cells import read_value
+from tablemend.values.sentences import Span, paragraph_spans
+from tablemend.values.text import fold
+
+TOO_SHORT = "too short"
+NO_PROSE = "lists or headings"
+LOST = "gold value lost"
+TORN = "pronoun torn from its sentence"
+RESTATED = "gold entity with another value"
+CLUSTERED = "original sentences not dispersed"
+
+_MARKUP = ("#", "|", "- ", "* ", "\u2022", "```")
+
+
+class Kept(NamedTuple):
+    """A sentence of the base context that the long text has word for word.
+
+    Attributes:
+        clean: its place in the base context.
+        start: where it begins in the long text.
+        torn: the sentence before it was what its pronoun pointed to, and is not there.
+    """
+
+    clean: Span
+    start: int
+    torn: bool
+
+    @property
+    def span(self) -> Span:
+        """Its place in the long text."""
+        return Span(self.start, self.start + self.clean.end - self.clean.start)
+
+
+class Preserved:
+    """A base context beside the long text that was made from it."""
+
+    def __init__(self, draft: KernelDraft, text: str) -> None:
+        self.draft = draft
+        self.text = text
+        self.clean = Statements(draft.table, draft.context, closed=True)
+        self.adversarial = Statements(draft.table, text, closed=False)
+        self.kept = {kept.clean: kept for kept in self._keep()}
+
+    def facts(self) -> Iterator[tuple[int, int, Fact | None]]:
+        """Row, column and fact of every filled cell; ``None`` where a text does not state it."""
+        for row, cells in enumerate(self.draft.table.rows):
+            for column, clean in self.clean.locate(row).items():
+                fact = None
+                if clean and (adversarial := self._find_again(row, column, clean)):
+                    value = self.draft.context[clean.start : clean.end]
+                    name = self.draft.table.columns[column]
+                    entity = cells[self.clean.key] or ""
+                    fact = Fact(row, entity, name, value, None, clean, adversarial)
+                yield row, column, fact
+
+    def _find_again(self, row: int, column: int, clean: Mention) -> Mention | None:
+        kept = self.kept.get(Span(clean.sentence_start, clean.sentence_end))
+        if kept is not None:
+            shift = kept.start - kept.clean.start
+            return Mention(*(place + shift for place in clean))
+        value = self.draft.context[clean.start : clean.end]
+        for span in self.adversarial.cell_spans(row, column):
+            if self.text[span.start : span.end] == value:
+                sentence = self.adversarial.sentence_at(span.start)
+                return Mention(*span, sentence.start, sentence.end)
+        return None
+
+    def _keep(self) -> Iterator[Kept]:
+        position = 0
+        before: Sentence | None = None
+        for sentence in self.clean.sentences:
+            said = self.draft.context[sentence.start : sentence.end]
+            start = self._find_whole(said, position)
+            if start >= 0:
+                carried = bool(sentence.about) and not sentence.named
+                torn = carried and not self._follows(start, before, sentence.about)
+                yield Kept(Span(sentence.start, sentence.end), start, torn)
+            before = sentence
+
+    def _find_whole(self, said: str, after: int) -> int:
+        """Where a sentence stands word for word, not as the end of another word."""
+        start = self.text.find(said, after)
+        while start > 0 and self.text[start - 1].isalnum():
+            start = self.text.find(said, start + 1)
+        return start
+
+    def _follows(self, start: int, before: Sentence | None, about: frozenset[int]) -> bool:
+        """Whether what precedes a place is about the same rows as in the base context."""
+        head = self.text[:start].rstrip()
+        if before is not None and head.endswith(self.draft.context[before.start : before.end]):
+            return True
+        return bool(head) and about <= self.adversarial.sentence_at(len(head) - 1).about
+
+
+def check_adversarial(
+    draft: KernelDraft, constraints: Constraints, text: str, expansion: float
+) -> list[Problem]:
+    """The long text (TableHallu, A.2.2 and A.3.2), as far as a program can read it.
+
+    Whether a distractor meets the query is left to the verifier: its row is not known here.
+
+    Args:
+        draft: the kernel that it was made from.
+        constraints: of the query; a sentence that says what breaks a condition may speak of
+            a name of the table (the same maker in another year).
+        text: the long text.
+        expansion: how many times as many words as the base context it must have at least.
+    """
+    preserved = Preserved(draft, text)
+    return [
+        *_check_form(draft, text, expansion),
+        *_check_values(preserved),
+        *_check_blanks(preserved, constraints),
+        *_check_restated(preserved, constraints),
+        *_check_dispersal(preserved),
+    ]
+
+
+def locate_facts(draft: KernelDraft, adversarial: str) -> tuple[Fact, ...]:
+    """The gold facts with their places in both texts, row by row.
+
+    The value is as both texts write it. A cell that one of them does not state so has no fact;
+    :func:`check_adversarial` has named it.
+    """
+    return tuple(fact for _, _, fact in Preserved(draft, adversarial).facts() if fact)
+
+
+def _check_form(draft: KernelDraft, text: str, expansion: float) -> Iterator[Problem]:
+    least = round(len(draft.context.split()) * expansion)
+    words = len(text.split())
+    if words < least:
+        yield Problem(TOO_SHORT, f"The text has {words} words; it needs {least} at least.")
+    if any(line.startswith(_MARKUP) for line in text.split("\n")):
+        yield Problem(NO_PROSE, "The text must be prose without headings, lists and tables.")
+
+
+def _check_values(preserved: Preserved) -> Iterator[Problem]:
+    table = preserved.draft.table
+    key = preserved.clean.key
+    for row, column, fact in preserved.facts():
+        if fact is None:
+            cells = table.rows[row]
+            yield Problem(
+                LOST,
+                f"The text no longer states {cells[column]!r} ({table.columns[column]}) of "
+                f"{cells[key]!r} as the original does.",
+            )
+    for kept in preserved.kept.values():
+        if kept.torn:
+            said = preserved.text[slice(*kept.span)]
+            yield Problem(
+                TORN,
+                f"The sentence {said!r} must directly follow the one that it speaks on from, "
+                "or its pronoun points elsewhere.",
+            )
+
+
+def _check_blanks(preserved: Preserved, constraints: Constraints) -> Iterator[Problem]:
+    statements = preserved.adversarial
+    known = [kept.span for kept in preserved.kept.values()]
+    outside = {
+        sentence
+        for sentence in statements.sentences
+        if sentence.about and _breaks_scope(statements, sentence, constraints.conditions)
+    }
+    omissions = Omissions(statements, preserved.draft.context)
+    yield from dict.fromkeys(omissions.find(known, outside))
+
+
+def _check_restated(preserved: Preserved, constraints: Constraints) -> Iterator[Problem]:
+    """New sentences that give a gold row another value, where that can be read.
+
+    That is: the sentence names one row and nothing else, has the words of a column, and a
+    number or date that the row does not have.
+    """
+    statements, table = preserved.adversarial, preserved.draft.table
+    known = [kept.span for kept in preserved.kept.values()]
+    for sentence in statements.sentences:
+        if len(sentence.named) != 1 or overlap((sentence.start, sentence.end), known):
+            continue
+        (row,) = sentence.named
+        entity = table.rows[row][statements.key] or ""
+        if fold(entity) not in fold(statements.text[sentence.start : sentence.end]):
+            continue
+        if foreign_names(statements, sentence, preserved.draft.context):
+            continue
+        if _breaks_scope(statements, sentence, constraints.conditions):
+            continue
+        for column, said in _other_values(statements, sentence, row):
+            yield Problem(
+                RESTATED,
+                f"The text gives {entity!r} the value {said!r} for {table.columns[column]!r}; say "
+                "nothing of it beyond the original sentences.",
+            )
+
+
+def _other_values(
+    statements: Statements, sentence: Sentence, row: int
+) -> Iterator[tuple[int, str]]:
+    table, places = statements.table, statements.places
+    own = list(statements.name_spans(table.rows[row][statements.key] or ""))
+    for column in range(len(table.columns)):
+        own += statements.cell_spans(row, column)
+    fresh = [
+        span
+        for span in places.amounts(sentence.start, sentence.end)
+        if not overlap(span, own) and any(map(str.isdigit, statements.text[slice(*span)]))
+    ]
+    if not fresh:
+        return
+    for column, name in enumerate(table.columns):
+        cell = table.rows[row][column]
+        if cell is None or column == statements.key or _is_text(cell):
+            continue
+        if statements.has_words(sentence, content_words(name)):
+            yield column, statements.text[slice(*fresh[0])]
+            return
+
+
+def _is_text(cell: str) -> bool:
+    value = read_value(cell)
+    return value.number is None and not value.dates
+
+
+def _breaks_scope(
+    statements: Statements, sentence: Sentence, conditions: tuple[Condition, ...]
+) -> bool:
+    """Whether a sentence says that it is about something out of scope."""
+    places = statements.places
+    said = [statements.text[slice(*span)] for span in places.amounts(sentence.start, sentence.end)]
+    for condition in conditions:
+        if not condition.values:
+            if any(meets(value, condition) is False for value in said):
+                return True
+        elif statements.has_words(sentence, content_words(condition.column)) and not any(
+            sentence.start <= span.start < sentence.end
+            for value in condition.values
+            for span in places.find(value)
+        ):
+            return True
+    return False
+
+
+def _check_dispersal(preserved: Preserved) -> Iterator[Problem]:
+    places = [fact.adversarial for _, _, fact in preserved.facts() if fact]
+    if len({place.sentence_start for place in places}) < 2:
+        return
+    first = min(place.sentence_start for place in places)
+    last = max(place.sentence_end for place in places)
+    paragraphs = paragraph_spans(preserved.text)
+    held = sum(any(span.start <= place.start < span.end for place in places) for span in paragraphs)
+    if held < 2 or last - first < 2 * len(preserved.draft.context):
+        yield Problem(
+            CLUSTERED,
+            "The sentences of the original stand together; spread them over the whole text.",
+        )
