@@ -1,4 +1,4 @@
-"""How much annotators agree: Krippendorff's alpha for yes and no, with an interval."""
+"""How much annotators agree: Krippendorff's alpha with an interval."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Agreement(TypedDict):
     reason: str
 
 
-def agreement(counts: Sequence[tuple[int, int]], seed: int = 0) -> Agreement:
+def agreement(counts: Sequence[Sequence[int]], seed: int = 0) -> Agreement:
     """Krippendorff's alpha for nominal data (Krippendorff 2011, "Computing alpha-reliability").
 
     The interval is that of a bootstrap over examples, by percentiles. With few examples it is
@@ -40,10 +40,11 @@ def agreement(counts: Sequence[tuple[int, int]], seed: int = 0) -> Agreement:
     one with more than 2.5 % of resamples in which all answers are alike, where alpha is undefined.
 
     Args:
-        counts: of each example, how many annotators said yes and no. Others say nothing.
+        counts: of each example, how many annotators gave each of the answers, such as yes and
+            no. Who did not judge is not counted.
         seed: of the resampling.
     """
-    pairable = np.array([pair for pair in counts if sum(pair) > 1], dtype=float).reshape(-1, 2)
+    pairable = np.array([unit for unit in counts if sum(unit) > 1], dtype=float)
     found = Agreement(
         alpha=None,
         low=None,
@@ -55,17 +56,18 @@ def agreement(counts: Sequence[tuple[int, int]], seed: int = 0) -> Agreement:
     )
     if not len(pairable):
         return {**found, "reason": "no example was judged by two annotators"}
-    yes, no = pairable[:, 0], pairable[:, 1]
-    disagreeing = 2 * yes * no / (yes + no - 1)  # of a unit's coincidences, those off the diagonal
-    found["observed"] = float(1 - disagreeing.sum() / pairable.sum())
-    if not (yes.any() and no.any()):
+    judges = pairable.sum(axis=1)
+    # of a unit's coincidences, those off the diagonal
+    disagreeing = (judges**2 - (pairable**2).sum(axis=1)) / (judges - 1)
+    found["observed"] = float(1 - disagreeing.sum() / judges.sum())
+    if (pairable.sum(axis=0) > 0).sum() < 2:
         return {**found, "reason": "all answers are the same"}
     found["alpha"] = float(
         krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal")
     )
     if not disagreeing.any():
         return {**found, "reason": "no interval: not one pair disagrees"}
-    alphas = _resample(np.column_stack([disagreeing, yes, no]), seed)
+    alphas = _resample(disagreeing, pairable, seed)
     defined = alphas[~np.isnan(alphas)]
     if len(defined) < len(alphas) * (1 + CONFIDENCE) / 2:
         return {**found, "reason": "no interval: too few different answers to resample"}
@@ -73,12 +75,14 @@ def agreement(counts: Sequence[tuple[int, int]], seed: int = 0) -> Agreement:
     return {**found, "low": float(low), "high": float(high)}
 
 
-def _resample(rows: np.ndarray, seed: int) -> np.ndarray:
+def _resample(disagreeing: np.ndarray, pairable: np.ndarray, seed: int) -> np.ndarray:
     """Alpha of each resample of units, from its sums; nan where it is undefined."""
+    rows = np.column_stack([disagreeing, pairable])
     sums = resample_means(rows, seed) * len(rows)
-    disagreeing, yes, no = sums.T
-    expected = 2 * yes * no / (yes + no - 1)
+    observed, totals = sums[:, 0], sums[:, 1:]
+    n = totals.sum(axis=1)
+    expected = (n**2 - (totals**2).sum(axis=1)) / (n - 1)
     alphas = np.full(len(sums), np.nan)
-    varied = expected > 1e-9  # sums are whole numbers up to rounding
-    alphas[varied] = 1 - disagreeing[varied] / expected[varied]
+    varied = expected > 1e-9  # counts up to rounding: 0, or at least 1
+    alphas[varied] = 1 - observed[varied] / expected[varied]
     return alphas
