@@ -7,6 +7,7 @@ all of them are read alike and meet it does a program know what would break it.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date
 from random import Random
@@ -26,7 +27,7 @@ INVENTED = 12
 _TRIES = 8
 _YEAR = re.compile(r"(?<!\d)(?:1[0-9]|20)\d\d(?!\d)")
 _SEASON = re.compile(r"(?<!\d)((?:1[0-9]|20)\d\d)([-/\u2013])(\d\d(?:\d\d)?)(?!\d)")
-_ISO_END = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
+_ISO_END = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?")
 _MONTH_YEAR = re.compile(r"([A-Z][a-z]{2,8})(\.?,? )(\d{4})")
 _WORD = re.compile(r"[^\W\d_]+")
 # Headers whose cells are names, so that a made-up name is another value of the same kind.
@@ -194,7 +195,8 @@ class RangeBreaker:
         self.is_time = not isinstance(spelling, Numbers)
         self._spelling = spelling
         self._low, self._high = ends
-        self._patterns = patterns
+        # Like "2,000" rather than like "900", where a column has both.
+        self._patterns = [pattern for pattern in patterns if "," in pattern] or patterns
         places = [place for p in patterns if (place := spelling.read(p)) is not None]
         known = [*places, *(end for end in ends if end is not None)]
         self._floor, self._ceiling = self._limits(places)
@@ -239,7 +241,7 @@ class RangeBreaker:
     def _gap(self, rng: Random, reach: int) -> float:
         share = rng.random() ** 2
         if isinstance(self._spelling, Years):
-            return 1 + int(share * (4 + reach))
+            return 1 + int(share * (4 + reach / 2))
         if isinstance(self._spelling, Months):
             return 1 + int(share * (6 + 3 * reach))
         if isinstance(self._spelling, Days):
@@ -339,7 +341,8 @@ def _readings(written: tuple[str | None, str | None]) -> Iterable[tuple[Spelling
         high = None if last is None else _ordinal(int(last[1]), int(last[2]), int(last[3] or 31))
         yield Days(), Ends(low, high)
         yield Months(), Ends(_count_months(first), _count_months(last))
-        yield Years(), Ends(first and float(first[1]), last and float(last[1]))
+        years = (None if match is None else float(match[1]) for match in (first, last))
+        yield Years(), Ends(*years)
         return
     if all(_YEAR.fullmatch(end) for end in given):
         low_year, high_year = (None if end is None else float(end) for end in written)
@@ -356,12 +359,7 @@ def _count_months(match: re.Match[str] | None) -> float | None:
 
 def _ordinal(year: int, month: int, day: int) -> float:
     """Of a day, the last one of the month where that is shorter."""
-    for shorter in range(4):
-        try:
-            return float(date(year, month, day - shorter).toordinal())
-        except ValueError:
-            continue
-    return float("nan")  # no date at all: nothing compares with it, so no cell meets it
+    return float(date(year, month, min(day, monthrange(year, month)[1])).toordinal())
 
 
 def _patterns(spelling: Spelling, written: tuple[str | None, str | None]) -> list[str]:
@@ -395,7 +393,7 @@ def _category_breaker(condition: Condition, cells: Sequence[str], rng: Random) -
             return RangeBreaker(condition, years, ends, cells or values)
     if not all(cell.casefold() in admitted for cell in cells):
         return "categories that its gold cells are not among"
-    if others := others_of(values):
+    if others := others_of(condition.column, values):
         return CategoryBreaker(condition, others)
     if is_named(condition.column, values):
         return CategoryBreaker(condition, invent_names(values, rng))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tablemend.synthesis.topic_pool import SUB_CATEGORIES
+
 # Spellings of one category stand between slashes; no two categories of a list overlap.
 _LISTS = (
-    "Africa|Asia|Europe|North America|South America|Oceania|Antarctica",
+    "Africa|Asia|Europe|North America|South America|Oceania",
     "Argentina|Australia|Austria|Belgium|Brazil|Bulgaria|Canada|Chile|China/People's Republic of "
     "China/PRC|Colombia|Croatia|Czech Republic/Czechia|Denmark|Egypt|Estonia|Ethiopia|Finland|"
     "France|Germany|Ghana|Greece|Hungary|Iceland|India|Indonesia|Iran|Ireland|Israel|Italy|Japan|"
@@ -39,16 +41,24 @@ _LISTS = (
 _CLOSED = tuple(
     tuple(tuple(category.split("/")) for category in listing.split("|")) for listing in _LISTS
 )
+# The built-in topics have lists of their own, each good under its header alone.
+_BY_HEADER = tuple(
+    (field.name.casefold(), tuple((option,) for option in field.options))
+    for sub in SUB_CATEGORIES
+    for field in sub.fields
+    if field.kind == "choice"
+)
 
 
-def others_of(values: Iterable[str]) -> tuple[str, ...]:
+def others_of(header: str, values: Iterable[str]) -> tuple[str, ...]:
     """The further categories of the list that all the given ones are in; empty if none is.
 
-    >>> others_of(["Gold", "Bronze"])
+    >>> others_of("Medal", ["Gold", "Bronze"])
     ('Silver',)
     """
     wanted = {value.casefold() for value in values}
-    for categories in _CLOSED:
+    known = [categories for name, categories in _BY_HEADER if name == header.casefold()]
+    for categories in (*_CLOSED, *known):
         taken, others = set(), []
         for spellings in categories:
             found = wanted.intersection(spelling.casefold() for spelling in spellings)

@@ -90,7 +90,8 @@ class Counterparts:
         self._columns = [self._clean_cells(index) for index in range(len(typed.columns))]
         self._others = [self._other_cells(index) for index in range(len(typed.columns))]
         words = Counter(word for name in self._gold for word in set(name.split()))
-        self._shared = {word for word, count in words.items() if count > 1} | _LITTLE_WORDS
+        shared = {word for word, count in words.items() if count > 1 or word.isdigit()}
+        self._shared = shared | _LITTLE_WORDS
         self._steady = self._steady_columns()
         self._said = words_of(plan.context)
         self._names: set[str] = set()
@@ -133,10 +134,10 @@ class Counterparts:
         cells = self._columns[column]
         if not cells or column == self._key:
             return ()
-        if others := others_of(cells):
+        header = self._plan.typed.columns[column].name
+        if others := others_of(header, cells):
             return (*others, *dict.fromkeys(cells))
-        kind = self._plan.typed.columns[column]
-        return invent_names(cells, self._rng) if is_named(kind.name, cells) else ()
+        return invent_names(cells, self._rng) if is_named(header, cells) else ()
 
     def _steady_columns(self) -> frozenset[int]:
         """Columns in which no entity differs from itself: what belongs to it, not to a time."""

@@ -7,9 +7,10 @@ A.2.2).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
@@ -21,11 +22,12 @@ from tablemend.synthesis.compose import Sentence, StatedRow
 from tablemend.synthesis.counterparts import Counterparts, Plan, Slot
 from tablemend.synthesis.engine import EXPANSION, SENTENCES_A_PARAGRAPH
 from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.prose import Piece, split_pieces, split_sentences
+from tablemend.synthesis.prose import Piece, split_pieces
 from tablemend.synthesis.scope import Row
 from tablemend.synthesis.settings import Difficulty
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
+from tablemend.values.sentences import sentence_spans
 
 ENGINE = "perturb/1"
 _UNSPEAKABLE = frozenset('"{}')
@@ -185,26 +187,27 @@ def _find_time(rows: Sequence[Row], key: int, slots: Sequence[Slot], width: int)
 
 def _tellers(plan: Plan) -> dict[str, list[str]]:
     """For each entity with several rows the cells that tell them apart."""
-    rows, key = plan.typed.table.rows, plan.typed.key
-    by_entity: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_entity[row[key] or ""].append(row)
-    repeated = [found for found in by_entity.values() if len(found) > 1]
-    telling = [plan.time] if plan.time is not None else list(range(plan.width))
-    column = next(
-        (
-            index
-            for index in telling
-            if all(len({row[index] for row in found}) == len(found) for found in repeated)
-        ),
-        None,
-    )
+    key = plan.typed.key
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for row in plan.typed.table.rows:
+        rows[row[key] or ""].append(row)
+    telling = range(plan.width) if plan.time is None else (plan.time,)
     return {
-        entity: [cell for row in found if column is not None and (cell := row[column]) is not None]
-        if len(found) > 1
-        else []
-        for entity, found in by_entity.items()
+        entity: [
+            cell
+            for column in telling
+            for cell, count in Counter(row[column] for row in found).items()
+            if cell is not None and count == 1 < len(found)
+        ]
+        for entity, found in rows.items()
     }
+
+
+def _spread(first: int, last: int, count: int, rng: Random) -> list[int]:
+    """Different places from first to last, one in each of as many equal stretches."""
+    step = (last - first + 1) / count if count else 0.0
+    borders = [first + int(step * number) for number in range(count + 1)]
+    return [rng.randrange(start, end) for start, end in pairwise(borders)]
 
 
 def _lay_out(
@@ -213,7 +216,7 @@ def _lay_out(
     """Pieces in their order, at least one row between two; a row's sentences stay together."""
     # An opening that names no entity speaks of the whole and stays in front.
     opening = 1 if not pieces[0].names else 0
-    gaps = sorted(rng.sample(range(opening, len(rows) + 1), len(pieces) - opening))
+    gaps = _spread(opening, len(rows), len(pieces) - opening, rng)
     places = dict(zip([0, *gaps] if opening else gaps, pieces, strict=True))
     order = list(range(len(rows)))
     rng.shuffle(order)
@@ -233,7 +236,7 @@ def _lay_out(
                 parts.append(joint + sentence.text)
                 length += len(joint) + len(sentence.text)
                 stated.append((number, length - len(sentence.text), sentence))
-                in_paragraph += 1 if number >= 0 else len(split_sentences(sentence.text))
+                in_paragraph += 1 if number >= 0 else len(sentence_spans(sentence.text))
             if in_paragraph >= SENTENCES_A_PARAGRAPH:
                 in_paragraph = 0
     stated.sort(key=lambda entry: entry[:2])

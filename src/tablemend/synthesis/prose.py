@@ -1,4 +1,4 @@
-"""Running text as its sentences, and as the pieces of it that can be moved.
+"""Running text as the pieces of it that can be moved.
 
 A context that a model wrote leans on itself: "It sold 4,200 in the same year." Such a sentence
 stays behind the one that it leans on. In doubt two sentences are one piece: that disperses a
@@ -12,23 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tablemend.synthesis.columns import words_of
+from tablemend.values.sentences import sentence_spans
 
-_END = re.compile(r"[.!?\u2026]+[\"'\u201d\u2019)\]*_]*(?=\s+[\"'\u201c\u2018(\[*_]*[^\Wa-z_])")
-_LINE = re.compile(r"[^\n]+")
-_INITIALS = re.compile(r"(?:\b[^\W\d_]\.)+$")
-_ABBREVIATION = re.compile(
-    r"\b(?:mr|mrs|ms|dr|prof|st|mt|ft|no|nos|vs|etc|inc|ltd|co|corp|bros|jr|sr|gen|col|capt|lt|sgt"
-    r"|rev|hon|gov|sen|rep|pres|dept|univ|est|approx|ca|cf|fig|vol|ed|eds|pp|op|art|al|e\.g|i\.e"
-    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)\.$",
-    re.IGNORECASE,
-)
 # Words that point at another sentence: at the beginning, or wherever they stand.
 _POINTING_FIRST = re.compile(
     r"\W*(?:(?:by|in|for|at|on|during|after|before|since|despite|from|with|of|over) )?"
     r"(?:it|its|he|she|his|her|they|their|them|this|that|these|those|such|both|each|neither|either"
     r"|another|others?|then|next|later|earlier|also|too|likewise|similarly|meanwhile|however"
     r"|moreover|furthermore|additionally|consequently|therefore|thus|instead|nevertheless"
-    r"|nonetheless|and|but|yet|so|contrast|comparison|addition|turn|again|here|there|one|ones"
+    r"|nonetheless|and|but|yet|so|contrast|comparison|addition|turn|again|here|there"
     r"|a (?:year|month|week|day|decade|few)|(?:one|two|three|four|five) (?:years?|months?|days?))\b"
 )
 _POINTING = re.compile(
@@ -37,13 +29,6 @@ _POINTING = re.compile(
     r"|followed|respectively|compared with that|by contrast|in turn)\b"
 )
 _ANNOUNCES = re.compile(r"\s*#|.*[:\u2014]\s*$", re.DOTALL)
-
-
-class Span(NamedTuple):
-    """Half-open character span of a text."""
-
-    start: int
-    end: int
 
 
 class Piece(NamedTuple):
@@ -57,32 +42,6 @@ class Piece(NamedTuple):
     start: int
     end: int
     names: frozenset[str]
-
-
-def split_sentences(text: str) -> list[Span]:
-    """The sentences of a text, without the white space between them.
-
-    A line break ends a sentence; an abbreviation or an initial does not.
-    """
-    spans = []
-    for line in _LINE.finditer(text):
-        start = line.start()
-        for match in _END.finditer(text, line.start(), line.end()):
-            if _is_abbreviation(text[start : match.end()]):
-                continue
-            spans.append(_stripped(text, start, match.end()))
-            start = match.end()
-        spans.append(_stripped(text, start, line.end()))
-    return [span for span in spans if span.start < span.end]
-
-
-def _is_abbreviation(text: str) -> bool:
-    return bool(_ABBREVIATION.search(text[-12:]) or _INITIALS.search(text[-12:]))
-
-
-def _stripped(text: str, start: int, end: int) -> Span:
-    part = text[start:end]
-    return Span(start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip()))
 
 
 def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]:
@@ -102,7 +61,7 @@ def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]
     }
     pieces: list[Piece] = []
     announced = False
-    for start, end in split_sentences(text):
+    for start, end in sentence_spans(text):
         sentence = text[start:end]
         spoken = words_of(sentence)
         names = {entity for entity, (words, _) in wanted.items() if words in spoken}
