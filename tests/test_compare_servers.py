@@ -1,0 +1,400 @@
+"""The comparison with models behind servers: what is sent, stored, asked again and judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from answering import AnsweringServer, answering, asked, right_answer
+
+from tablemend import evaluation
+from tablemend.config import parse
+from tablemend.detector.similarity import LexicalSimilarity
+from tablemend.errors import TablemendError
+from tablemend.evaluation import CompareCommand
+from tablemend.reports.markdown import terminal_table, write_markdown
+from tablemend.reports.report import write_reports
+from tablemend.runs import Run, read_jsonl, sole_writer
+from tablemend.synthesis import small_world
+
+ROOT = Path(__file__).parents[1]
+N = 5
+EXAMPLES = list(small_world.examples(3, N))
+MANY = list(small_world.examples(3, 60))
+KEY = "sk-this-key-must-never-be-written"
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with answering(lambda body: right_answer(body, MANY)) as started:
+        yield started
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
+    """Tokens of an evaluation with the given arms, asked of the server."""
+
+    def make(arms: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+        settings = {
+            "kind": "evaluation",
+            "name": "servers",
+            "model": {"path": server.model},
+            "data": {"test": {"source": "small-world", "n": N, "seed": 3}},
+            "evaluation": {
+                "contexts": ["adversarial"],
+                "max_new_tokens": 500,
+                "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 4},
+                "arms": arms,
+            },
+        }
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
+
+    return make
+
+
+def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
+    """What eval/compare.py does, in this process and without the reports."""
+    config = parse(CompareCommand, [*tokens, *overrides])
+    run = Run.of(config)
+    examples = evaluation.read_test(config)
+    if not config.rejudge:
+        arms = evaluation.plan_arms(config, run)
+        evaluation.begin(config, run, examples)
+        evaluation.generate(arms, examples, config, run)
+    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
+    return evaluation.write_results(judged, examples, config, run)
+
+
+def lines(folder: Path, arm: str, context: str = "adversarial") -> list[dict[str, Any]]:
+    return list(read_jsonl(folder / "run" / "generations" / f"{arm}.{context}.jsonl"))
+
+
+def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", [script, *tokens])
+    monkeypatch.chdir(ROOT)
+    try:
+        runpy.run_path(f"eval/{script}", run_name="__main__")
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def test_each_arm_is_asked_and_judged_in_its_own_format(recipe, tmp_path: Path, server) -> None:
+    arms = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(arms))
+    for name in arms:
+        rates = results["arms"][name]["adversarial"]
+        assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N)
+        assert rates["cell_recall"]["rate"] == 1.0
+    first = {name: lines(tmp_path, name)[0]["text"] for name in arms}
+    assert "|" in first["md"] and '{"' in first["js"] and "tabular" in first["tex"]
+    formats = {name: settings["format"] for name, settings in results["settings"].items()}
+    assert formats == {"md": "markdown", "js": "json", "tex": "latex"}
+    assert "markdown (md), json (js), latex (tex)" in write_markdown(results)
+    write_reports(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "No table" not in page  # the page reads each answer in its arm's format
+    with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
+        compare(recipe({**arms, "js": {}}), "rejudge=true")
+
+
+def test_the_thinking_switch_is_sent(recipe, server) -> None:
+    arms = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
+    compare(recipe(arms))
+    sent = [body["chat_template_kwargs"]["enable_thinking"] for body in server.bodies]
+    assert (sent.count(True), sent.count(False)) == (2 * N, N)
+    server.bodies.clear()
+    del arms["quote"]
+    options = "evaluation.options.thinking_switch=no_think"
+    compare(recipe(arms, options))
+    assert not any("chat_template_kwargs" in body for body in server.bodies)
+    ends = [prompt.split()[-1] for prompt in server.prompts()]
+    assert (ends.count("/no_think"), ends.count("/think")) == (N, N)
+
+
+def test_sampling_is_sent_and_every_sampled_request_has_a_seed_of_its_own(recipe, server) -> None:
+    compare(recipe({"a": {}, "b": {}}, "evaluation.temperature=0.6"))
+    assert {body["temperature"] for body in server.bodies} == {0.6}
+    assert {body["max_tokens"] for body in server.bodies} == {500}
+    assert len({body["seed"] for body in server.bodies}) == 2 * N
+
+
+def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
+    arms = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
+    both = "evaluation.contexts=[clean,adversarial]"
+    compare(recipe(arms, "evaluation.options.concurrency=1", both))
+    shown = [asked(body, MANY) for body in server.bodies]
+    order = [(example.id, context) for example, context in shown]
+    assert len(order) == 6 * N
+    for start in range(0, len(order), 3):
+        assert len(set(order[start : start + 3])) == 1, order
+    assert len(set(order)) == 2 * N
+
+
+def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, capsys) -> None:
+    failing = {EXAMPLES[1].id, EXAMPLES[3].id}
+
+    def reply(body):
+        return 422 if asked(body, MANY)[0].id in failing else right_answer(body, MANY)
+
+    server.reply = reply
+    tokens = recipe({"base": {}})
+    rates = compare(tokens)["arms"]["base"]["adversarial"]
+    assert rates["unjudged"]["rate"] == 2 / N
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N - 2)
+    said = capsys.readouterr().err
+    assert "2 requests failed" in said and "the same command asks them again" in said
+    stored = {line["example_id"]: line for line in lines(tmp_path, "base")}
+    assert all("status 422: told to fail" in stored[one]["error"] for one in failing)
+    server.bodies.clear()
+    failing.remove(EXAMPLES[1].id)
+    results = compare(tokens)
+    assert {asked(body, MANY)[0].id for body in server.bodies} == {EXAMPLES[1].id, EXAMPLES[3].id}
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"error": 1, "stop": N - 1}
+    assert "failed requests" in terminal_table(results)
+    failing.clear()
+    assert compare(tokens)["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    server.bodies.clear()
+    compare(tokens)
+    assert server.bodies == []
+
+
+def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
+    recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    tokens = recipe(
+        {"base": {}},
+        "data.test.n=20",
+        "evaluation.options.concurrency=1",
+        "evaluation.options.max_tokens_total=1500",  # 150 a request, by the server's count
+    )
+    ended = []
+    while len(ended) < 10 and (not ended or ended[-1]):
+        ended.append(run_script("compare.py", tokens, monkeypatch))
+        shown = capsys.readouterr().err
+        if ended[-1]:
+            errors = [line for line in shown.splitlines() if line.startswith("error: ")]
+            assert len(errors) == 1 and "max_tokens_total=1500" in errors[0]
+            assert "Traceback" not in shown
+    assert len(ended) >= 3 and set(ended[:-1]) == {2} and ended[-1] == 0
+    stored = [line["example_id"] for line in lines(tmp_path, "base")]
+    assert len(stored) == len(set(stored)) == len(server.bodies) == 20
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    spent = manifest["generate"]["spent"][server.model]
+    assert (spent["requests"], spent["completion_tokens"]) == (20, 1000)
+
+
+def test_judging_again_asks_nobody(recipe, server, monkeypatch) -> None:
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}})
+    first = compare(tokens)
+    server.bodies.clear()
+
+    def refuse(*_, **__):
+        raise AssertionError("a backend was opened")
+
+    monkeypatch.setattr("tablemend.evaluation.generating.open_backend", refuse)
+    assert compare(tokens, "rejudge=true") == first
+    assert server.bodies == []
+
+
+def test_a_cut_answer_is_judged_by_rule_and_counted(recipe, server) -> None:
+    halves = {EXAMPLES[0].id, EXAMPLES[1].id}
+
+    def reply(body):
+        text = right_answer(body, MANY)
+        one = asked(body, MANY)[0].id
+        if one == EXAMPLES[2].id:  # cut behind a whole table
+            return {"finish_reason": "length", "message": {"content": text + "\n\nNote that"}}
+        if one in halves:  # cut in the thinking
+            return {"finish_reason": "length", "message": {"content": "<think>\nLet me"}}
+        return text
+
+    server.reply = reply
+    tokens = recipe({"base": {}})
+    results = compare(tokens)
+    rates = results["arms"]["base"]["adversarial"]
+    assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 2 / N
+    assert rates["unjudged"]["rate"] == 0.0
+    assert "cut at the token limit" in terminal_table(results)
+    rates = compare(tokens, "rejudge=true", "evaluation.cut=unjudged")["arms"]["base"][
+        "adversarial"
+    ]
+    assert (rates["format_error"]["rate"], rates["format_error"]["n"]) == (0.0, N - 3)
+    assert rates["unjudged"]["rate"] == 3 / N
+
+
+def test_a_refusal_is_judged_by_its_text_and_counted(recipe, server) -> None:
+    refusal = {"finish_reason": "content_filter", "message": {"content": "I cannot help."}}
+    server.reply = lambda body: (
+        refusal if asked(body, MANY)[0].id == EXAMPLES[0].id else right_answer(body, MANY)
+    )
+    results = compare(recipe({"base": {}}))
+    rates = results["arms"]["base"]["adversarial"]
+    assert rates["format_error"]["rate"] == 1 / N and rates["unjudged"]["rate"] == 0.0
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"refusal": 1, "stop": N - 1}
+    assert "refusals" in write_markdown(results)
+
+
+def test_prices_and_spending_are_reported_and_no_key_is_written(
+    recipe, tmp_path, server, monkeypatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OTHER_KEY", KEY + "-other")
+    own = {"cache": None, "key_variable": "OTHER_KEY", "price_in": 1, "price_out": 4}
+    tokens = recipe({"base": {}, "dear": {"options": own}})
+    results = compare(tokens)
+    assert "price" not in results["cost"]["base"]["adversarial"]
+    dear = results["cost"]["dear"]["adversarial"]
+    assert dear["price"] == pytest.approx(N * (100 * 1 + 50 * 4) / 1e6)
+    assert "price" in write_markdown(results)
+    sent = {headers.get("Authorization") for headers in server.headers}
+    assert sent == {f"Bearer {KEY}", f"Bearer {KEY}-other"}
+    write_reports(tmp_path / "run")
+    written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert len(written) > 6
+    assert not [path for path in written if KEY in path.read_text(encoding="utf-8")]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["compare"]["asked"]["dear"]["options"]["price_out"] == 4
+    assert manifest["generate"]["spent"][server.model]["requests"] == 2 * N
+
+
+def test_arms_may_be_added_and_other_examples_are_refused(recipe, tmp_path, server) -> None:
+    compare(recipe({"base": {}}))
+    server.bodies.clear()
+    arms = {"base": {}, "cot": {"prompt": "cot"}}
+    assert set(compare(recipe(arms))["arms"]) == {"base", "cot"}
+    assert len(server.bodies) == N
+    before = (tmp_path / "run" / "compare.yaml").read_text()
+    for change in ("data.test.seed=4", "data.test.n=6", "evaluation.n=2"):
+        with pytest.raises(TablemendError, match=r"started with other settings.*run=NAME"):
+            compare(recipe(arms, change))
+    assert (tmp_path / "run" / "compare.yaml").read_text() == before
+    assert len(server.bodies) == N
+    compare(recipe(arms, "evaluation.n=2", f"run={tmp_path / 'other'}"))
+
+
+def test_a_file_with_other_examples_under_the_same_name_is_refused(recipe, tmp_path) -> None:
+    path = tmp_path / "test.jsonl"
+
+    def write(examples):
+        path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in examples))
+
+    write(EXAMPLES)
+    tokens = recipe({"base": {}}, f"data.test={{source: {path}, n: null, seed: 0}}")
+    compare(tokens)
+    write(MANY[10:15])
+    with pytest.raises(TablemendError, match="holds other examples than those"):
+        compare(tokens)
+
+
+def test_a_second_process_on_one_run_is_refused(recipe, tmp_path, monkeypatch, capsys) -> None:
+    with sole_writer(tmp_path / "run"):
+        assert run_script("compare.py", recipe({"base": {}}), monkeypatch) == 2
+    shown = capsys.readouterr().err
+    assert f"another process ({os.getpid()}) is writing into {tmp_path / 'run'}" in shown
+
+
+def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
+    server.latency = 0.02
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
+    command = [sys.executable, str(ROOT / "eval" / "compare.py"), *tokens]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 100
+    while len(server.bodies) < 40 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = [line["example_id"] for arm in ("base", "cot") for line in lines(tmp_path, arm)]
+    in_flight = len(server.bodies) - len(kept)
+    assert 20 < len(kept) < 120
+    assert in_flight <= 2 * 4  # twice the concurrency: those sent, and answers just handed over
+    results = compare(tokens)
+    assert len(server.bodies) == 120 + in_flight
+    for arm in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, arm)]
+        assert sorted(stored) == sorted(example.id for example in MANY)
+        assert results["arms"][arm]["adversarial"]["total_hallu"]["rate"] == 0.0
+
+
+def test_arms_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model) -> None:
+    with answering(lambda body: "no table") as worse:
+        arms = {
+            "local": {"model": str(tiny_model)},
+            "good": {},
+            "bad": {"model": worse.model},
+        }
+        tokens = recipe(arms, "data.test.n=2", "evaluation.max_new_tokens=8")
+        results = compare(tokens, "evaluation.contexts=[clean]")
+        assert len(worse.bodies) == 2 and len(server.bodies) == 2
+    engines = {arm: settings["engine"] for arm, settings in results["settings"].items()}
+    assert engines == {"local": "hf", "good": "openai", "bad": "openai"}
+    rates = {arm: kinds["clean"]["format_error"]["rate"] for arm, kinds in results["arms"].items()}
+    assert (rates["good"], rates["bad"]) == (0.0, 1.0)
+    assert all(line["completion_tokens"] <= 8 for line in lines(tmp_path, "local", "clean"))
+    report = write_markdown(results)
+    assert "fingerprint" in report and "engine openai" in report
+
+
+def test_the_scripted_server_is_a_model_too(recipe, tmp_path) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
+    tokens = recipe({"base": {"model": f"scripted:latency=0,examples={path}"}})
+    results = compare(tokens)
+    assert results["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
+
+
+def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:
+    with answering(lambda body: "") as gone:
+        model = gone.model
+    tokens = recipe({"base": {"model": model}})
+    assert run_script("compare.py", tokens, monkeypatch) == 2
+    errors = [e for e in capsys.readouterr().err.splitlines() if e.startswith("error: ")]
+    assert len(errors) == 1 and "no server answers at" in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "run: Field required"),
+        ("[1]", "the whole file: "),
+        ("{", "Expecting property name"),
+        ('{"arms": {}}', "run: Field required"),
+    ],
+)
+def test_results_of_another_shape_are_refused_in_one_line(
+    text, said, tmp_path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "results.json").write_text(text)
+    assert run_script("report.py", [f"run={tmp_path}/"], monkeypatch) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1 and said in shown and "Traceback" not in shown
+
+
+def test_results_that_lack_a_metric_are_refused(recipe, tmp_path) -> None:
+    compare(recipe({"base": {}}))
+    path = tmp_path / "run" / "results.json"
+    whole = json.loads(path.read_text())
+    write_reports(tmp_path / "run")
+    for spoil, said in (
+        (lambda r: r["arms"]["base"]["adversarial"].pop("attribute"), "lacks attribute"),
+        (lambda r: r["settings"].clear(), r"settings: of other arms \(base\)"),
+        (lambda r: r["cost"]["base"]["adversarial"].pop("seconds"), "seconds: Field required"),
+    ):
+        results = json.loads(json.dumps(whole))
+        spoil(results)
+        path.write_text(json.dumps(results))
+        with pytest.raises(TablemendError, match=said):
+            write_reports(tmp_path / "run")
