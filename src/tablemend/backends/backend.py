@@ -123,12 +123,7 @@ class Backend:
         async def answer(request: Request) -> Completion:
             return await self._answer(request, watch)
 
-        async def leave() -> None:
-            await self._engine.leave()
-            if self._cache is not None:
-                await self._cache.settle()
-
-        yield from stream(answer, requests, 2 * self._options.concurrency, leave)
+        yield from stream(answer, requests, 2 * self._options.concurrency, self.leave)
 
     def _generate_batches(
         self, engine: BatchEngine, requests: Iterable[Request]
@@ -173,6 +168,12 @@ class Backend:
         finally:
             for _, prompt in asked.values():
                 self._budget.drop(prompt)
+
+    async def leave(self) -> None:
+        """Let go of what belongs to the running event loop, which is about to end."""
+        await self._engine.leave()
+        if self._cache is not None:
+            await self._cache.settle()
 
     def close(self) -> None:
         """Let go of the engine and the cache; a second call does nothing."""
