@@ -232,7 +232,7 @@ def load_model(
     tokenizer = load_tokenizer(checkpoint)
     window = read_window(checkpoint, context_length)
     base = checkpoint.adapter_base or checkpoint
-    with _named_failures(checkpoint):
+    with named_failures(checkpoint):
         model, info = AutoModelForCausalLM.from_pretrained(
             base.path,
             revision=base.revision,
@@ -253,7 +253,8 @@ def load_model(
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
     model.eval()
-    return HFModel(model, tokenizer, window, _stop_ids(model, tokenizer, checkpoint))
+    ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
+    return HFModel(model, tokenizer, window, ends)
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -266,7 +267,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     folder, base = checkpoint.folder, checkpoint.adapter_base
     own = base is None or (folder is not None and (folder / "tokenizer_config.json").is_file())
     source = checkpoint if own or base is None else base
-    with _named_failures(checkpoint):
+    with named_failures(checkpoint):
         tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision)
     if not tokenizer.chat_template:
         raise TablemendError(
@@ -284,7 +285,7 @@ def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> in
             not be right-aligned after the fact.
     """
     base = checkpoint.adapter_base or checkpoint
-    with _named_failures(checkpoint):
+    with named_failures(checkpoint):
         config = AutoConfig.from_pretrained(base.path, revision=base.revision)
     text = config.get_text_config().to_dict()
     kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
@@ -299,7 +300,7 @@ def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> in
 
 
 @contextmanager
-def _named_failures(checkpoint: Checkpoint) -> Iterator[None]:
+def named_failures(checkpoint: Checkpoint) -> Iterator[None]:
     """Turn what transformers raises for an unusable checkpoint into one line."""
     try:
         yield
@@ -308,13 +309,19 @@ def _named_failures(checkpoint: Checkpoint) -> Iterator[None]:
         raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
 
 
-def _stop_ids(model: Any, tokenizer: Any, checkpoint: Checkpoint) -> frozenset[int]:
-    named = model.generation_config.eos_token_id
-    ids = set(named) if isinstance(named, list) else {named}
-    ids = (ids | {tokenizer.eos_token_id}) - {None}
+def stop_ids(
+    named: int | list[int] | None, tokenizer: Any, checkpoint: Checkpoint
+) -> frozenset[int]:
+    """Tokens that end an answer: those of the generation configuration and the tokenizer's own.
+
+    Raises:
+        TablemendError: there are none.
+    """
+    several = named if isinstance(named, list) else [named]
+    ids = frozenset(one for one in (*several, tokenizer.eos_token_id) if one is not None)
     if not ids:
         raise TablemendError(
             f"{checkpoint.path} names no end of turn, so no answer could end: set eos_token in "
             "tokenizer_config.json"
         )
-    return frozenset(ids)
+    return ids
