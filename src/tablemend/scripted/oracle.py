@@ -1,26 +1,218 @@
-"""Answers by program: what a model would say to a prompt, worked out from the prompt alone."""
+"""Answers by program: what a model would say to a prompt, worked out from the prompt alone.
+
+It keeps nothing between requests. Chance comes from the server's seed, the turns of the chat and
+the request's seed, so an answer that is asked for again with the reasons for its rejection, or
+with another seed, is another one, and the same request always has the same answer.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
 
+from tablemend.pipeline.parsing import Unreadable, read_constraints
+from tablemend.pipeline.prompting import BLANK, Recognised, recognise
+from tablemend.records import SortOrder
+from tablemend.scripted import kernels, paraphrases, perturbations, queries, tables, verdicts
 from tablemend.scripted.chat import Chat, Reply
+from tablemend.synthesis.kernel import Rejected
+from tablemend.tables.markdown import read_markdown
+from tablemend.tables.table import Table, TableError
+from tablemend.tasks import tablehallu
+
+TABLE = "table"
+OTHER = "other"
+THOUGHT = "I go through what is asked, one point after the other."
+_SWITCH = re.compile(r"\s*/(no_)?think\s*$")
+
+Slots = Mapping[str, str]
+Said = tuple[str, bool]
+"""An answer, and whether it has the mistake that was asked for."""
+
+
+class Stage(NamedTuple):
+    """How one prompt is answered.
+
+    Attributes:
+        answer: from the prompt's slots, a mistake and a source of chance.
+        mistakes: those that it can make.
+    """
+
+    answer: Callable[[Slots, str | None, Random], Said]
+    mistakes: tuple[str, ...]
 
 
 class Oracle:
-    """Tells the stages of the pipeline apart by their system text and answers each.
+    """Tells the stages of the pipeline apart by their prompts and answers each.
 
     Args:
         examples: file or folder of examples whose tables are known.
+
+    Raises:
+        TablemendError: there are no examples.
     """
 
     def __init__(self, examples: Path | None = None) -> None:
-        self._examples = examples
+        self._tables = None if examples is None else tables.KnownTables.open(examples)
 
     def stage(self, chat: Chat) -> str:
-        """The name of the prompt; ``other`` for a text that is none of ours."""
-        return "other"
+        """The name of the prompt, ``table`` for one of the benchmark, ``other`` for the rest."""
+        if found := _recognise(chat):
+            return found.name
+        return TABLE if _is_table_prompt(chat) else OTHER
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
-        """What the stage asks for."""
-        return Reply("I have read your message.")
+        """What is asked for, or where that cannot be had, a plain sentence that says so."""
+        rng = chat.rng(seed)
+        thinks = chat.thinking and not _says_no_think(chat)
+        thought = THOUGHT if thinks else ""
+        if found := _recognise(chat):
+            stage = STAGES[found.name]
+            try:
+                text, made = stage.answer(found.slots, _drawn(mistake, stage.mistakes, rng), rng)
+            except (Rejected, Unreadable, TableError) as error:
+                text, made = f"There is nothing that I could answer: {error}", False
+        elif self._tables and (known := self._tables.find(_task(chat))):
+            example, context = known
+            drawn = _drawn(mistake, tables.MISTAKES, rng)
+            text, made = tables.write_answer(_task(chat), example, drawn, rng)
+            thought = tablehallu.quotation(example, context) if thinks else ""
+        elif chat.schema is not None:
+            text, made = json.dumps(_instance(chat.schema)), False
+        else:
+            text, made = "I have read this, and there is nothing that I can add to it.", False
+        return Reply(text, thought=thought, mistaken=made)
+
+
+def _recognise(chat: Chat) -> Recognised | None:
+    """The prompt; a switch for thinking behind it is not part of it."""
+    return recognise(
+        [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
+    )
+
+
+def _task(chat: Chat) -> str:
+    return chat.users[0] if chat.users else ""
+
+
+def _is_table_prompt(chat: Chat) -> bool:
+    task = _task(chat)
+    return tables.QUERY in task and any(words in task for words in tablehallu.FORMATS.values())
+
+
+def _says_no_think(chat: Chat) -> bool:
+    match = _SWITCH.search(chat.users[-1]) if chat.users else None
+    return match is not None and match[1] is not None
+
+
+def _drawn(mistake: str | None, known: tuple[str, ...], rng: Random) -> str | None:
+    """The mistake as this stage can make it; ``mistake`` is any."""
+    if mistake == "mistake" and known:
+        return rng.choice(known)
+    return mistake if mistake in known else None
+
+
+def _shown(text: str) -> Table:
+    """A table as a prompt shows it, with its empty cells."""
+    table = read_markdown(text)
+    rows = [[None if cell == BLANK else cell for cell in row] for row in table.rows]
+    return Table.of(table.columns, rows)
+
+
+def _kernel(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    draft, made = kernels.write_kernel(slots, mistake, rng)
+    data = {
+        "title": draft.table.title,
+        "columns": draft.table.columns,
+        "rows": draft.table.rows,
+        "sort_column": draft.sort_column,
+        "sort_order": draft.sort_order,
+        "context": draft.context,
+    }
+    return json.dumps(data, ensure_ascii=False), made
+
+
+def _query(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    order: SortOrder = "descending" if slots["sort_order"] == "descending" else "ascending"
+    table = _shown(slots["table"])
+    return queries.write_query(table, slots["sort_column"], order, mistake, rng)
+
+
+def _constraints(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    constraints = queries.read_query(slots["query"], _shown(slots["table"]))
+    wrong = None if mistake is None else queries.misread(constraints, mistake)
+    return json.dumps(asdict(wrong or constraints), ensure_ascii=False), wrong is not None
+
+
+def _perturb(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    return perturbations.write_perturbation(
+        perturbations.Shown(
+            _shown(slots["table"]), read_constraints(slots["constraints"]), slots["context"]
+        ),
+        int(slots["factor"]),
+        mistake,
+        rng,
+    )
+
+
+def _verify_kernel(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    problems = verdicts.judge_kernel(slots, _shown(slots["table"]))
+    return verdicts.say(problems, "CORRECT", "INCORRECT", mistake)
+
+
+def _verify_preserved(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    return verdicts.say(verdicts.judge_preserved(slots), "YES", "NO", mistake)
+
+
+def _verify_distractors(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    problems = verdicts.judge_distractors(slots, _shown(slots["table"]))
+    return verdicts.say(problems, "VALID", "INVALID", mistake)
+
+
+def _paraphrase(slots: Slots, mistake: str | None, rng: Random) -> Said:
+    sentences = paraphrases.read_items(slots["sentences"], int(slots["count"]))
+    reworded, made = paraphrases.reword(sentences, mistake, rng)
+    return json.dumps({"sentences": reworded}, ensure_ascii=False), made
+
+
+STAGES: dict[str, Stage] = {
+    "kernel": Stage(_kernel, kernels.MISTAKES),
+    "query": Stage(_query, queries.MISTAKES),
+    "constraints": Stage(_constraints, queries.MISREADINGS),
+    "perturb": Stage(_perturb, perturbations.MISTAKES),
+    "verify_kernel": Stage(_verify_kernel, verdicts.MISTAKES),
+    "verify_preserved": Stage(_verify_preserved, verdicts.MISTAKES),
+    "verify_distractors": Stage(_verify_distractors, verdicts.MISTAKES),
+    "paraphrase": Stage(_paraphrase, paraphrases.MISTAKES),
+}
+
+
+def _instance(schema: Mapping[str, Any]) -> Any:
+    """The plainest value of a JSON schema; what a schema leaves open is a text or an object."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for joint in ("anyOf", "oneOf"):
+        if schema.get(joint):
+            return _instance(schema[joint][0])
+    kind = schema.get("type", "object")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "object":
+            fields = schema.get("properties", {})
+            return {name: _instance(field) for name, field in fields.items()}
+        case "array":
+            return [_instance(schema.get("items", {}))] * int(schema.get("minItems", 0))
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return "nothing"

@@ -1,0 +1,100 @@
+"""Adversarial contexts by program, and what a model gets wrong in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from tablemend.records import Constraints
+from tablemend.scripted.queries import type_shown
+from tablemend.synthesis.engine import EXPANSION
+from tablemend.synthesis.kernel import Rejected
+from tablemend.synthesis.names import NameGuard, invent_name
+from tablemend.synthesis.perturb import perturb_kernel
+from tablemend.synthesis.sentences import Speaker, label_of
+from tablemend.tables.table import Cell, Table
+from tablemend.values.sentences import sentence_spans
+
+MISTAKES = ("lost-gold", "stated-blank", "changed-gold", "no-distractor", "in-scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the prompt shows."""
+
+    table: Table
+    constraints: Constraints
+    context: str
+
+
+def write_perturbation(
+    shown: Shown, factor: int, mistake: str | None, rng: Random
+) -> tuple[str, bool]:
+    """The context among distractors; whether it has the mistake.
+
+    Where the program knows no distractor the context comes back alone, as a weak model's would.
+    """
+    difficulty = min(EXPANSION, key=lambda name: abs(EXPANSION[name] - factor))
+    if mistake == "no-distractor":
+        return shown.context, True
+    try:
+        text = perturb_kernel(
+            shown.table, shown.constraints, shown.context, difficulty, rng.getrandbits(31)
+        ).context
+    except Rejected:
+        return shown.context, False
+    wrong = None if mistake is None else _with_mistake(text, shown, mistake, rng)
+    return (text, False) if wrong is None else (wrong, True)
+
+
+def _with_mistake(text: str, shown: Shown, mistake: str, rng: Random) -> str | None:
+    """The text with one thing wrong; ``None`` where there is nothing to get wrong."""
+    table = shown.table
+    key = type_shown(table).key
+    if mistake == "lost-gold":
+        start, end = rng.choice(sentence_spans(shown.context))
+        return " ".join(text.replace(shown.context[start:end], "", 1).split("  "))
+    if mistake == "stated-blank":
+        blanks = [
+            (row[key] or "", label_of(column))
+            for row in table.rows
+            for column, cell in zip(table.columns, row, strict=True)
+            if cell is None
+        ]
+        if not blanks:
+            return None
+        name, label = rng.choice(blanks)
+        return _insert(text, f"The {label} of {name} is not known.", rng)
+    if mistake == "changed-gold":
+        others = [
+            (row[key] or "", label_of(table.columns[index]), other)
+            for row in table.rows
+            for index, cell in enumerate(row)
+            if index != key and cell is not None
+            for other in table.column(table.columns[index])
+            if other is not None and other != cell
+        ]
+        if not others:
+            return None
+        name, label, value = rng.choice(others)
+        return _insert(text, f"The {label} of {name} is {value}.", rng)
+    return _insert(text, _row_in_scope(shown, key, rng), rng) if mistake == "in-scope" else None
+
+
+def _row_in_scope(shown: Shown, key: int, rng: Random) -> str:
+    """A gold row under another name, in words."""
+    typed = type_shown(shown.table)
+    names = [name for name in shown.table.column(shown.table.columns[key]) if name]
+    guard = NameGuard(names)
+    while guard.is_similar(name := invent_name(rng.choice(names), frozenset(), rng)):
+        pass
+    cells: list[Cell] = list(rng.choice(shown.table.rows))
+    cells[key] = name
+    row = Speaker(typed, frozenset()).state(tuple(cells), range(len(cells)), None, rng)
+    return " ".join(sentence.text for sentence in row.sentences)
+
+
+def _insert(text: str, sentence: str, rng: Random) -> str:
+    """The text with a sentence more behind one of its own."""
+    _, end = rng.choice(sentence_spans(text))
+    return f"{text[:end]} {sentence}{text[end:]}"

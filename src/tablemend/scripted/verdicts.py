@@ -1,0 +1,80 @@
+"""Verifiers by program: they judge what the prompt shows, and say why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.pipeline.checks import check_adversarial, check_kernel, check_query
+from tablemend.pipeline.drafts import KernelDraft
+from tablemend.pipeline.parsing import read_constraints
+from tablemend.records import Condition, Constraints
+from tablemend.scripted.queries import type_shown
+from tablemend.scripted.reading import added_sentences, read_sentences, sentences_of
+from tablemend.synthesis.columns import ORDERED
+from tablemend.synthesis.settings import Shape
+from tablemend.synthesis.verification import meets
+from tablemend.tables.table import Table
+
+MISTAKES = ("wrong-verdict", "two-verdicts")
+ANY_SHAPE = Shape(min_rows=2, max_rows=1 << 20, min_columns=3, max_columns=1 << 20)
+"""Sizes are the program's own to check; a verifier is not told them."""
+
+
+def judge_kernel(slots: Mapping[str, str], table: Table) -> list[str]:
+    """What is wrong with a kernel (verifier 1)."""
+    rule = sort_rule_from_query(slots["query"], table.columns)
+    if rule is None:
+        return ["The request does not say how to sort."]
+    draft = KernelDraft(table, rule.column, rule.order, slots["context"])
+    problems = (*check_kernel(draft, ANY_SHAPE), *check_query(slots["query"], draft))
+    return [problem.text for problem in problems]
+
+
+def judge_preserved(slots: Mapping[str, str]) -> list[str]:
+    """What of the original is not in the long text (verifier 2, first step)."""
+    text = slots["adversarial"]
+    return [f"Lost: {said}" for said in sentences_of(slots["context"]) if said not in text]
+
+
+def judge_distractors(slots: Mapping[str, str], table: Table) -> list[str]:
+    """What in the long text makes another answer right (verifier 2, second step)."""
+    constraints = read_constraints(slots["constraints"])
+    draft = KernelDraft(table, constraints.sort_column, constraints.sort_order, slots["context"])
+    problems = check_adversarial(draft, constraints, slots["adversarial"], 1.0)
+    found = [problem.text for problem in problems]
+    return found or _in_scope(slots, constraints, table)
+
+
+def _in_scope(slots: Mapping[str, str], constraints: Constraints, table: Table) -> list[str]:
+    """Added things that meet every condition."""
+    conditions = constraints.conditions
+    if not conditions:
+        return []
+    columns = {column.name: column.kind in ORDERED for column in type_shown(table).columns}
+    columns |= {condition.column: not condition.values for condition in conditions}
+    added = added_sentences(slots["adversarial"], slots["context"])
+    gold = {cell for row in table.rows for cell in row}
+    return [
+        f"{entity} meets every constraint."
+        for entity, values in read_sentences(added, columns).items()
+        if entity not in gold and all(_is_met(values, condition) for condition in conditions)
+    ]
+
+
+def _is_met(values: Mapping[str, set[str]], condition: Condition) -> bool:
+    """Whether a value that meets the condition is read, and none that breaks it."""
+    found = {meets(value, condition) for value in values.get(condition.column, ())}
+    return True in found and False not in found
+
+
+def say(problems: list[str], yes: str, no: str, mistake: str | None) -> tuple[str, bool]:
+    """The verdict in the form asked for; whether it has the mistake."""
+    right, wrong = (no, yes) if problems else (yes, no)
+    findings = " ".join(problems) if problems else "Every point was checked; each one holds."
+    if mistake == "wrong-verdict":
+        findings = "One point fails." if wrong == no else "Every point was checked."
+        return f"{findings}\n\nVERDICT: {wrong}", True
+    if mistake == "two-verdicts":
+        return f"VERDICT: {wrong}\n\nOn second thoughts: {findings}\n\nVERDICT: {right}", True
+    return f"{findings}\n\nVERDICT: {right}", False
