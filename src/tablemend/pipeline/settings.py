@@ -41,6 +41,7 @@ FREE = frozenset(
         "shard",
         "preview",
         "estimate_only",
+        "retry_failed",
         "push_to_hub",
         "hub_private",
         "generator",
@@ -145,6 +146,8 @@ class LlmSynthesis(Section):
     """Rows in the making at the same time."""
     shard: str = Field(default="1/1", pattern=r"^[1-9]\d{0,3}/[1-9]\d{0,3}$")
     """Which part of the rows this process makes: `3/16` is the third of sixteen."""
+    retry_failed: bool = False
+    """Make rows anew that were given up because a request failed for good."""
     preview: int | None = Field(default=None, ge=1, le=1000)
     """Make and show this many rows, write no data set, and stop."""
     estimate_only: bool = False
@@ -167,6 +170,8 @@ class LlmSynthesis(Section):
         part, parts = self.part
         if part >= parts:
             yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
+        if self.preview is not None and self.push_to_hub is not None:
+            yield "push_to_hub", "a preview makes no data set"
         if self.kernel == "llm":
             for name in ("program", "paraphrase"):
                 if name in self.model_fields_set:
