@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from annotators import write_data
 from chromium import Browser, NoBrowserError, chromium, find_chromium
-from test_annotation import HOSTILE, write_data
 from test_reports import Page
 
 from tablemend.annotation.answers import gather, read_answers
@@ -27,6 +27,8 @@ from tablemend.cli import main
 from tablemend.records import Example
 from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
+
+HOSTILE = "</script><script>alert(1)</script> <!-- \u2028 & 😀"
 
 
 def hostile(example: Example) -> Example:
@@ -340,6 +342,21 @@ def test_marks_stand_on_the_facts_and_can_be_hidden(fresh: Browser, data: Data) 
     assert fresh.run(colour) == clear
     fresh.click("#marks")
     assert fresh.run(colour) != clear
+
+
+def test_a_page_without_marks_shows_the_texts_alone(
+    fresh: Browser, data: Data, tmp_path: Path
+) -> None:
+    out = tmp_path / "blind.html"
+    assert main(["annotate", "export", data.source, "--n=3", "--no-marks", f"--out={out}"]) == 0
+    fresh.open(out)
+    begin(fresh, "Ann")
+    fresh.click(".tab:nth-child(3)")
+    example = choose(data, 3, 0)[0]
+    assert text_of(fresh, ".context.adversarial") == example.adversarial_context
+    assert fresh.run("document.querySelectorAll('mark, #marks, .claims, td button').length") == 0
+    fresh.press("m")
+    assert text_of(fresh, "tbody td") == example.gold_table.rows[0][0]
 
 
 def test_a_cell_of_the_table_leads_to_its_place_in_the_text(fresh: Browser, data: Data) -> None:

@@ -68,8 +68,8 @@ def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
         _write_split(folder, own, data, failed)
         _write_verdicts(folder, data, report)
         note = (
-            f"{len(failed)} examples that were judged wrong have been left out of this data set; "
-            "the counts of this card, and this table, are those before."
+            f"Left out of this data set because they were judged wrong: {len(failed)}. The counts "
+            "of this card, and this table, are those before."
         )
         _write_card(folder, data, report, note)
     return len(failed)

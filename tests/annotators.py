@@ -1,0 +1,75 @@
+"""Data sets, sheets and answer files for the tests of human verification."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.annotation.answers import gather, read_answers
+from tablemend.annotation.report import make_report
+from tablemend.annotation.sample import Data, read_data
+from tablemend.annotation.steps import STEPS
+from tablemend.cli import main
+from tablemend.records import Example
+from tablemend.synthesis.files import open_writer
+
+Choices = dict[str, dict[str, str | None]]
+"""example -> step -> answer"""
+SEVERAL = 40
+
+
+def write_data(folder: Path, examples: Iterable[Example], form: str = "jsonl") -> Path:
+    folder.mkdir(parents=True)
+    writer = open_writer(folder, "test", form)
+    for example in examples:
+        writer.write(example)
+    writer.close()
+    return folder
+
+
+def all_answers(data: Data, choice: str | None = "yes") -> Choices:
+    return {name: dict.fromkeys(STEPS, choice) for name in data.examples}
+
+
+def write_answers(path: Path, of: Data, by: str, choices: Choices, **changes: Any) -> Path:
+    """What the page downloads."""
+    answers = [
+        {"example": name, "step": step, "answer": choice, "note": ""}
+        for name, steps in choices.items()
+        for step, choice in steps.items()
+    ]
+    record = {
+        "format": "tablemend-annotation",
+        "version": 1,
+        "data": of.hash,
+        "source": of.source,
+        "split": of.split,
+        "annotator": by,
+        "answers": answers,
+    }
+    path.write_text(json.dumps({**record, **changes}), encoding="utf-8")
+    return path
+
+
+def report_of(folder: Path, *files: Path) -> dict[str, Any]:
+    data = read_data(str(folder))
+    return make_report(gather(map(read_answers, files), data), data)
+
+
+def export_sheet(folder: Path, out: Path, n: int = SEVERAL) -> list[dict[str, str]]:
+    assert main(["annotate", "export", str(folder), f"--n={n}", "--csv", f"--out={out}"]) == 0
+    with out.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """The one line with which a command is refused."""
+    assert main(["annotate", *map(str, arguments)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: ")
+    return lines[0]
