@@ -118,6 +118,7 @@ class _Connection(asyncio.Protocol):
         self._reply = asyncio.get_running_loop().create_future()
         self._parser = httptools.HttpResponseParser(self)
         self._headers: dict[str, str] = {}
+        self._headers_done = False
         self._body: list[bytes] = []
         self._transport.write(data)
         return await self._reply

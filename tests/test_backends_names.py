@@ -1,0 +1,96 @@
+"""Model strings: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tablemend.backends.names import EngineKind, ModelName
+from tablemend.config import ConfigError, parse
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("hf:Qwen/Qwen3-8B", ModelName("hf", "Qwen/Qwen3-8B")),
+        ("hf:runs/demo/model", ModelName("hf", "runs/demo/model")),
+        ("vllm:/models/a:b", ModelName("vllm", "/models/a:b")),
+        ("openai:m@http://h:8000/v1", ModelName("openai", "m", ("http://h:8000/v1",))),
+        ("openai:m@http://h:8000/v1/", ModelName("openai", "m", ("http://h:8000/v1",))),
+        ("openai:a/b@c@https://h/v1", ModelName("openai", "a/b@c", ("https://h/v1",))),
+        (
+            "openai:org/m@http://a:1/v1, http://b:2/v1",
+            ModelName("openai", "org/m", ("http://a:1/v1", "http://b:2/v1")),
+        ),
+        ("openai:m@http://[::1]:8/v1", ModelName("openai", "m", ("http://[::1]:8/v1",))),
+        ("scripted:", ModelName("scripted", "")),
+        (
+            "scripted:latency=0.05,faults=429:0.1",
+            ModelName("scripted", "latency=0.05,faults=429:0.1"),
+        ),
+    ],
+)
+def test_a_string_is_taken_apart_and_put_together_again(text: str, name: ModelName) -> None:
+    assert ModelName.parse(text) == name
+    assert ModelName.parse(str(name)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "name"),
+    [
+        ("Qwen/Qwen3-8B", "hf", ModelName("hf", "Qwen/Qwen3-8B")),
+        ("./a:b", "hf", ModelName("hf", "./a:b")),
+        ("runs/x:y/model", "vllm", ModelName("vllm", "runs/x:y/model")),
+    ],
+)
+def test_a_string_without_an_engine_has_the_default(
+    text: str, default: EngineKind, name: ModelName
+) -> None:
+    assert ModelName.parse(text, default) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Qwen/Qwen3-8B", "names no engine: write hf:"),
+        ("opena:m@http://h/v1", "no engine 'opena'.*openai"),
+        ("hf:", "names no model"),
+        ("vllm:", "names no model"),
+        ("openai:gpt", "with http:// or https://"),
+        ("openai:@http://h/v1", "write openai:MODEL@"),
+        ("openai:m@h:8000/v1", "with http:// or https://"),
+        ("openai:m@http://h:port/v1", "not readable"),
+        ("openai:m@http://h/v1,ftp://x", "is no base URL"),
+        ("openai:m@http://", "is no base URL"),
+        ("openai:m@http://h/v1,http://h/v1/", "same base URL twice"),
+    ],
+)
+def test_a_string_that_names_no_model_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TablemendError, match=message) as caught:
+        ModelName.parse(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://me:sk-secret@h/v1", "https://h/v1?key=sk-secret", "https://h/v1#sk-secret"]
+)
+def test_a_key_in_a_url_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(TablemendError, match="keys come from the environment") as caught:
+        ModelName.parse(f"openai:m@{url}")
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        ("body.stream=true", "body.stream: is set by tablemend"),
+        ("body.n=4", "body.n: is set by tablemend"),
+        ("max_cost=3", "max_cost: needs price_in and price_out"),
+        ("retries=-1", "retries"),
+        ("timout=3", "did you mean timeout"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(token: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(BackendOptions, [token])
