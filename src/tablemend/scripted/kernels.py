@@ -27,7 +27,16 @@ DRAWS = 60
 """Kernels drawn at most for one answer; the pool passes the checks in one of two draws or so."""
 
 _SLOT = re.compile(r"\\\{\w+\\\}")
-MISTAKES = ("lost-fact", "stated-null", "unsorted", "no-null", "double-row", "small-table")
+MISTAKES = (
+    "lost-fact",
+    "stated-null",
+    "unsorted",
+    "no-null",
+    "double-row",
+    "small-table",
+    "blank-word",
+    "lost-sort-column",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +226,10 @@ def _with_mistake(plan: Plan, draft: KernelDraft, mistake: str, rng: Random) -> 
             return _draft(plan, whole.table(), whole.context(rng))
         case "double-row":
             rows.insert(1, rows[0])
+        case "blank-word":
+            return _draft(plan, table.filled("n/a"), context)
+        case "lost-sort-column":
+            return replace(draft, sort_column="Registry Number")
         case _:
             blanks = frozenset(blank for blank in plan.blanks if blank[0] < 2)
             short = replace(plan, rows=plan.rows[:2], blanks=blanks)

@@ -69,7 +69,7 @@ class Oracle:
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """What is asked for, or where that cannot be had, a plain sentence that says so."""
         rng = chat.rng(seed)
-        thinks = chat.thinking and not _says_no_think(chat)
+        thinks = _thinks(chat)
         thought = THOUGHT if thinks else ""
         if found := _recognise(chat):
             stage = STAGES[found.name]
@@ -105,9 +105,10 @@ def _is_table_prompt(chat: Chat) -> bool:
     return tables.QUERY in task and any(words in task for words in tablehallu.FORMATS.values())
 
 
-def _says_no_think(chat: Chat) -> bool:
+def _thinks(chat: Chat) -> bool:
+    """Whether to think: a switch behind the last user turn comes before the template's."""
     match = _SWITCH.search(chat.users[-1]) if chat.users else None
-    return match is not None and match[1] is not None
+    return chat.thinking if match is None else match[1] is None
 
 
 def _drawn(mistake: str | None, known: tuple[str, ...], rng: Random) -> str | None:

@@ -7,22 +7,16 @@ from random import Random
 
 MISTAKES = ("lost-sentence", "changed-value")
 
-_OPENINGS = (
-    "According to the record, ",
-    "On file is that ",
-    "As it is recorded, ",
-    "The listing says that ",
-    "By all accounts, ",
-    "As far as the entry goes, ",
-    "It is noted that ",
-)
-# Words that begin a sentence of the program and no name.
-_SMALL = re.compile(
-    r"(?:The|For|As|Under|With|In|By|One|An|It|There|Records|Set|On)\b(?! (?:re|v\.|of [A-Z]))"
+_ENDINGS = (
+    ", according to the record",
+    ", as listed",
+    ", going by the entry",
+    ", as set down in the file",
+    ", by all accounts",
+    ", to go by the file",
 )
 _SWAPS = (
     (" is listed with ", " is entered with "),
-    (" has one entry with ", " has a single entry with "),
     (" appears with ", " turns up with "),
     (" comes with ", " stands with "),
     (" stands at ", " is put at "),
@@ -58,10 +52,9 @@ def reword(sentences: list[str], mistake: str | None, rng: Random) -> tuple[list
 
 
 def _reword(sentence: str, rng: Random) -> str:
+    """Another verb where one is known, and an ending that adds nothing."""
     for before, after in _SWAPS:
         if before in sentence:
             sentence = sentence.replace(before, after, 1)
             break
-    if _SMALL.match(sentence):
-        sentence = sentence[0].lower() + sentence[1:]
-    return rng.choice(_OPENINGS) + sentence
+    return f"{sentence.removesuffix('.')}{rng.choice(_ENDINGS)}."

@@ -7,6 +7,7 @@ from random import Random
 
 from tablemend.records import Constraints
 from tablemend.scripted.queries import type_shown
+from tablemend.scripted.reading import sentences_of
 from tablemend.synthesis.engine import EXPANSION
 from tablemend.synthesis.kernel import Rejected
 from tablemend.synthesis.names import NameGuard, invent_name
@@ -15,7 +16,14 @@ from tablemend.synthesis.sentences import Speaker, label_of
 from tablemend.tables.table import Cell, Table
 from tablemend.values.sentences import sentence_spans
 
-MISTAKES = ("lost-gold", "stated-blank", "changed-gold", "no-distractor", "in-scope")
+MISTAKES = (
+    "lost-gold",
+    "stated-blank",
+    "changed-gold",
+    "no-distractor",
+    "clustered",
+    "in-scope",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +60,9 @@ def _with_mistake(text: str, shown: Shown, mistake: str, rng: Random) -> str | N
     table = shown.table
     key = type_shown(table).key
     if mistake == "lost-gold":
-        start, end = rng.choice(sentence_spans(shown.context))
-        return " ".join(text.replace(shown.context[start:end], "", 1).split("  "))
+        return _without(text, [rng.choice(sentences_of(shown.context))])
+    if mistake == "clustered":
+        return f"{shown.context}\n\n{_without(text, sentences_of(shown.context))}"
     if mistake == "stated-blank":
         blanks = [
             (row[key] or "", label_of(column))
@@ -92,6 +101,13 @@ def _row_in_scope(shown: Shown, key: int, rng: Random) -> str:
     cells[key] = name
     row = Speaker(typed, frozenset()).state(tuple(cells), range(len(cells)), None, rng)
     return " ".join(sentence.text for sentence in row.sentences)
+
+
+def _without(text: str, sentences: list[str]) -> str:
+    """The text without some of its sentences."""
+    for sentence in sentences:
+        text = text.replace(sentence, "", 1)
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 
 def _insert(text: str, sentence: str, rng: Random) -> str:

@@ -32,8 +32,8 @@ from tablemend.synthesis.scope import Bound
 from tablemend.synthesis.sentences import label_of
 from tablemend.tables.table import Table
 
-MISTAKES = ("cell-in-query", "column-left-out", "no-sort")
-MISREADINGS = ("wrong-sort", "wrong-range", "unknown-column")
+MISTAKES = ("cell-in-query", "column-left-out", "columns-shuffled", "no-sort", "other-sort")
+MISREADINGS = ("wrong-sort", "wrong-range", "unknown-column", "empty-condition", "no-scope")
 
 _PHRASES = tuple(
     re.compile(pattern)
@@ -82,6 +82,10 @@ def write_query(
     made = mistake in MISTAKES
     if mistake == "column-left-out":
         columns.remove(rng.choice([name for name in columns[1:] if name != sort] or columns[1:]))
+    if mistake == "columns-shuffled":
+        columns.reverse()
+    if mistake == "other-sort":
+        order = _turned(order)
     opening = rng.choice(OPENINGS).replace("{subject}", subject).replace("{scope}", scope)
     schema = rng.choice(SCHEMAS).replace("{columns}", list_columns(columns))
     sorting = rng.choice(SORTS).replace("{order}", order).replace("{sort}", sort)
@@ -193,11 +197,19 @@ def read_query(query: str, table: Table) -> Constraints:
     )
 
 
+def _turned(order: SortOrder) -> SortOrder:
+    return "descending" if order == "ascending" else "ascending"
+
+
 def misread(constraints: Constraints, mistake: str) -> Constraints | None:
     """The constraints with one thing wrong; ``None`` where there is nothing to get wrong."""
     if mistake == "wrong-sort":
-        turned: SortOrder = "descending" if constraints.sort_order == "ascending" else "ascending"
-        return replace(constraints, sort_order=turned)
+        return replace(constraints, sort_order=_turned(constraints.sort_order))
+    if mistake == "no-scope":
+        return replace(constraints, entity_scope=())
+    if mistake == "empty-condition" and constraints.conditions:
+        first, *rest = constraints.conditions
+        return replace(constraints, conditions=(Condition(first.column), *rest))
     if mistake == "unknown-column":
         return replace(
             constraints,

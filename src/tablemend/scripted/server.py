@@ -145,8 +145,9 @@ class Server:
         try:
             end = self._ending(chat, fault, connection, f"{content.hex()}-{attempt}")
         except Exception as error:  # a defect of ours must not look like a dead server
-            traceback.print_exc()
             counts.defects += 1
+            if counts.defects == 1:  # nobody may be reading: a pipe that is full would block
+                traceback.print_exc()
             end = partial(connection.send, 500, _error(f"defect: {error!r}", "defect"))
         if end is not None:
             wait = start + self._latency - self._loop.time()

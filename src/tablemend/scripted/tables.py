@@ -11,6 +11,7 @@ from tablemend.config import EXAMPLE_FILES, Source
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.synthesis.names import invent_word
+from tablemend.synthesis.settings import SPLITS
 from tablemend.tables.table import Cell, Table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
@@ -29,7 +30,7 @@ class KnownTables:
 
     @classmethod
     def open(cls, path: Path) -> KnownTables:
-        """The examples of a file, or of all files of a folder.
+        """The examples of a file, or of a folder: of its splits, or of all its files.
 
         Raises:
             TablemendError: no such file or folder, or no examples in it.
@@ -39,6 +40,8 @@ class KnownTables:
         files = sorted(file for file in path.iterdir() if file.suffix in EXAMPLE_FILES)
         if not files:
             raise TablemendError(f"{path} holds no {' or '.join(EXAMPLE_FILES)} file of examples")
+        splits = [file for file in files if file.stem in SPLITS]
+        files = splits or files
         return cls(one for file in files for one in read_examples(Source(source=str(file))))
 
     def find(self, prompt: str) -> tuple[Example, ContextKind] | None:
