@@ -1,24 +1,35 @@
-"""Make adversarial table-generation examples with ground truth by construction.
+"""Make adversarial table-generation examples.
 
 python data_gen/tablehallu.py source=PATH|hub:owner/name|pool|small-world n=1000 out=data/tablehallu
+python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL verifier=openai:MODEL@URL n=3000
+
+engine=program cuts them from tables, with ground truth by construction; engine=llm has a language
+model write them and another verify them (docs/llm-data.md).
 """
 
 from __future__ import annotations
 
-import sys
-
 from tqdm import tqdm
 
-from tablemend.config import load
+from tablemend.pipeline.settings import LlmSynthesis, read_settings
 from tablemend.script import run_script
 from tablemend.synthesis.dataset import make_dataset
-from tablemend.synthesis.settings import Synthesis, SynthesisRecipe
+from tablemend.synthesis.settings import Synthesis
 
 
 def main() -> None:
-    """Read the settings, make the data set, print what came of it."""
-    with_recipe = any(token.startswith("recipe=") for token in sys.argv)
-    settings = load(SynthesisRecipe if with_recipe else Synthesis)
+    """Read the settings and make the data set with the engine that they name."""
+    settings = read_settings()
+    if isinstance(settings, LlmSynthesis):
+        from tablemend.pipeline.dataset import make_llm_dataset
+
+        make_llm_dataset(settings)
+    else:
+        make_with_program(settings)
+
+
+def make_with_program(settings: Synthesis) -> None:
+    """Make the data set, print what came of it."""
     with tqdm(total=settings.n, unit="example", disable=None) as bar:
         counts = make_dataset(settings, bar.update)
     examples, tables = counts["examples"], counts["tables"]

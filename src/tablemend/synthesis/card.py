@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -9,7 +10,7 @@ import yaml
 from tablemend.config import SMALL_WORLD
 from tablemend.synthesis import small_world
 from tablemend.synthesis.engine import ENGINE
-from tablemend.synthesis.settings import POOL, SPLITS, Synthesis
+from tablemend.synthesis.settings import POOL, Synthesis
 
 _TEXT = {"dtype": "string"}
 _NUMBER = {"dtype": "int64"}
@@ -75,22 +76,24 @@ FEATURES = [
 
 def write_card(settings: Synthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set."""
-    splits = [split for split in SPLITS if counts["splits"].get(split)]
+    head = front_matter(settings.format, list(counts["splits"]))
+    return f"{head}\n{_body(settings, counts)}"
+
+
+def front_matter(form: str, splits: Sequence[str]) -> str:
+    """The head of a card: which file is which split, and the types of the fields."""
     head = {
         "task_categories": ["text-generation"],
         "tags": ["table-generation", "hallucination", "synthetic"],
         "configs": [
             {
                 "config_name": "default",
-                "data_files": [
-                    {"split": split, "path": f"{split}.{settings.format}"} for split in splits
-                ],
+                "data_files": [{"split": split, "path": f"{split}.{form}"} for split in splits],
             }
         ],
         "dataset_info": {"features": FEATURES},
     }
-    yaml_head = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
-    return f"---\n{yaml_head}---\n\n{_body(settings, counts)}"
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n"
 
 
 def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
@@ -118,17 +121,17 @@ def _body(settings: Synthesis, counts: dict[str, Any]) -> str:
         "in a scope; the adversarial context holds them among rows out of scope. The gold table "
         "is right by construction, and a program has checked every example.",
         f"```\npython data_gen/tablehallu.py {command}\n```",
-        _table("split", "examples", counts["splits"]),
-        _table("per example", "mean", means),
+        table_of("split", "examples", counts["splits"]),
+        table_of("per example", "mean", means),
         "Splits are made by the content hash of the source table: no table stands on two sides. "
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         _made_up(settings),
         f"## Source tables\n\n{counts['tables']['usable']} usable, "
         f"{counts['tables']['skipped']} skipped.",
-        _table("reason for skipping a table", "tables", counts["skipped"]),
+        table_of("reason for skipping a table", "tables", counts["skipped"]),
         "## Rejected draws",
-        _table("reason for rejecting a draw", "draws", counts["rejected"]),
+        table_of("reason for rejecting a draw", "draws", counts["rejected"]),
         "## Licence\n\nThe sentences and queries are synthetic; cells come from the source "
         "tables, so their licence applies. Whoever publishes this data set has to state it here.",
     ]
@@ -158,7 +161,8 @@ def _given(settings: Synthesis) -> dict[str, Any]:
     return given
 
 
-def _table(left: str, right: str, rows: dict[str, Any]) -> str:
+def table_of(left: str, right: str, rows: Mapping[str, Any]) -> str:
+    """A Markdown table of two columns; an empty text where there is no row."""
     if not rows:
         return ""
     lines = [f"| {left} | {right} |", "|---|---:|"]
