@@ -72,7 +72,7 @@ class VllmEngine(BatchEngine):
         checkpoint.check()
         self.checkpoint = checkpoint
         self.options = options
-        self._devices = assign_devices(options.vllm.tensor_parallel, options.vllm.data_parallel)
+        self._devices = self._assign()
         self._merge = merges_adapter(checkpoint, options.vllm.adapter)
         self._merged: tempfile.TemporaryDirectory[str] | None = None
         self._runner: Runner | None = None
@@ -136,6 +136,14 @@ class VllmEngine(BatchEngine):
         if self._merged is not None:
             self._merged.cleanup()
             self._merged = None
+
+    def _assign(self) -> list[dict[str, str]]:
+        """Variables that give every replica its devices.
+
+        Raises:
+            TablemendError: this machine has too few.
+        """
+        return assign_devices(self.options.vllm.tensor_parallel, self.options.vllm.data_parallel)
 
     def _start(self) -> Runner:
         if self._runner is None:

@@ -1,0 +1,283 @@
+"""Copies of the weights on a Ray cluster, under Ray Data's vLLM engine.
+
+Ray Data runs a data set from its source to its end, and starts its engines for each. Here the
+source is a queue that stays open, so one data set, with its engines, answers everything that is
+asked until :meth:`RayReplicas.close`: a row whose next prompt depends on an answer does not wait
+for engines to start again, nor for the slowest of a batch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, as_completed
+from typing import Any
+
+from tablemend.backends.vllm_replica import ENVIRONMENT, Job, Launch, Outcome
+from tablemend.errors import TablemendError
+
+LITTLE = 0.05  # CPUs that Ray keeps for a step that hardly computes
+AT_ONCE = 64
+"""Prompts that an engine has at once, where its `max_num_seqs` is not given."""
+PATIENCE = 60.0
+"""Seconds that the cluster is given to end what runs."""
+NO_ARGUMENT = ("model", "use_tqdm_on_load")
+"""Arguments of ``vllm.LLM`` that Ray's engine does not take, or takes elsewhere."""
+
+
+class RayReplicas:
+    """Engines on a Ray cluster that answer what is put to them, each answer as it ends.
+
+    Args:
+        launch: how each engine is started; an adapter must have been merged.
+        copies: number of engines.
+        tensor_parallel: devices of each.
+        address: of a running cluster, ``auto`` for the one that this machine belongs to; ``None``
+            starts one on this machine alone.
+
+    Raises:
+        TablemendError: the cluster cannot be reached, or has too few GPUs.
+    """
+
+    def __init__(
+        self, launch: Launch, copies: int, tensor_parallel: int, address: str | None
+    ) -> None:
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+
+        self._own = not ray.is_initialized()
+        if self._own:
+            _connect(address, copies * tensor_parallel)
+        try:
+            gpus = int(ray.cluster_resources().get("GPU", 0))
+            _check_gpus(gpus, copies, tensor_parallel)
+            self._stop_ids = launch.stop_ids
+            self._futures: dict[int, Future[Outcome]] = {}
+            self._most: dict[int, int] = {}
+            self._lock = threading.Lock()
+            self._failure: TablemendError | None = None
+            self._queue = _open_queue()
+            arguments = launch.arguments | ({} if gpus else launch.on_cpu)
+            answers = _build(self._queue, arguments, copies, tensor_parallel, bool(gpus))
+        except BaseException:
+            self._leave()
+            raise
+        self._drain = threading.Thread(target=self._receive, args=(answers,), daemon=True)
+        self._drain.start()
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
+        """Answer all, in the order in which the answers end."""
+        for future in as_completed(self.submit(jobs)):
+            yield future.result()
+
+    def submit(self, jobs: Sequence[Job]) -> list[Future[Outcome]]:
+        """Put jobs to the engines.
+
+        Raises:
+            TablemendError: the engines have failed.
+        """
+        futures: list[Future[Outcome]] = [Future() for _ in jobs]
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            self._futures.update(zip((job.key for job in jobs), futures, strict=True))
+            self._most.update((job.key, job.max_new_tokens) for job in jobs)
+        self._queue.put([_row(job) for job in jobs])
+        return futures
+
+    def close(self) -> None:
+        """Let the engines end, and the cluster where it is ours."""
+        if self._drain.is_alive():
+            self._queue.put(None)
+            self._drain.join(PATIENCE)
+        self._fail(TablemendError("the Ray engines were closed"))
+        self._leave()
+
+    def _receive(self, answers: Any) -> None:
+        """Hand out answers as they come in, in a thread of its own."""
+        try:
+            for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
+                for line in batch["outcome"]:
+                    self._resolve(json.loads(line))
+        except Exception as error:  # of any kind: whoever waits must hear of it
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            self._fail(TablemendError(f"the Ray engines failed: {reason}"))
+
+    def _resolve(self, given: dict[str, Any]) -> None:
+        key = given["key"]
+        with self._lock:
+            future = self._futures.pop(key, None)
+            most = self._most.pop(key, 0)
+        if future is not None:  # a job of a worker that died may be answered twice
+            future.set_result(self._outcome(key, given, most))
+
+    def _outcome(self, key: int, given: dict[str, Any], most: int) -> Outcome:
+        if given["error"]:
+            return Outcome(key, (), "error", error=given["error"])
+        ids = tuple(given["ids"])
+        if ids and ids[-1] in self._stop_ids:
+            return Outcome(key, ids, "stop")
+        if len(ids) >= most:
+            return Outcome(key, ids, "length")
+        return Outcome(key, (), "error", error=f"vLLM ended the answer after {len(ids)} tokens")
+
+    def _fail(self, error: TablemendError) -> None:
+        with self._lock:
+            self._failure = error
+            futures = list(self._futures.values())
+            self._futures.clear()
+        for future in futures:
+            future.set_exception(error)
+
+    def _leave(self) -> None:
+        import ray
+
+        if self._own and ray.is_initialized():
+            ray.shutdown()
+
+
+def _connect(address: str | None, devices: int) -> None:
+    """Join a cluster, or start one here.
+
+    Raises:
+        TablemendError: no cluster at that address.
+    """
+    import ray
+
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        # Logical CPUs: on a small machine the engines still stand beside their source.
+        cpus = max(os.cpu_count() or 1, devices + 1)
+        options |= {"num_cpus": cpus, "include_dashboard": False}
+    try:
+        ray.init(address=address, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise TablemendError(f"no Ray cluster at {address!r}: {reason}") from error
+
+
+def _check_gpus(gpus: int, copies: int, tensor_parallel: int) -> None:
+    needed = copies * tensor_parallel
+    if gpus and gpus < needed:
+        raise TablemendError(
+            f"the Ray cluster has {gpus} GPUs; vllm.data_parallel={copies} with "
+            f"vllm.tensor_parallel={tensor_parallel} needs {needed}"
+        )
+    if not gpus and tensor_parallel > 1:
+        raise TablemendError("the Ray cluster has no GPU: vllm.tensor_parallel must be 1")
+
+
+def _open_queue() -> Any:
+    from ray.util.queue import Queue
+
+    return Queue(actor_options={"num_cpus": 0})
+
+
+def _build(
+    queue: Any, arguments: dict[str, Any], copies: int, tensor_parallel: int, on_gpus: bool
+) -> Any:
+    """The endless data set of answers; nothing runs before it is read."""
+    from ray.data import DataContext, read_datasource
+    from ray.data.llm import build_processor, vLLMEngineProcessorConfig
+
+    context = DataContext.get_current()
+    kept = context.target_max_block_size, context.enable_progress_bars
+    context.target_max_block_size = 1  # pass every block on at once, not when it has filled up
+    context.enable_progress_bars = False
+    bundle = {"CPU": 1, "GPU": 1} if on_gpus else {"CPU": 1}
+    # left alone, every engine on a node would bind its threads to the same cores
+    threads = {} if on_gpus else {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    engine = {name: value for name, value in arguments.items() if name not in NO_ARGUMENT}
+    config = vLLMEngineProcessorConfig(
+        model_source=arguments["model"],
+        engine_kwargs=engine | {"distributed_executor_backend": "ray" if on_gpus else "mp"},
+        concurrency=(copies, copies),
+        batch_size=1,
+        max_concurrent_batches=arguments.get("max_num_seqs", AT_ONCE),
+        placement_group_config={"bundles": [bundle] * tensor_parallel, "strategy": "PACK"},
+        runtime_env={"env_vars": ENVIRONMENT | threads},
+        should_continue_on_error=True,
+        log_engine_metrics=False,
+        chat_template_stage=False,
+        tokenize_stage=False,
+        detokenize_stage=False,
+    )
+    processor = build_processor(
+        config,
+        preprocess=_prepare,
+        postprocess=_collect,
+        preprocess_map_kwargs={"num_cpus": LITTLE},
+        postprocess_map_kwargs={"num_cpus": LITTLE},
+    )
+    try:
+        source = _source_of(queue)
+        return processor(
+            read_datasource(source, override_num_blocks=1, num_cpus=LITTLE)
+        )
+    finally:
+        context.target_max_block_size, context.enable_progress_bars = kept
+
+
+def _source_of(queue: Any) -> Any:
+    """A Ray source with one task, which hands on what comes through a queue until ``None``."""
+    from ray.data import Datasource, ReadTask
+    from ray.data.block import BlockMetadata
+
+    def read() -> Iterator[Any]:
+        import pyarrow as pa
+
+        while (rows := queue.get()) is not None:
+            for row in rows:  # a block each: Ray hands out blocks, and answers of one together
+                yield pa.Table.from_pylist([row])
+
+    class QueueSource(Datasource):  # type: ignore[misc]
+        """Prompts as they are asked."""
+
+        def estimate_inmemory_data_size(self) -> None:
+            """Unknown: it has no end."""
+
+        def get_read_tasks(self, *_: Any, **__: Any) -> list[Any]:
+            """The one task."""
+            unknown = BlockMetadata(
+                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
+            )
+            return [ReadTask(read, unknown)]
+
+    return QueueSource()
+
+
+def _row(job: Job) -> dict[str, Any]:
+    """A job as a row; the parameters are text, as their fields differ from row to row."""
+    parameters: dict[str, Any] = {
+        "max_tokens": job.max_new_tokens,
+        "temperature": job.temperature,
+    }
+    if job.temperature:
+        parameters["seed"] = job.seed
+    if job.schema is not None:
+        parameters["structured_outputs"] = {"json": json.dumps(job.schema)}
+    return {"key": job.key, "ids": list(job.ids), "parameters": json.dumps(parameters)}
+
+
+def _prepare(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as Ray's engine wants it; runs on the cluster."""
+    return {
+        "tokenized_prompt": row["ids"],
+        "prompt": "",
+        "sampling_params": json.loads(row["parameters"]) | {"detokenize": False},
+    }
+
+
+def _collect(row: dict[str, Any]) -> dict[str, Any]:
+    """What is needed of an answer; runs on the cluster."""
+    error = str(row["__inference_error__"] or "").splitlines()
+    given = {
+        "key": int(row["key"]),
+        "ids": [int(token) for token in row["generated_tokens"] or ()],
+        "error": error[0] if error else "",
+    }
+    return {"outcome": json.dumps(given)}
