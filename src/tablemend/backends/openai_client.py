@@ -17,11 +17,10 @@ from urllib.request import getproxies, proxy_bypass
 from tablemend.backends import chat
 from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
-from tablemend.backends.plain_wire import PlainWire
 from tablemend.backends.replicas import Replica, Replicas
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.stream import stream
-from tablemend.backends.wire import Broken, OpenAIWire, Reply, Wire
+from tablemend.backends.wire import Broken, Reply, Wire
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
@@ -279,7 +278,11 @@ class OpenAIEngine:
 def _open_wire(urls: tuple[str, ...], key: str, options: BackendOptions) -> Wire:
     """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
     if options.transport == "auto" and all(_is_plain(url) for url in urls):
+        from tablemend.backends.plain_wire import PlainWire
+
         return PlainWire(urls, key)
+    from tablemend.backends.openai_wire import OpenAIWire  # half a second
+
     return OpenAIWire(urls, key, options.concurrency)
 
 
