@@ -123,6 +123,33 @@ def test_a_long_answer_is_cut_at_max_tokens_and_says_so() -> None:
     assert renamed["choices"] == cut["choices"]
 
 
+def test_the_openai_client_understands_answers_and_refusals() -> None:
+    openai = pytest.importorskip("openai")
+
+    def create(where: str) -> Any:
+        with openai.OpenAI(base_url=f"http://{where}/v1", api_key="none", max_retries=0) as client:
+            turns = [{"role": "user", "content": "Hello?"}]
+            return client.chat.completions.create(model="m", messages=turns, seed=1)
+
+    with serving("The answer.") as where:
+        answer = create(where)
+    assert answer.choices[0].message.content == "The answer."
+    assert answer.choices[0].finish_reason == "stop" and answer.usage.completion_tokens > 2
+    with serving(faults="refusal:1") as where:
+        assert create(where).choices[0].message.refusal
+    with serving(faults="429-retry-after:1") as where, pytest.raises(openai.RateLimitError) as low:
+        create(where)
+    assert low.value.response.headers["retry-after"] == "1"
+    for fault, error in (
+        ("400", openai.BadRequestError),
+        ("500", openai.InternalServerError),
+        ("cut", openai.APIConnectionError),
+        ("reset", openai.APIConnectionError),
+    ):
+        with serving("x" * 500, faults=f"{fault}:1") as where, pytest.raises(error):
+            create(where)
+
+
 def test_a_connection_is_kept_and_a_pipelined_request_waits_its_turn() -> None:
     with serving(latency=0.02) as where:
         connection = http.client.HTTPConnection(where, timeout=5)

@@ -74,13 +74,13 @@ class Oracle:
         if found := _recognise(chat):
             stage = STAGES[found.name]
             try:
-                text, made = stage.answer(found.slots, _drawn(mistake, stage.mistakes, rng), rng)
+                text, made = stage.answer(found.slots, drawn(mistake, stage.mistakes, rng), rng)
             except (Rejected, Unreadable, TableError) as error:
                 text, made = f"There is nothing that I could answer: {error}", False
         elif self._tables and (known := self._tables.find(_task(chat))):
             example, context = known
-            drawn = _drawn(mistake, tables.MISTAKES, rng)
-            text, made = tables.write_answer(_task(chat), example, drawn, rng)
+            wrong = drawn(mistake, tables.MISTAKES, rng)
+            text, made = tables.write_answer(_task(chat), example, wrong, rng)
             thought = tablehallu.quotation(example, context) if thinks else ""
         elif chat.schema is not None:
             text, made = json.dumps(_instance(chat.schema)), False
@@ -111,7 +111,7 @@ def _thinks(chat: Chat) -> bool:
     return chat.thinking if match is None else match[1] is None
 
 
-def _drawn(mistake: str | None, known: tuple[str, ...], rng: Random) -> str | None:
+def drawn(mistake: str | None, known: tuple[str, ...], rng: Random) -> str | None:
     """The mistake as this stage can make it; ``mistake`` is any."""
     if mistake == "mistake" and known:
         return rng.choice(known)

@@ -81,7 +81,8 @@ def write_query(
     columns = list(table.columns)
     made = mistake in MISTAKES
     if mistake == "column-left-out":
-        columns.remove(rng.choice([name for name in columns[1:] if name != sort] or columns[1:]))
+        named = {sort, *(bound.condition.column for bound in bounds)}
+        columns.remove(rng.choice([name for name in columns[1:] if name not in named] or columns))
     if mistake == "columns-shuffled":
         columns.reverse()
     if mistake == "other-sort":

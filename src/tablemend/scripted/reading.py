@@ -34,8 +34,10 @@ _ORDERED: tuple[Style, ...] = (
 )  # fmt: skip
 _WORDED: tuple[Style, ...] = ("category", "name", "text", "many")
 _NUMBER_OR_DATE = re.compile(
-    r"[-+$€£]*\d[\w.,%/-]*(?: [A-Z][a-z]+\.? \d{4}| [a-z%/]+)?|[A-Z][a-z]+\.? \d{1,2}, \d{4}"
+    r"[-+$€£]*\d[\w.,%/-]*(?: [A-Z][a-z]+\.? \d{4}"
+    r"| (?!(?:under|in|as|for|of)\b)[a-z%/]+)?|[A-Z][a-z]+\.? \d{1,2}, \d{4}"
 )
+_AFTER_INITIAL = re.compile(r"(?<= [A-Z]\.) (?=[A-Z\d])")
 _PARTS = re.compile(r", | and ")
 
 
@@ -60,8 +62,16 @@ def read_sentences(sentences: Iterable[str], columns: Mapping[str, bool]) -> Rea
 
 
 def added_sentences(text: str, original: str) -> list[str]:
-    """The sentences of a text that the original does not have."""
-    return [sentence for sentence in sentences_of(text) if sentence not in original]
+    """The sentences of a text that the original does not have.
+
+    A name such as "Zifim I" ends its sentence, though an initial does not.
+    """
+    return [
+        part
+        for sentence in sentences_of(text)
+        for part in _AFTER_INITIAL.split(sentence)
+        if part not in original
+    ]
 
 
 def sentences_of(text: str) -> list[str]:

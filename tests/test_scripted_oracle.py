@@ -1,0 +1,510 @@
+"""The scripted model: what it answers passes the pipeline's checks, and its mistakes do not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import Sampling
+from tablemend.config.backend import BackendOptions
+from tablemend.detector.judge import judge_answer
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.errors import TablemendError
+from tablemend.pipeline import checks, omissions, parsing, preservation
+from tablemend.pipeline import queries as checked_queries
+from tablemend.pipeline.asking import Asked
+from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.prompting import (
+    STAGES,
+    render,
+    show_blanks,
+    show_constraints,
+    show_table,
+    with_problems,
+)
+from tablemend.pipeline.rows import Row
+from tablemend.pipeline.settings import LlmSynthesis
+from tablemend.pipeline.stages import Models, make_row
+from tablemend.pipeline.topics import PoolTopics
+from tablemend.records import Constraints, Example
+from tablemend.scripted import kernels, oracle, paraphrases, perturbations, queries, tables
+from tablemend.scripted.chat import Chat, Reply, read_chat
+from tablemend.scripted.faults import MISTAKES
+from tablemend.scripted.oracle import Oracle
+from tablemend.scripted.reading import added_sentences, read_sentences
+from tablemend.synthesis import small_world
+from tablemend.synthesis.settings import Shape
+from tablemend.tasks import tablehallu
+
+SEEDS = range(30)
+SHAPE = Shape(min_rows=5, max_rows=8)
+TOPICS = PoolTopics(seed=1)
+FACTOR = 10
+FLOOR = 5.0
+
+
+def chat_of(name: str, seed: int = 0, temperature: float = 0.6, **slots: str) -> Chat:
+    turns = tuple((turn["role"], turn["content"]) for turn in render(name, **slots))
+    return Chat("m", turns, seed, temperature)
+
+
+def say(name: str, mistake: str | None = None, seed: int = 0, **slots: str) -> Reply:
+    chat = chat_of(name, seed, **slots)
+    assert Oracle().stage(chat) == name
+    return Oracle().answer(chat, mistake, 0)
+
+
+def kernel_slots(seed: int) -> dict[str, str]:
+    topic = TOPICS.topic(seed)
+    return {
+        "topic": topic.text,
+        "category": topic.category,
+        "columns": "4 to 7",
+        "rows": "5 to 8",
+    }
+
+
+@dataclass(frozen=True)
+class Made:
+    """One chain as far as the perturbation, with the slots of its later prompts."""
+
+    seed: int
+    draft: KernelDraft
+    query: str
+    constraints: Constraints
+    adversarial: str
+
+    @property
+    def query_slots(self) -> dict[str, str]:
+        draft = self.draft
+        shown = {"sort_column": draft.sort_column, "sort_order": draft.sort_order}
+        return {"table": show_table(draft.table), "context": draft.context, **shown}
+
+    @property
+    def perturb_slots(self) -> dict[str, str]:
+        return {
+            "context": self.draft.context,
+            "query": self.query,
+            "constraints": show_constraints(self.constraints),
+            "table": show_table(self.draft.table),
+            "nulls": show_blanks(self.draft.table),
+            "factor": str(FACTOR),
+            "words": "1000",
+        }
+
+    def verdict(self, text: str) -> dict[str, bool]:
+        """What the three verifiers say of a long text."""
+        slots = {"context": self.draft.context, "adversarial": text}
+        table = show_table(self.draft.table)
+        kernel = {"context": self.draft.context, "query": self.query, "table": table}
+        more = {"query": self.query, "constraints": show_constraints(self.constraints)}
+        answers = (
+            ("verify_kernel", "CORRECT", "INCORRECT", kernel),
+            ("verify_preserved", "YES", "NO", slots),
+            ("verify_distractors", "VALID", "INVALID", {**slots, **more, "table": table}),
+        )
+        return {
+            name: parsing.read_verdict(say(name, **asked).content, yes, no).ok
+            for name, yes, no, asked in answers
+        }
+
+
+def make(seed: int) -> Made:
+    draft = parsing.read_kernel(say("kernel", seed=seed, **kernel_slots(seed)).content)
+    made = Made(seed, draft, "", Constraints((), None, "", "ascending"), "")
+    query = parsing.read_query(say("query", seed=seed, **made.query_slots).content)
+    read = say("constraints", seed=seed, query=query, table=show_table(draft.table))
+    made = replace(made, query=query, constraints=parsing.read_constraints(read.content))
+    text = say("perturb", seed=seed, **made.perturb_slots).content
+    return replace(made, adversarial=parsing.read_context(text))
+
+
+@pytest.fixture(scope="module")
+def chains() -> list[Made]:
+    return [make(seed) for seed in SEEDS]
+
+
+def test_every_stage_of_the_chain_passes_the_checks(chains: list[Made]) -> None:
+    for made in chains:
+        assert checks.check_kernel(made.draft, SHAPE) == []
+        assert checks.check_query(made.query, made.draft) == []
+        assert checks.check_constraints(made.constraints, made.draft, made.query) == []
+        assert made.constraints.conditions
+        found = checks.check_adversarial(made.draft, made.constraints, made.adversarial, FLOOR)
+        assert found == []
+        assert all(made.verdict(made.adversarial).values())
+
+
+def test_the_chains_differ(chains: list[Made]) -> None:
+    assert len({made.draft.table.content_hash() for made in chains}) == len(chains)
+    assert len({tuple(made.draft.table.columns) for made in chains}) > 20
+    kinds = Counter(
+        "values" if one.values else "open" if None in (one.low, one.high) else "range"
+        for made in chains
+        for one in made.constraints.conditions
+    )
+    assert set(kinds) == {"values", "open", "range"}
+    assert {made.draft.sort_order for made in chains} == {"ascending", "descending"}
+    assert any(len(made.constraints.conditions) == 2 for made in chains)
+
+
+def kinds_of(problems: list[Problem]) -> set[str]:
+    return {problem.kind for problem in problems}
+
+
+def rejections(answer: Callable[[int], tuple[Reply, list[Problem]]], seeds: range) -> Counter[str]:
+    """How often each kind of problem stands in answers that say that they are mistaken."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        reply, problems = answer(seed)
+        if reply.mistaken:
+            assert problems, reply.content
+            found.update(kinds_of(problems))
+    return found
+
+
+KERNEL_KINDS = {
+    "lost-fact": {checks.NOT_STATED},
+    "stated-null": {omissions.NULL_STATED, omissions.NULL_REMARKED},
+    "unsorted": {checks.UNSORTED},
+    "no-null": {checks.NO_NULL},
+    "double-row": {checks.SAME_ROW},
+    "small-table": {checks.ROWS},
+    "blank-word": {checks.BLANK_WORD},
+    "lost-sort-column": {checks.SORT_COLUMN},
+}
+
+
+@pytest.mark.parametrize("mistake", kernels.MISTAKES)
+def test_a_kernel_with_a_mistake_is_rejected_for_it(mistake: str) -> None:
+    def answer(seed: int) -> tuple[Reply, list[Problem]]:
+        reply = say("kernel", mistake, seed, **kernel_slots(seed))
+        assert reply.mistaken
+        return reply, checks.check_kernel(parsing.read_kernel(reply.content), SHAPE)
+
+    found = rejections(answer, range(8))
+    assert KERNEL_KINDS[mistake] <= set(found)
+
+
+QUERY_KINDS = {
+    "cell-in-query": checked_queries.CELL_IN_QUERY,
+    "column-left-out": checked_queries.COLUMN_MISSING,
+    "columns-shuffled": checked_queries.COLUMNS_UNORDERED,
+    "no-sort": checked_queries.NO_SORT_RULE,
+    "other-sort": checked_queries.OTHER_SORT_RULE,
+}
+
+
+@pytest.mark.parametrize("mistake", queries.MISTAKES)
+def test_a_query_with_a_mistake_is_rejected_for_it(mistake: str, chains: list[Made]) -> None:
+    def answer(seed: int) -> tuple[Reply, list[Problem]]:
+        made = chains[seed]
+        reply = say("query", mistake, seed, **made.query_slots)
+        assert reply.mistaken
+        return reply, checks.check_query(parsing.read_query(reply.content), made.draft)
+
+    assert rejections(answer, SEEDS)[QUERY_KINDS[mistake]] == len(SEEDS)
+
+
+CONSTRAINT_KINDS = {
+    "wrong-sort": checked_queries.SORT_FIELDS,
+    "wrong-range": checked_queries.GOLD_OUT_OF_SCOPE,
+    "unknown-column": checked_queries.NO_SUCH_COLUMN,
+    "empty-condition": checked_queries.EMPTY_CONDITION,
+    "no-scope": checked_queries.NO_SCOPE,
+}
+
+
+@pytest.mark.parametrize("mistake", queries.MISREADINGS)
+def test_misread_constraints_are_rejected_for_it(mistake: str, chains: list[Made]) -> None:
+    def answer(seed: int) -> tuple[Reply, list[Problem]]:
+        made = chains[seed]
+        table = show_table(made.draft.table)
+        reply = say("constraints", mistake, seed, query=made.query, table=table)
+        read = parsing.read_constraints(reply.content)
+        assert reply.mistaken
+        return reply, checks.check_constraints(read, made.draft, made.query)
+
+    assert rejections(answer, SEEDS)[CONSTRAINT_KINDS[mistake]] == len(SEEDS)
+
+
+PERTURB_KINDS = {
+    "lost-gold": {preservation.LOST},
+    "stated-blank": {omissions.NULL_STATED, omissions.NULL_REMARKED},
+    "changed-gold": {preservation.RESTATED},
+    "no-distractor": {preservation.TOO_SHORT},
+    "clustered": {preservation.CLUSTERED},
+}
+
+
+@pytest.mark.parametrize("mistake", PERTURB_KINDS)
+def test_a_perturbation_with_a_mistake_is_rejected_for_it(mistake: str, chains: list[Made]) -> None:
+    found: Counter[str] = Counter()
+    for made in chains[:8]:
+        reply = say("perturb", mistake, made.seed, **made.perturb_slots)
+        assert reply.mistaken
+        text = parsing.read_context(reply.content)
+        found.update(
+            kinds_of(checks.check_adversarial(made.draft, made.constraints, text, FLOOR))
+            & PERTURB_KINDS[mistake]
+        )
+    # "Restated" is what can be read without doubt, so not in every case.
+    assert found.total() >= (2 if mistake == "changed-gold" else 8)
+
+
+def test_what_no_program_sees_a_verifier_sees(chains: list[Made]) -> None:
+    """A distractor in scope passes the checks; the second verifier reads it."""
+    caught = 0
+    for made in chains[:12]:
+        reply = say("perturb", "in-scope", made.seed, **made.perturb_slots)
+        text = parsing.read_context(reply.content)
+        assert reply.mistaken
+        assert checks.check_adversarial(made.draft, made.constraints, text, FLOOR) == []
+        verdicts = made.verdict(text)
+        assert verdicts["verify_kernel"] and verdicts["verify_preserved"]
+        caught += not verdicts["verify_distractors"]
+    assert caught >= 11
+
+
+def test_verifiers_see_what_is_wrong_and_can_be_wrong_themselves(chains: list[Made]) -> None:
+    made, other = chains[0], chains[1]
+    assert not made.verdict(other.adversarial)["verify_preserved"]
+    assert not made.verdict(other.adversarial)["verify_distractors"]
+    table = show_table(made.draft.table)
+    slots = {"context": made.draft.context, "query": made.query, "table": table}
+    foreign = say("verify_kernel", **{**slots, "context": other.draft.context}).content
+    assert not parsing.read_verdict(foreign, "CORRECT", "INCORRECT").ok
+    wrong = say("verify_kernel", "wrong-verdict", **slots)
+    assert wrong.mistaken and not parsing.read_verdict(wrong.content, "CORRECT", "INCORRECT").ok
+    both = say("verify_kernel", "two-verdicts", **slots)
+    with pytest.raises(parsing.Unreadable, match=parsing.TWO_VERDICTS):
+        parsing.read_verdict(both.content, "CORRECT", "INCORRECT")
+
+
+def test_an_answer_depends_on_turns_and_seed_and_on_nothing_else() -> None:
+    slots = kernel_slots(3)
+    first = say("kernel", seed=1, **slots)
+    assert say("kernel", seed=1, **slots) == first
+    assert say("kernel", seed=2, **slots) != first
+    cold = [Oracle().answer(chat_of("kernel", seed, 0.0, **slots), None, 0) for seed in (1, 2)]
+    assert cold[0] == cold[1]
+    assert Oracle().answer(chat_of("kernel", 1, **slots), None, seed=9) != first
+
+
+def test_a_rejected_answer_is_mended_in_the_next_turn() -> None:
+    messages = render("kernel", **kernel_slots(5))
+    first = say("kernel", "unsorted", **kernel_slots(5))
+    problems = checks.check_kernel(parsing.read_kernel(first.content), SHAPE)
+    turns = with_problems(messages, first.content, problems)
+    chat = Chat("m", tuple((turn["role"], turn["content"]) for turn in turns))
+    assert Oracle().stage(chat) == "kernel"
+    second = Oracle().answer(chat, None, 0)
+    draft = parsing.read_kernel(second.content)
+    assert checks.check_kernel(draft, SHAPE) == []
+    assert draft.table != parsing.read_kernel(first.content).table
+
+
+@pytest.mark.parametrize("switch", ["", " /no_think", " /think"])
+def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> None:
+    (system, user) = render("kernel", **kernel_slots(0))
+    turns = [system, {**user, "content": user["content"] + switch}]
+    for given in (True, False):
+        body = {"messages": turns, "chat_template_kwargs": {"enable_thinking": given}}
+        chat = read_chat(json.dumps(body).encode())
+        assert Oracle().stage(chat) == "kernel"
+        reply = Oracle().answer(chat, None, 0)
+        assert bool(reply.thought) == (switch == " /think" if switch else given)
+        assert "<think>" not in reply.content
+
+
+def sentences() -> list[str]:
+    return [
+        "The capacity of Brax Hall is 1,200.",
+        "Set against Doral House are 35 seats and the opening date 3 May 1999.",
+        "Maro Keldan is listed with Folk as the genre and 7 Tracks.",
+    ]
+
+
+def test_sentences_come_back_in_other_words_with_every_name_and_number() -> None:
+    listing = "\n".join(f"{place}. {text}" for place, text in enumerate(sentences(), 1))
+    reply = say("paraphrase", count="3", sentences=listing)
+    new = parsing.read_paraphrases(reply.content, 3)
+    assert all(one != other for one, other in zip(new, sentences(), strict=True))
+    for kept in ("Brax Hall", "1,200", "35", "3 May 1999", "Doral House", "Maro Keldan", "7"):
+        assert [kept in text for text in new] == [kept in text for text in sentences()]
+    fewer = say("paraphrase", "lost-sentence", count="3", sentences=listing)
+    with pytest.raises(parsing.Unreadable, match=parsing.WRONG_COUNT):
+        parsing.read_paraphrases(fewer.content, 3)
+    changed = say("paraphrase", "changed-value", count="3", sentences=listing)
+    texts = parsing.read_paraphrases(changed.content, 3)
+    digits = [[*filter(str.isdigit, text)] for text in texts]
+    assert changed.mistaken
+    assert sum(d != [*filter(str.isdigit, s)] for d, s in zip(digits, sentences(), strict=True))
+
+
+def test_the_program_reads_its_own_sentences_back() -> None:
+    said = [
+        "On record for Letters to Mo are 12.5 under Budget (USD) and 3 May 1999 as the year.",
+        "Letters to Mo has 7 Awards.",
+        "By genre, The Brax falls under Drama.",
+        "Nobody knows anything about the rest.",
+    ]
+    found = read_sentences(
+        said, {"Budget (USD)": True, "Year": True, "Awards": True, "Genre": False}
+    )
+    assert found == {
+        "Letters to Mo": {"Budget (USD)": {"12.5"}, "Year": {"3 May 1999"}, "Awards": {"7"}},
+        "The Brax": {"Genre": {"Drama"}},
+    }
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Oracle, list[Example]]:
+    """Examples of the small world, a few without a blank cell, and an oracle that knows them."""
+    examples = list(small_world.examples(seed=3, n=30))
+    path = tmp_path_factory.mktemp("examples") / "test.jsonl"
+    path.write_text("".join(json.dumps(example.to_json()) + "\n" for example in examples))
+    (path.parent / "rows.jsonl").write_text("no example\n")
+    return Oracle(path.parent), examples
+
+
+def table_chat(example: Example, output: str = "markdown", **more: Any) -> Chat:
+    turns = tablehallu.messages(example, "adversarial", "cot", output)  # type: ignore[arg-type]
+    return Chat("m", tuple((turn["role"], turn["content"]) for turn in turns), **more)
+
+
+def errors_in(text: str, example: Example) -> dict[str, int]:
+    rule = sort_rule_from_query(example.query, example.gold_table.columns)
+    judged = judge_answer(text, example.gold_table, example.adversarial_context, rule)
+    assert judged.unjudged == ""
+    return {name: count for name, count in judged.counts.items() if count}
+
+
+@pytest.mark.parametrize("output", list(tablehallu.FORMATS))
+def test_a_known_table_is_answered_with_the_gold_one(
+    known: tuple[Oracle, list[Example]], output: str
+) -> None:
+    model, examples = known
+    for example in examples:
+        chat = table_chat(example, output, thinking=True)
+        assert model.stage(chat) == oracle.TABLE
+        reply = model.answer(chat, None, 0)
+        assert errors_in(reply.content, example) == {}
+        assert reply.thought == tablehallu.quotation(example, "adversarial")
+
+
+TABLE_ERRORS = {
+    "extra-row": "out_of_range",
+    "wrong-cell": "attribute",
+    "filled-blank": "blank_filling",
+    "wrong-order": "order_mismatch",
+    "made-up-row": "entity_fabrication",
+}
+
+
+@pytest.mark.parametrize("mistake", tables.MISTAKES)
+def test_a_wrong_table_has_the_error_that_was_asked_for(
+    known: tuple[Oracle, list[Example]], mistake: str
+) -> None:
+    model, examples = known
+    made = 0
+    for example in examples:
+        reply = model.answer(table_chat(example), mistake, 0)
+        found = errors_in(reply.content, example)
+        assert (TABLE_ERRORS[mistake] in found) == reply.mistaken
+        made += reply.mistaken
+    assert made >= 10
+
+
+def test_a_name_that_ends_in_an_initial_ends_its_sentence() -> None:
+    text = "3 May 2001 is the launch date of Zifim I. Koga I has 7 Awards. This stays."
+    assert added_sentences(text, "This stays.") == [
+        "3 May 2001 is the launch date of Zifim I.",
+        "Koga I has 7 Awards.",
+    ]
+
+
+def test_an_unknown_table_and_any_other_prompt_get_a_plain_answer() -> None:
+    (example,) = small_world.examples(seed=4, n=1)
+    chat = table_chat(example)
+    assert Oracle().stage(chat) == oracle.TABLE
+    other = Chat("m", (("user", "Good morning"),))
+    assert Oracle().stage(other) == oracle.OTHER
+    for one in (chat, other):
+        reply = Oracle().answer(one, "mistake", 0)
+        assert reply.content.endswith(".") and not reply.mistaken
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({}, {}),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 0}),
+        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, [False, False]),
+        ({"type": ["string", "null"]}, "nothing"),
+        ({"enum": ["x", "y"]}, "x"),
+        ({"anyOf": [{"type": "null"}, {"type": "string"}]}, None),
+        ({"type": "number", "minimum": 3}, 3),
+    ],
+)
+def test_a_schema_is_kept_to(schema: dict[str, Any], value: Any) -> None:
+    chat = Chat("m", (("user", "Answer as the schema says"),), schema=schema)
+    assert json.loads(Oracle().answer(chat, None, 0).content) == value
+
+
+def test_examples_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match="no file or folder"):
+        Oracle(tmp_path / "nothing.jsonl")
+    with pytest.raises(TablemendError, match="holds no"):
+        Oracle(tmp_path)
+
+
+def test_every_mistake_belongs_to_a_stage() -> None:
+    by_stage = [stage.mistakes for stage in oracle.STAGES.values()]
+    assert set(oracle.STAGES) == set(STAGES)
+    assert {name for names in (*by_stage, tables.MISTAKES) for name in names} == set(MISTAKES) - {
+        "mistake"
+    }
+    assert set(perturbations.MISTAKES) == {*PERTURB_KINDS, "in-scope"}
+    assert set(paraphrases.MISTAKES) == {"lost-sentence", "changed-value"}
+
+
+def test_any_mistake_is_drawn_among_those_of_the_stage() -> None:
+    rng, seen = Random(0), set()
+    for _ in range(100):
+        seen.add(oracle.drawn("mistake", kernels.MISTAKES, rng))
+    assert seen == set(kernels.MISTAKES)
+    assert oracle.drawn("lost-gold", kernels.MISTAKES, rng) is None
+    assert oracle.drawn(None, kernels.MISTAKES, rng) is None
+
+
+@pytest.mark.parametrize(
+    "faults", ["", "429:0.15+500:0.1+cut:0.1+reset:0.05+mistake:0.1+prose:0.1"]
+)
+def test_whole_rows_are_made_through_the_server(faults: str) -> None:
+    """The pipeline, its client and the server as a process: three stages over HTTP."""
+    settings = LlmSynthesis(generator="scripted:", retries=6, restarts=3)
+    asked_of = BackendOptions(cache=None, backoff=0.01, retries=8)
+    string = f"scripted:seed=2,faults={faults}" if faults else "scripted:"
+    with open_backend(string, asked_of) as backend:
+        asked = Asked("scripted", backend, Sampling(30_000, 0.6))
+
+        async def rows() -> list[Row]:
+            numbers = range(4)
+            return await asyncio.gather(
+                *(make_row(n, TOPICS.topic(n), settings, Models(asked, asked)) for n in numbers)
+            )
+
+        made = asyncio.run(rows())
+    assert all(row.example is not None for row in made)
+    assert {call.stage for row in made for call in row.calls} == set(STAGES) - {"paraphrase"}
+    assert any(row.rejections for row in made) == bool(faults)
