@@ -383,15 +383,86 @@ def test_rewordings_by_hand(old: str, new: str, kind: str | None) -> None:
         assert [new[part.start : part.end] for part in checked.stated] == ["5", "7"]
 
 
-def _by_hand(text: str, values: dict[str, str]) -> tuple[Rewording, Told]:
-    """A sentence about Alba as the only one of an example."""
+PROSE = [
+    (
+        "For Pujond X, the list has 1.8 under Units Sold (Million) and the launch year 2017.",
+        {"Units Sold (Million)": "1.8", "Launch Year": "2017"},
+        "Pujond X came out in 2017 and sold 1.8 million units.",
+        None,
+    ),
+    (
+        "By Operating System, Jajen One falls under Linux.",
+        {"Operating System": "Linux"},
+        "Jajen One runs on Linux.",
+        None,
+    ),
+    (
+        "For Zaidahal Railway, the list gives the opening date 20 September 1994, the Gauge "
+        "Standard and 195.2 under Length (km).",
+        {"Opening Date": "20 September 1994", "Gauge": "Standard", "Length (km)": "195.2"},
+        "Opened on 20 September 1994, Zaidahal Railway runs for 195.2 km on the Standard gauge.",
+        None,
+    ),
+    (
+        "One entry for Wovutand Holdings has the Auditor Oakhurst, the Fiscal Year 2021, 8,397.8 "
+        "under Revenue (USD Million) and 370.6 in Net Income (USD Million).",
+        {
+            "Auditor": "Oakhurst",
+            "Fiscal Year": "2021",
+            "Revenue (USD Million)": "8,397.8",
+            "Net Income (USD Million)": "370.6",
+        },
+        "In 2021, Wovutand Holdings, audited by Oakhurst, reported a revenue of 8,397.8 million "
+        "USD and a net income of 370.6 million USD.",
+        None,
+    ),
+    (
+        "Records give Vilak Park 146 in Highest Point (m) and 8.3 under Area (km2).",
+        {"Highest Point (m)": "146", "Area (km2)": "8.3"},
+        "Vilak Park rises to 8.3 m at its highest point and has an area of 146 km2.",
+        words.SWAPPED,
+    ),
+    (
+        "Records give Vilak Park 146 in Highest Point (m) and 8.3 under Area (km2).",
+        {"Highest Point (m)": "146", "Area (km2)": "8.3"},
+        "Vilak Park rises to 146 m at its highest point and has an area of 8.3 km2.",
+        None,
+    ),
+    (
+        "Droskus Probe appears with 1204 under Cost (USD Million) and 2 Instruments.",
+        {"Cost (USD Million)": "1204", "Instruments": "2"},
+        "Droskus Probe carries 2 instruments and came to $1204 million.",
+        words.VALUE_MISSING,
+    ),
+    (
+        "Droskus Probe appears with 1204 under Cost (USD Million) and 2 Instruments.",
+        {"Cost (USD Million)": "1204", "Instruments": "2"},
+        "Droskus Probe cost more than 1204 million USD and carries 2 instruments.",
+        words.WORD_ADDED,
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "values", "new", "kind"), PROSE)
+def test_prose_as_a_model_writes_it(
+    old: str, values: dict[str, str], new: str, kind: str | None
+) -> None:
+    entity = re.search(r"[A-Z]\w+ (?:X|One|Railway|Holdings|Park|Probe)", old)
+    assert entity
+    rewording, told = _by_hand(old, values, entity[0])
+    checked = rewording.check(told, new)
+    assert kind == (checked.kind if isinstance(checked, Problem) else None), checked
+
+
+def _by_hand(text: str, values: dict[str, str], entity: str = "Alba") -> tuple[Rewording, Told]:
+    """A sentence as the only one of an example."""
     facts = []
     for column, value in values.items():
         start = text.index(value)
         place = Mention(start, start + len(value), 0, len(text))
-        facts.append(Fact(0, "Alba", column, value, "Wins", None, place))
+        facts.append(Fact(0, entity, column, value, "Wins", None, place))
     example = replace(stream()[0], adversarial_context=text, facts=tuple(facts), id="")
-    return Rewording(example), Told(text, "Alba", tuple(range(len(facts))))
+    return Rewording(example), Told(text, entity, tuple(range(len(facts))))
 
 
 def test_values_inside_other_values_are_told_apart() -> None:

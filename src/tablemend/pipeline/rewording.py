@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from tablemend.pipeline.drafts import Problem
 from tablemend.records import Example, Fact
 from tablemend.synthesis.columns import words_of
 from tablemend.synthesis.compose import Sentence, Stated
-from tablemend.values.cells import read_value
+from tablemend.values.cells import read_value, year_of
 from tablemend.values.sentences import sentence_spans
 
 ENTITY_MISSING = "entity missing or changed"
@@ -58,7 +58,8 @@ _ADDING = frozenset(
     """.split()
 )
 _LITTLE = frozenset("the and per for from with number name total its".split())
-_STEM = 5
+_STEM = 4
+_NEAR = 8
 
 
 class Told(NamedTuple):
@@ -248,13 +249,14 @@ def _check_labels(told: Told, stated: Sequence[Stated], new: str, rest: str) -> 
     words = [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(rest)]
     facts = [part for part in stated if part.value != told.entity]
     stems = {part.column: _stems(part.column) for part in facts}
-    at: dict[str, list[tuple[int, int]]] = {}
-    for column, named in stems.items():
-        others = {stem for other, found in stems.items() if other != column for stem in found}
-        at[column] = _spans(words, named - others or named)
+    at = _label_places(words, stems, rest)
+    years = sum(year_of(read_value(part.value)) is not None for part in facts)
     for part in facts:
         value = read_value(part.value)
         counts = value.number is not None or bool(value.dates)
+        # "In 2019" is plain where the sentence has one year.
+        if "year" in stems[part.column] and years == 1 and year_of(value):
+            continue
         if counts and stems[part.column] and not _spans(words, stems[part.column]):
             text = f'It must be plain that "{part.value}" is the "{part.column}".'
             return Problem(ATTRIBUTE_MISSING, text)
@@ -270,10 +272,39 @@ def _check_labels(told: Told, stated: Sequence[Stated], new: str, rest: str) -> 
     return None
 
 
+def _label_places(
+    words: Sequence[tuple[str, int, int]], stems: Mapping[str, set[str]], rest: str
+) -> dict[str, list[tuple[int, int]]]:
+    """Where the words of each label stand that are no other label's.
+
+    A label without such words ("Votes" beside "Vote Share") has all of its words but those that
+    a few letters join to a word of another's own ("Years in Force").
+    """
+    own = {}
+    for column, named in stems.items():
+        others = {stem for other, found in stems.items() if other != column for stem in found}
+        own[column] = _spans(words, named - others)
+    places = {}
+    for column, named in stems.items():
+        foreign = [span for other, spans in own.items() if other != column for span in spans]
+        every = _spans(words, named)
+        free = [span for span in every if not any(_are_joined(span, o, rest) for o in foreign)]
+        places[column] = own[column] or free or every
+    return places
+
+
+def _are_joined(one: tuple[int, int], other: tuple[int, int], rest: str) -> bool:
+    first, second = sorted((one, other))
+    between = rest[first[1] : second[0]]
+    return len(between) <= _NEAR and between.replace(" ", "a").isalpha()
+
+
 def _stems(label: str) -> set[str]:
-    """The beginnings of a label's words, so that "launch" is found in "launched"."""
-    words = (word.casefold() for word in _WORD.findall(label))
-    return {word[:_STEM] for word in words if len(word) > 2 and word not in _LITTLE}
+    """How a label's words begin, so that "launch" is found in "launched"; units in full."""
+    head, _, unit = label.partition("(")
+    words = [word.casefold() for word in _WORD.findall(head)]
+    found = {word[:_STEM] for word in words if len(word) > 2 and word not in _LITTLE}
+    return found | {word.casefold()[:_STEM] for word in _WORD.findall(unit)}
 
 
 def _spans(words: Iterable[tuple[str, int, int]], stems: set[str]) -> list[tuple[int, int]]:
@@ -282,4 +313,8 @@ def _spans(words: Iterable[tuple[str, int, int]], stems: set[str]) -> list[tuple
 
 def _distance(part: Stated, places: Sequence[tuple[int, int]]) -> int:
     """Characters between a value and the nearest of some words."""
-    return min(max(start - part.end, part.start - end, 0) for start, end in places)
+    return min(_gap((part.start, part.end), place) for place in places)
+
+
+def _gap(one: tuple[int, int], other: tuple[int, int]) -> int:
+    return max(other[0] - one[1], one[0] - other[1], 0)
