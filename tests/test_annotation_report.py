@@ -115,6 +115,22 @@ def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Pa
     assert report["results"]["query"]["agreement"]["alpha"] is None
 
 
+def test_who_answered_nothing_is_no_annotator(folder: Path, tmp_path: Path) -> None:
+    data = read_data(str(folder))
+    some = all_answers(data, None)
+    first, second = list(some)[:2]
+    some[first] = dict.fromkeys(STEPS, "yes")
+    report = report_of(
+        folder,
+        write_answers(tmp_path / "1.json", data, "a", some),
+        write_answers(tmp_path / "2.json", data, "b", all_answers(data, None)),
+    )
+    assert [(one["name"], one["yes"]) for one in report["annotators"]] == [("a", 3)]
+    assert report["results"]["overall"]["unjudged_by"]["unanswered"] == SEVERAL - 1
+    cases = {case["example"]: case["verdict"] for case in report["cases"]}
+    assert (cases[first], cases[second]) == ("right", "unjudged")
+
+
 def test_round_trip_with_annotators_who_err_at_known_rates(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

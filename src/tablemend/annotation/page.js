@@ -70,9 +70,7 @@
   }
 
   function change(number, update) {
-    const entry = { ...entryAt(number), ...update };
-    if (entry.answer === null && entry.note === "") delete answers[keyOf(number)];
-    else answers[keyOf(number)] = entry;
+    answers[keyOf(number)] = { ...entryAt(number), ...update };
     keep();
   }
 
