@@ -22,7 +22,7 @@ import pytest
 
 from tablemend.errors import TablemendError
 from tablemend.scripted.chat import FixedAnswer
-from tablemend.scripted.faults import CONTENT, TRANSPORT, Faults
+from tablemend.scripted.faults import CONTENT, KINDS, TRANSPORT, Faults
 from tablemend.scripted.server import DIED, Server
 
 COMMAND = [sys.executable, "-m", "tablemend.scripted"]
@@ -473,3 +473,11 @@ def test_it_does_not_outlive_the_process_that_started_it() -> None:
         return "State:\tZ" in status
 
     wait_until(gone, 10)
+
+
+def test_the_page_and_the_help_name_every_fault() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "scripted.md").read_text(encoding="utf-8")
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    for name in (*KINDS, "die-after"):
+        assert f"`{name}" in page and f"{name}" in done.stdout
