@@ -10,11 +10,13 @@ from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.pipeline.asking import Asked, Model
+from tablemend.pipeline.program_rows import make_program_row
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, MakeRow
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import Models, make_row
 from tablemend.pipeline.topics import open_topics
+from tablemend.synthesis.engine import open_engine
 
 THINKS = {None: None, "on": True, "off": False}
 
@@ -27,6 +29,7 @@ async def open_maker(settings: LlmSynthesis, gate: Gate) -> AsyncIterator[MakeRo
         TablemendError: a model cannot be had.
     """
     topics = open_topics(settings.topics, settings.seed)
+    engine = None if settings.kernel == "llm" else open_engine(settings.program_settings())
     async with AsyncExitStack() as stack:
 
         def opened(model: str, options: BackendOptions) -> Backend:
@@ -48,7 +51,9 @@ async def open_maker(settings: LlmSynthesis, gate: Gate) -> AsyncIterator[MakeRo
         )
 
         async def make(number: int) -> Row:
-            return await make_row(number, topics.topic(number), settings, models)
+            if engine is None:
+                return await make_row(number, topics.topic(number), settings, models)
+            return await make_program_row(number, engine.make(number), settings, models)
 
         yield make
 

@@ -54,6 +54,9 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 
 
+BEYOND = 10**9
+
+
 class LlmShape(Shape):
     """Size of the gold table; both ends are included (TableHallu, E)."""
 
@@ -206,7 +209,7 @@ class LlmSynthesis(Section):
     def program_settings(self) -> Synthesis:
         """The same rows as the program engine would be asked for; for kernel=program."""
         return Synthesis(
-            n=self.n,
+            n=BEYOND,  # a row must not change with n: the pool's second tries lie behind it
             seed=self.seed,
             difficulty=self.difficulty,
             shape=self.shape,

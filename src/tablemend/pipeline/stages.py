@@ -129,7 +129,7 @@ class Stages:
                     raise
                 chat = messages  # another draw: its query or constraints could not be had
                 continue
-            problems = await self._verify_kernel(draft, query)
+            problems = await self.verify_kernel(draft, query)
             if not problems:
                 return Kernel(draft, query, constraints)
             self._talk.reject("verify_kernel", restart, problems)
@@ -168,7 +168,7 @@ class Stages:
             )
         )[0]
 
-    async def _verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
+    async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
         """Verifier 1 (A.3.1)."""
         messages = render(
             "verify_kernel", context=draft.context, query=query, table=_shown(draft.table)
