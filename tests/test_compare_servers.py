@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -19,6 +19,8 @@ from answering import AnsweringServer, answering, asked, right_answer
 
 from tablemend import evaluation
 from tablemend.config import parse
+from tablemend.detector.judge import judge_answer
+from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
@@ -26,6 +28,7 @@ from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl, sole_writer
 from tablemend.synthesis import small_world
+from tablemend.tasks import tablehallu
 
 ROOT = Path(__file__).parents[1]
 N = 5
@@ -58,7 +61,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
             },
         }
         path = tmp_path / "recipe.yaml"
-        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
 
     return make
@@ -110,6 +113,23 @@ def test_each_arm_is_asked_and_judged_in_its_own_format(recipe, tmp_path: Path, 
         compare(recipe({**arms, "js": {}}), "rejudge=true")
 
 
+@pytest.mark.parametrize("output", get_args(tablehallu.OutputFormat))
+def test_what_a_model_is_trained_to_write_is_what_the_prompt_asks_for(output) -> None:
+    for example in EXAMPLES:
+        text = tablehallu.answer(example.gold_table, output)
+        marker, _, table = text.partition("\n")
+        assert marker == tablehallu.MARKER
+        if output == "json":
+            ((_, rows),) = json.loads(table).items()
+            assert [list(row) for row in rows] == [list(example.gold_table.columns)] * len(rows)
+        if output == "latex":
+            assert table.startswith("\\begin{tabular}") and table.endswith("\\end{tabular}")
+        judgement = judge_answer(
+            text, example.gold_table, example.gold_context, SortRule.of(example.constraints), output
+        )
+        assert (judgement.findings, judgement.cell_recall) == ((), 1.0)
+
+
 def test_the_thinking_switch_is_sent(recipe, server) -> None:
     arms = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
     compare(recipe(arms))
@@ -129,6 +149,17 @@ def test_sampling_is_sent_and_every_sampled_request_has_a_seed_of_its_own(recipe
     assert {body["temperature"] for body in server.bodies} == {0.6}
     assert {body["max_tokens"] for body in server.bodies} == {500}
     assert len({body["seed"] for body in server.bodies}) == 2 * N
+
+
+def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None:
+    tokens = recipe({"base": {}}, f"evaluation.options.cache={tmp_path / 'requests.sqlite'}")
+    first = compare(tokens)
+    other = compare(tokens, f"run={tmp_path / 'other'}")
+    assert len(server.bodies) == N
+    assert other["arms"] == first["arms"]
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    spent = manifest["generate"]["spent"][server.model]
+    assert (spent["requests"], spent["cached"]) == (0, N)
 
 
 def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:

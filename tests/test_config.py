@@ -11,19 +11,29 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tablemend.config import ConfigError, Experiment, SftCommand, load, parse, to_yaml
+from tablemend.config import (
+    Comparison,
+    ConfigError,
+    Experiment,
+    SftCommand,
+    load,
+    parse,
+    to_yaml,
+)
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
+from tablemend.evaluation import CompareCommand
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import SynthesisRecipe
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENTS = sorted(
-    path.stem
-    for path in (ROOT / "recipes").glob("*.yaml")
-    if yaml.safe_load(path.read_text())["kind"] == "experiment"
-)
+KINDS = {
+    path.stem: yaml.safe_load(path.read_text())["kind"]
+    for path in sorted((ROOT / "recipes").glob("*.yaml"))
+}
+EXPERIMENTS = [name for name, kind in KINDS.items() if kind == "experiment"]
+EVALUATIONS = [name for name, kind in KINDS.items() if kind == "evaluation"]
 
 
 @pytest.fixture(autouse=True)
@@ -294,3 +304,85 @@ def test_the_committed_names_are_the_fields_of_the_installed_trl() -> None:
 def test_an_arm_name_that_is_no_file_name_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"evaluation\.arms"):
         parse(Experiment, ["recipe=tiny", "evaluation.arms={a/b: {model: base}}"])
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_path: Path) -> None:
+    config = parse(CompareCommand, [f"recipe={name}"])
+    assert config.name == name and config.train is None
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
+    assert f"eval/compare.py recipe={name}" in head
+    assert "Hardware" in head
+    path = tmp_path / "printed.yaml"
+    path.write_text(to_yaml(config))
+    assert parse(CompareCommand, [f"recipe={path}"]) == config
+
+
+def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> None:
+    config = parse(CompareCommand, ["recipe=tablehallu-eval"])
+    arms = config.evaluation.arms.values()
+    assert {config.format_of(arm) for arm in arms} == {"markdown", "json", "latex"}
+    assert {arm.prompt for arm in arms} == set(STRATEGIES)
+    assert {config.thinking_of(arm) for arm in arms} == {"on", "off"}
+    assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
+
+
+def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
+    assert parse(CompareCommand, ["recipe=tiny"]).train is not None
+    (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
+    assert "is for evaluation, this command is for experiment" in line
+    (line,) = problems("recipe=tablehallu-data", cls=CompareCommand)
+    assert "this command is for experiment or evaluation" in line
+    assert "tablehallu-eval" in line and "tiny" in line
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path"),
+    [
+        (["recipe=tablehallu-eval", "train.learning_rate=1"], "train.global_batch"),
+        (["recipe=tablehallu-eval", "data.train={source: x.jsonl}"], "data.train"),
+        (["recipe=tablehallu-eval", "evaluation.arms.x.model=sft"], "evaluation.arms.x.model"),
+        (["recipe=tiny", "train=null"], "train"),
+        (["recipe=tiny", "data.train=null"], "data.train"),
+        (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
+        (["recipe=tiny", "evaluation.arms.sft.format=json"], "evaluation.arms.sft.format"),
+        (["recipe=tiny", "evaluation.arms.base.model=openai:m"], "evaluation.arms.base.model"),
+        (["recipe=tiny", "evaluation.arms.base.model=opena:m"], "evaluation.arms.base.model"),
+        (["recipe=tiny", "backend=vlm"], "backend"),
+        (["recipe=tiny", "evaluation.batch_size=4"], "evaluation.batch_size"),
+    ],
+)
+def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], path: str) -> None:
+    assert path in [
+        problem.partition(":")[0] for problem in problems(*overrides, cls=CompareCommand)
+    ]
+
+
+def test_a_key_that_has_moved_is_found_again() -> None:
+    (line,) = problems("recipe=tiny", "evaluation.batch_size=4", cls=CompareCommand)
+    assert "did you mean evaluation.options.batch_size?" in line
+
+
+def test_an_arm_has_its_own_format_thinking_and_options() -> None:
+    config = parse(
+        CompareCommand,
+        [
+            "recipe=tablehallu-eval",
+            "evaluation.options.timeout=9",
+            "evaluation.arms.json.options={concurrency: 3, dtype: float32}",
+            "model.revision=abc",
+            "evaluation.arms.other={model: 'vllm:own/model'}",
+        ],
+    )
+    arms = config.evaluation.arms
+    assert config.format_of(arms["json"]) == "json" and config.format_of(arms["cot"]) == "markdown"
+    common, own = config.options_of(arms["cot"]), config.options_of(arms["json"])
+    assert (common.timeout, common.dtype, common.context_length) == (9, "bfloat16", 40960)
+    assert (own.timeout, own.concurrency, own.dtype) == (600, 3, "float32")
+    assert (common.revision, config.options_of(arms["other"]).revision) == ("abc", None)
+
+
+def test_backend_comes_before_the_recipes_engine() -> None:
+    assert parse(CompareCommand, ["recipe=tiny"]).default_engine == "hf"
+    assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
+    assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"

@@ -12,9 +12,10 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.config import Comparison
-from tablemend.evaluation.arms import STAGE, Arm, sampling_of, seed_of
+from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer, ContextKind, Example
 from tablemend.runs import Run
@@ -106,6 +107,11 @@ class _Asked:
                     parts.append((arm, context, missing))
         return cls(backend, keys, parts, config)
 
+    @property
+    def engine(self) -> EngineKind:
+        """What generates."""
+        return self.parts[0][0].model.engine
+
     def check(self) -> None:
         """Refuse prompts that do not fit."""
         for arm, context, missing in self.parts:
@@ -115,7 +121,8 @@ class _Asked:
         """Ask, and store every answer as it ends."""
         if not self.parts:
             return
-        progress.set_description(f"loading {self.backend.name}")
+        if self.engine in IN_PROCESS:
+            progress.set_description(f"loading {self.backend.name}")
         self.backend.load()
         failures: Counter[str] = Counter()
         for parts in self._rounds():
@@ -150,7 +157,7 @@ class _Asked:
         of one context stand side by side; transformers keeps nothing, and arm by arm the
         seconds are each arm's own.
         """
-        if self.parts[0][0].model.engine == "hf":
+        if self.engine == "hf":
             return [[part] for part in self.parts]
         return [self.parts]
 

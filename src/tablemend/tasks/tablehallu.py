@@ -26,6 +26,8 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MARKER = "####"
 BLANK = "-"
+NAME = "table"
+"""Of a table that has none, where the format asks for one (JSON)."""
 
 FORMATS: dict[OutputFormat, str] = {
     "markdown": (
@@ -103,7 +105,9 @@ def answer(table: Table, output: OutputFormat = "markdown") -> str:
     A blank cell is written as a dash (``null`` in JSON), so that leaving a value out is
     something a model writes and not something it skips.
     """
-    if output != "json":
+    if output == "json":
+        table = replace(table, title=table.title or NAME)
+    else:
         table = replace(table, title="").filled(BLANK)
     return f"{MARKER}\n{write_table(table, output).rstrip()}"
 
