@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tablemend.pipeline.drafts import KernelDraft, Problem
 from tablemend.pipeline.omissions import Omissions, foreign_names
-from tablemend.pipeline.statements import Sentence, Statements, content_words, overlap
+from tablemend.pipeline.statements import Sentence, Statements, content_words, is_text, overlap
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.synthesis.verification import meets
 from tablemend.values.cells import read_value
@@ -21,6 +22,7 @@ TORN = "pronoun torn from its sentence"
 RESTATED = "gold entity with another value"
 CLUSTERED = "original sentences not dispersed"
 
+_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _MARKUP = ("#", "|", "- ", "* ", "\u2022", "```")
 
 
@@ -188,17 +190,17 @@ def _check_restated(preserved: Preserved, constraints: Constraints) -> Iterator[
     statements, table = preserved.adversarial, preserved.draft.table
     known = [kept.span for kept in preserved.kept.values()]
     for sentence in statements.sentences:
-        if len(sentence.named) != 1 or overlap((sentence.start, sentence.end), known):
+        entities = {table.rows[row][statements.key] or "" for row in sentence.named}
+        if len(entities) != 1 or overlap((sentence.start, sentence.end), known):
             continue
-        (row,) = sentence.named
-        entity = table.rows[row][statements.key] or ""
+        (entity,) = entities
         if fold(entity) not in fold(statements.text[sentence.start : sentence.end]):
             continue
         if foreign_names(statements, sentence, preserved.draft.context):
             continue
         if _breaks_scope(statements, sentence, constraints.conditions):
             continue
-        for column, said in _other_values(statements, sentence, row):
+        for column, said in _other_values(statements, sentence):
             yield Problem(
                 RESTATED,
                 f"The text gives {entity!r} the value {said!r} for {table.columns[column]!r}; say "
@@ -206,13 +208,19 @@ def _check_restated(preserved: Preserved, constraints: Constraints) -> Iterator[
             )
 
 
-def _other_values(
-    statements: Statements, sentence: Sentence, row: int
-) -> Iterator[tuple[int, str]]:
+def _other_values(statements: Statements, sentence: Sentence) -> Iterator[tuple[int, str]]:
     table, places = statements.table, statements.places
-    own = list(statements.name_spans(table.rows[row][statements.key] or ""))
-    for column in range(len(table.columns)):
-        own += statements.cell_spans(row, column)
+    rows = [table.rows[row] for row in sentence.named]
+    own = [
+        span
+        for row in sentence.named
+        for column in range(len(table.columns))
+        for span in (
+            statements.name_spans(table.rows[row][column] or "")
+            if column == statements.key
+            else statements.cell_spans(row, column)
+        )
+    ]
     fresh = [
         span
         for span in places.amounts(sentence.start, sentence.end)
@@ -221,17 +229,11 @@ def _other_values(
     if not fresh:
         return
     for column, name in enumerate(table.columns):
-        cell = table.rows[row][column]
-        if cell is None or column == statements.key or _is_text(cell):
+        if column == statements.key or any(is_text(row[column]) for row in rows):
             continue
         if statements.has_words(sentence, content_words(name)):
             yield column, statements.text[slice(*fresh[0])]
             return
-
-
-def _is_text(cell: str) -> bool:
-    value = read_value(cell)
-    return value.number is None and not value.dates
 
 
 def _breaks_scope(
@@ -241,16 +243,27 @@ def _breaks_scope(
     places = statements.places
     said = [statements.text[slice(*span)] for span in places.amounts(sentence.start, sentence.end)]
     for condition in conditions:
+        named = statements.has_words(sentence, content_words(condition.column))
         if not condition.values:
-            if any(meets(value, condition) is False for value in said):
+            timely = not named and any(map(_is_time, (condition.low, condition.high)))
+            if any(
+                meets(value, condition) is False
+                for value in said
+                if named or (timely and _is_time(value))
+            ):
                 return True
-        elif statements.has_words(sentence, content_words(condition.column)) and not any(
+        elif named and not any(
             sentence.start <= span.start < sentence.end
             for value in condition.values
             for span in places.find(value)
         ):
             return True
     return False
+
+
+def _is_time(text: str | None) -> bool:
+    """Whether a text is a date or can be a year; those need no column's name beside them."""
+    return text is not None and bool(_YEAR.fullmatch(text) or read_value(text).dates)
 
 
 def _check_dispersal(preserved: Preserved) -> Iterator[Problem]:

@@ -108,11 +108,11 @@ def render(name: str, **slots: str) -> tuple[dict[str, str], ...]:
 
 def with_problems(
     messages: Sequence[Message], answer: str, problems: Iterable[Problem]
-) -> tuple[Message, ...]:
+) -> tuple[dict[str, str], ...]:
     """The chat with a rejected answer and the reasons as two more turns."""
     reasons = "\n".join(f"- {problem.text}" for problem in problems)
     return (
-        *messages,
+        *map(dict, messages),
         {"role": "assistant", "content": answer.strip() or "(no answer)"},
         {"role": "user", "content": prompt(RETRY).fill({"problems": reasons})},
     )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.statements import akin, content_words
 from tablemend.records import Condition, Constraints
 from tablemend.synthesis.columns import read_date, read_number
 from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places
-from tablemend.values.sentences import Span
+from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
 
@@ -34,7 +35,6 @@ NOT_IN_QUERY = "bound that the query does not state"
 
 _BETWEEN = r"\W{0,8}?(?:(?:and|then|finally|lastly|followed by|plus|\d{1,2}[.)])\W{1,4})*\W{0,8}?"
 _QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d]+)["\u201d]')
-_NEAR = 80
 _LETTERS = 3
 
 
@@ -42,9 +42,9 @@ def check_query(query: str, draft: KernelDraft) -> list[Problem]:
     """The query (TableHallu, A.1.3): columns in order, sort rule, no cell beyond the scope.
 
     What may be said of cells is the scope alone: a number or date that no cell of its column
-    passes (an end of the range), and the values of a column of kinds or places if *all* of them
-    are said, so that nothing is told apart by them. A name from the column that names the rows
-    may be said only where several rows share it.
+    passes (an end of the range), a word of the table's title, and the values of a column of kinds
+    or places if *all* of them are said, so that nothing is told apart by them. A name from the
+    column that names the rows may be said only where several rows share it.
     """
     problems = list(_check_columns(query, draft.table))
     rule = sort_rule_from_query(query, draft.table.columns)
@@ -90,21 +90,30 @@ def _name_pattern(name: str) -> str:
 
 def _check_cells(query: str, table: Table) -> Iterator[Problem]:
     key = primary_key(table)
-    free = _without_names(query, table)
-    places = Places(free)
+    places, subject = Places(query), Places(table.title)
+    names = _find_names(query, table.columns)
     for column, name in enumerate(table.columns):
         cells = [cell for cell in table.column(name) if cell is not None]
         distinct = dict.fromkeys(cells)
         said = {
             cell: spans
             for cell in distinct
-            if _is_specific(cell) and (spans := places.find(cell, header_unit(name)))
+            if _is_specific(cell)
+            and (
+                spans := [
+                    span
+                    for span in places.find(cell, header_unit(name))
+                    if not any(one.start <= span.start and span.end <= one.end for one in names)
+                ]
+            )
         }
         repeated = len(distinct) < len(cells)
         if len(said) == len(distinct) and (column != key or repeated):
             continue
         for cell, spans in said.items():
-            inner = [span for span in spans if not _is_end(free, span, cell, column, table)]
+            if column != key and subject.find(cell):
+                continue
+            inner = [span for span in spans if not _is_end(query, span, cell, column, table)]
             if inner:
                 yield Problem(
                     CELL_IN_QUERY,
@@ -113,13 +122,13 @@ def _check_cells(query: str, table: Table) -> Iterator[Problem]:
                 )
 
 
-def _without_names(query: str, table: Table) -> str:
-    """The query with every column's name blanked out, so that places stay."""
-    for name in sorted(table.columns, key=len, reverse=True):
-        query = re.sub(
-            _name_pattern(name), lambda match: " " * len(match[0]), query, flags=re.IGNORECASE
-        )
-    return query
+def _find_names(query: str, names: Iterable[str]) -> list[Span]:
+    """Where a query says the name of a column."""
+    return [
+        Span(*match.span())
+        for name in names
+        for match in re.finditer(_name_pattern(name), query, re.IGNORECASE)
+    ]
 
 
 def _is_specific(cell: str) -> bool:
@@ -135,20 +144,32 @@ def _is_end(query: str, span: Span, cell: str, column: int, table: Table) -> boo
     own = _column_orders(table, column)
     if own and (order <= min(own) or order >= max(own)):
         return True
-    if _QUOTED.search(query, max(0, span.start - _NEAR), span.start):
+    start, end = next(
+        sentence
+        for sentence in sentence_spans(query)
+        if sentence.start <= span.start < sentence.end
+    )
+    quoted = [match for match in _QUOTED.finditer(query) if start <= match.start() < span.start]
+    if quoted and quoted[-1][1] not in table.columns:
         return True  # the end of a range on a column that the table does not have
+    said = query[start:end]
     return any(
         other != column
         and (orders := _column_orders(table, other))
-        and _looks_alike(order, orders)
         and (order <= min(orders) or order >= max(orders))
-        for other in range(len(table.columns))
+        and ((_is_year(order) and all(map(_is_year, orders))) or _speaks_of(said, name))
+        for other, name in enumerate(table.columns)
     )
 
 
-def _looks_alike(order: float, orders: list[float]) -> bool:
-    """Whether a number could end a range of others: not 12 for years."""
-    return min(orders) - 100 <= order <= max(orders) + 100 if min(orders) > 1000 else True
+def _is_year(order: float) -> bool:
+    return 1000 <= order < 3000
+
+
+def _speaks_of(text: str, column: str) -> bool:
+    """Whether a few words have a column's, each in some form."""
+    said = [word for word, _, _ in Places(text).tokens]
+    return all(any(akin(word, wanted) for word in said) for wanted in content_words(column))
 
 
 def _column_orders(table: Table, column: int) -> list[float]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tablemend.detector.keys import primary_key
 from tablemend.records import Mention
-from tablemend.tables.table import Table
+from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places, singular
 from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
@@ -33,8 +33,13 @@ _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|toget
 _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|that|these|both|the (?:former|latter|same))\b", re.I
 )
+_PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SHORT_NAME = 3
+_VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
+_ENDINGS = _VERB_ENDINGS | frozenset(
+    "al ally ance ation cation e ee ence er ers es ies ion ity ive ment n or r tion y".split()
+)
 
 
 class Sentence(NamedTuple):
@@ -74,11 +79,14 @@ class Statements:
     def sentences(self) -> list[Sentence]:
         """Every sentence, in order."""
         named: dict[int, set[int]] = defaultdict(set)
+        first: dict[int, int] = {}
         spans = sentence_spans(self.text)
         starts = [span.start for span in spans]
         for entity, rows in self._rows_of.items():
             for start, _ in self.name_spans(entity):
-                named[bisect_right(starts, start) - 1].update(rows)
+                place = bisect_right(starts, start) - 1
+                named[place].update(rows)
+                first[place] = min(start, first.get(place, start))
         paragraphs = [span.start for span in paragraph_spans(self.text)]
         found: list[Sentence] = []
         paragraph, about = -1, frozenset[int]()
@@ -86,7 +94,9 @@ class Statements:
             own = frozenset(named.get(place, ()))
             here = bisect_right(paragraphs, start)
             if own:
-                about = own
+                # "Like the Alba she is based at Corran" is about her too.
+                spoken = _PERSONAL.search(self.text, start, first[place])
+                about = own | about if self.closed and spoken and here == paragraph else own
             elif here != paragraph or not (self.closed or _PRONOUN.match(self.text, start)):
                 about = frozenset()
             paragraph = here
@@ -149,18 +159,17 @@ class Statements:
         if cell.casefold() in _FLAGS:
             spans = self._label_spans(column)
         else:
-            own = self.table.rows[row][self.key]
+            # "The 2012 Games" state their year, but "Fenwick Foods" is not said to be in food.
+            own = None if is_text(cell) else self.table.rows[row][self.key]
             spans = [
                 span
                 for span in self._all_spans(cell, column)
                 if not self._inside(span, cell, besides=own)
             ]
-        return [
-            span
-            for span in spans
-            if span.end <= (sentence := self.sentence_at(span.start)).end
-            and self.speaks_of(sentence, row)
-        ]
+        found = self._of_row(spans, row)
+        if spans and not found:  # "Benedek" once Karl Benedek has been named
+            found = self._of_row(self._short_spans(cell, spans), row)
+        return found
 
     def name_spans(self, entity: str) -> list[Span]:
         """Every place that names an entity, in full or by a word that is its own.
@@ -170,14 +179,29 @@ class Statements:
         spans = [
             span for span in self._all_spans(entity, self.key) if not self._inside(span, entity)
         ]
-        covered = set(spans)
-        for word in self._own_words.get(entity, ()) if self.closed else ():
-            for span in self.places.find(word):
-                if self.text[span.start].islower() or self._inside(span, word, besides=entity):
-                    continue
-                if not any(one.start <= span.start < one.end for one in covered):
-                    spans.append(span)
-        return sorted(spans)
+        return sorted(spans + self._short_spans(entity, spans))
+
+    def _of_row(self, spans: Iterable[Span], row: int) -> list[Span]:
+        """Those of some places that stand in sentences about a row."""
+        return [
+            span
+            for span in spans
+            if span.end <= (sentence := self.sentence_at(span.start)).end
+            and self.speaks_of(sentence, row)
+        ]
+
+    def _short_spans(self, name: str, full: list[Span]) -> list[Span]:
+        """Places of a word that belongs to one name alone, outside the full name."""
+        if not self.closed:
+            return []
+        return [
+            span
+            for word in self._own_words.get(name, ())
+            for span in self.places.find(word)
+            if not self.text[span.start].islower()
+            and not self._inside(span, word, besides=name)
+            and not overlap(span, full)
+        ]
 
     @cached_property
     def _rows_of(self) -> dict[str, list[int]]:
@@ -189,25 +213,26 @@ class Statements:
 
     @cached_property
     def _own_words(self) -> dict[str, list[str]]:
-        """For each entity of several words those that stand nowhere else in the table.
+        """For each cell of several words those that stand nowhere else in the table.
 
         They must be capitalised: "Norvik" of "Norvik Industries", not "the" of "The Alba".
         """
         counts: Counter[str] = Counter()
         counts.update(word for name in self.table.columns for word in set(tokens_of(name).words))
-        cells = {cell for row in self.table.rows for cell in row if cell is not None}
+        cells = dict.fromkeys(cell for row in self.table.rows for cell in row if cell is not None)
         for cell in cells:
             counts.update(set(tokens_of(cell).words))
         own: dict[str, list[str]] = {}
-        for entity in self._rows_of:
-            written = [word for word in re.findall(r"\w+", entity) if word[0].isupper()]
-            words = tokens_of(entity).words
+        for cell in cells:
+            words = tokens_of(cell).words
+            if len(words) < 2:
+                continue
+            written = [word for word in re.findall(r"\w+", cell) if word[0].isupper()]
             spoken = {next(iter(tokens_of(word).words), ""): word for word in written}
-            own[entity] = [
+            own[cell] = [
                 spoken[word]
                 for word in words
-                if len(words) > 1
-                and counts[word] == 1
+                if counts[word] == 1
                 and word in spoken
                 and word.isalpha()
                 and len(word) >= _SHORT_NAME
@@ -232,10 +257,7 @@ class Statements:
             (cell, column)
             for row in self.table.rows
             for column, cell in enumerate(row)
-            if cell is not None
-            and len(tokens_of(cell).words) > 1
-            and (value := read_value(cell)).number is None
-            and not value.dates
+            if cell is not None and len(tokens_of(cell).words) > 1 and is_text(cell)
         }
         return [(span, cell) for cell, column in names for span in self._all_spans(cell, column)]
 
@@ -260,6 +282,12 @@ class Statements:
         ]
 
 
+def is_text(cell: Cell) -> bool:
+    """Whether a cell is neither a number nor a date; an empty one counts with the texts."""
+    value = read_value(cell)
+    return value.number is None and not value.dates
+
+
 def content_words(header: str) -> list[str]:
     """The words of a column's name that carry its meaning, without units in brackets."""
     words = tokens_of(_BRACKETS.sub(" ", header)).words
@@ -267,7 +295,7 @@ def content_words(header: str) -> list[str]:
 
 
 def akin(one: str, other: str) -> bool:
-    """Whether two words are forms of one: "launch" and "launched", "designer" and "designed"."""
+    """Whether two words are forms of one: "rank" and "ranked", "designer" and "designed"."""
     if one == other:
         return True
     same = 0
@@ -275,7 +303,8 @@ def akin(one: str, other: str) -> bool:
         if left != right:
             break
         same += 1
-    return same >= 5 and 5 * same >= 3 * max(len(one), len(other))
+    endings = {one[same:], other[same:]}
+    return (same >= 4 and endings <= _VERB_ENDINGS) or (same >= 5 and endings <= _ENDINGS)
 
 
 def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:

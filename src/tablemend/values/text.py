@@ -126,6 +126,8 @@ def placed_tokens(aligned: str) -> list[PlacedToken]:
         if match.lastgroup == "border":
             continue
         word, (start, end) = _spell(match), match.span()
+        if match[0].endswith("'s"):
+            end -= 2
         if not word.isascii():
             word = strip_accents(fold(word))
         if start in ratings:
