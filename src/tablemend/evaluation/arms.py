@@ -127,20 +127,20 @@ def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
         TablemendError: the run holds answers to other examples.
     """
     stored = Generations(run.path / "generations").any()
-    data = config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)}
-    run.begin("compare", config, FIXED if stored else (), mend="give run=NAME for a new run")
-    before = run.recorded(STAGE).get("data", data)
-    if stored and before["hash"] != data["hash"]:
+    data = {
+        **config.data.test.model_dump(mode="json"),
+        "evaluated": len(examples),
+        "hash": hash_examples(examples),
+    }
+    noted = run.recorded(STAGE)
+    before = noted.get("data", data)
+    if stored and before != data and {**before, "hash": data["hash"]} == data:
         raise TablemendError(
             f"{config.data.test.source} holds other examples than those that {run.path} has "
             "answers to: give run=NAME for a new run"
         )
-    run.record(STAGE, {**_kept(run), "data": data})
-
-
-def _kept(run: Run) -> dict[str, Any]:
-    """What earlier commands have spent."""
-    return {name: fact for name, fact in run.recorded(STAGE).items() if name == "spent"}
+    run.begin("compare", config, FIXED if stored else (), mend="give run=NAME for a new run")
+    run.record(STAGE, {"spent": noted.get("spent", {}), "data": data})
 
 
 def hash_examples(examples: Sequence[Example]) -> str:

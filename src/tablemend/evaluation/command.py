@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from tablemend.backends.names import ModelName
-from tablemend.config import Comparison, Section
+from tablemend.config import Arm, BackendOptions, Comparison, Section
+from tablemend.config.backend import on_cluster
 from tablemend.errors import TablemendError
 from tablemend.runs import RUNS
 
@@ -17,6 +18,8 @@ class CompareCommand(Comparison):
 
     backend: Literal["hf", "vllm"] | None = None
     """Comes before evaluation.backend."""
+    engine_cluster: Literal["ray"] | None = None
+    """ray: `vllm:` models run on a Ray cluster, `options.vllm.data_parallel` engines of each."""
     rejudge: bool = False
     """Judge the stored answers again; generate nothing, load no model, ask no server."""
 
@@ -36,6 +39,10 @@ class CompareCommand(Comparison):
     def default_engine(self) -> Literal["hf", "vllm"]:
         """Engine of the models that name none."""
         return self.backend or self.evaluation.backend
+
+    def options_of(self, arm: Arm) -> BackendOptions:
+        """How an arm's model is asked."""
+        return on_cluster(super().options_of(arm), self.engine_cluster)
 
 
 class ReportCommand(Section):
