@@ -313,6 +313,14 @@ def test_a_rejected_answer_is_mended_in_the_next_turn() -> None:
     assert draft.table != parsing.read_kernel(first.content).table
 
 
+@pytest.mark.parametrize(("columns", "rows"), [("12 to 14", "5 to 8"), ("4 to 7", "60 to 90")])
+def test_what_the_pool_has_not_is_answered_with_a_sentence(columns: str, rows: str) -> None:
+    reply = say("kernel", "unsorted", **{**kernel_slots(0), "columns": columns, "rows": rows})
+    assert not reply.mistaken
+    with pytest.raises(parsing.Unreadable, match=parsing.NO_JSON):
+        parsing.read_kernel(reply.content)
+
+
 @pytest.mark.parametrize("switch", ["", " /no_think", " /think"])
 def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> None:
     (system, user) = render("kernel", **kernel_slots(0))

@@ -144,9 +144,12 @@ def _draw_plan(topic: str, number: int, shape: Shape, rng: Random) -> Plan | Non
     place = number + len(SUB_CATEGORIES) * rng.randrange(1 << 16)
     source = _units_into_header(make_table(rng.randrange(1 << 31), place).table)
     typed = type_table(source, shape.min_columns, shape.min_rows + 1, key=0)
+    prepared = Prepared(typed, shape)
     try:
-        kernel = draw_kernel(Prepared(typed, shape), rng)
+        kernel = draw_kernel(prepared, rng) if prepared.scopes else None
     except Rejected:
+        kernel = None
+    if kernel is None:
         return None
     cells = typed.table.rows
     names = [cells[row][typed.key] or "" for row in kernel.rows]

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.errors import TablemendError
 from tablemend.pipeline.parsing import Unreadable, read_constraints
 from tablemend.pipeline.prompting import BLANK, Recognised, recognise
 from tablemend.records import SortOrder
@@ -22,7 +23,7 @@ from tablemend.scripted import kernels, paraphrases, perturbations, queries, tab
 from tablemend.scripted.chat import Chat, Reply
 from tablemend.synthesis.kernel import Rejected
 from tablemend.tables.markdown import read_markdown
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 
 TABLE = "table"
@@ -75,7 +76,7 @@ class Oracle:
             stage = STAGES[found.name]
             try:
                 text, made = stage.answer(found.slots, drawn(mistake, stage.mistakes, rng), rng)
-            except (Rejected, Unreadable, TableError) as error:
+            except (Rejected, Unreadable, TablemendError) as error:
                 text, made = f"There is nothing that I could answer: {error}", False
         elif self._tables and (known := self._tables.find(_task(chat))):
             example, context = known
