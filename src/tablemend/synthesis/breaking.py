@@ -15,150 +15,30 @@ from typing import NamedTuple, Protocol
 
 from tablemend.records import Condition
 from tablemend.synthesis.categories import others_of
-from tablemend.synthesis.columns import read_date, read_number
-from tablemend.synthesis.distractors import write_number
+from tablemend.synthesis.columns import read_number
 from tablemend.synthesis.names import NameGuard, invent_name
-from tablemend.synthesis.query import MONTHS
+from tablemend.synthesis.spelling import YEAR, Days, Months, Numbers, Spelling, Years
 
 LATEST = 2024
 """Last year of a made-up row, where the gold rows and the condition know no later one."""
 
 INVENTED = 12
 _TRIES = 8
-_YEAR = re.compile(r"(?<!\d)(?:1[0-9]|20)\d\d(?!\d)")
-_SEASON = re.compile(r"(?<!\d)((?:1[0-9]|20)\d\d)([-/\u2013])(\d\d(?:\d\d)?)(?!\d)")
 _ISO_END = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?")
-_MONTH_YEAR = re.compile(r"([A-Z][a-z]{2,8})(\.?,? )(\d{4})")
 _WORD = re.compile(r"[^\W\d_]+")
 # Headers whose cells are names, so that a made-up name is another value of the same kind.
 _NAMED = frozenset(
     """
-    actor airline architect artist author band bank borough brand builder ceo champion chairman
-    chief city club coach company composer conductor contractor county creator designer developer
-    director district driver editor executive firm founder founders governor headquarters host
-    institution inventor investigator investor label leader location maker manager manufacturer
-    mayor municipality operator organization organisation owner painter partner party performer
-    player president producer province publisher region researcher rider sculptor singer sponsor
-    state studio supplier team town university vendor venue winner writer
+    actor airline architect arena artist author band bank borough brand builder ceo chairman
+    champion chief city club coach college company composer conductor constructor contractor
+    county creator designer developer director district driver editor executive firm founder
+    founders governor headquarters host institution inventor investigator investor label leader
+    location maker manager manufacturer mayor municipality operator opponent opponents
+    organisation organization owner painter partner party performer player president producer
+    province publisher region researcher rider sculptor singer sponsor state studio supplier
+    team town university vendor venue winner writer
     """.split()
 )
-
-
-class Spelling(Protocol):
-    """How the cells of a column write a place on a line."""
-
-    def read(self, cell: str) -> float | None:
-        """The place; ``None`` for a cell written in another way."""
-        ...
-
-    def write(self, place: float, like: str) -> str | None:
-        """The place written as a cell is; ``None`` where that cannot be done."""
-        ...
-
-
-class Years:
-    """Cells with one year in them: ``2019``, ``FY2019``, ``Spring 2019``, ``2019-20``."""
-
-    def read(self, cell: str) -> float | None:
-        """The year, the first one of a season."""
-        season = _SEASON.search(cell)
-        years = _YEAR.findall(cell)
-        if season and len(years) <= (2 if len(season[3]) == 4 else 1):
-            return float(season[1])
-        return float(years[0]) if len(years) == 1 else None
-
-    def write(self, place: float, like: str) -> str | None:
-        """The cell with another year in it."""
-        year = int(place)
-        if season := _SEASON.search(like):
-            second = year + int(season[3]) - int(season[1])
-            if len(season[3]) == 2:
-                second = year + (int(season[3]) - int(season[1])) % 100
-            digits = str(second)[-len(season[3]) :]
-            text = f"{year}{season[2]}{digits}"
-            return like[: season.start()] + text + like[season.end() :]
-        return _YEAR.sub(str(year), like, count=1)
-
-
-class Months:
-    """Cells with a month and its year: ``March 2019``. A place is a count of months."""
-
-    def read(self, cell: str) -> float | None:
-        """Months since the year 0."""
-        match = _MONTH_YEAR.fullmatch(cell)
-        number = None if match is None else _month_number(match[1])
-        return None if match is None or number is None else int(match[3]) * 12.0 + number
-
-    def write(self, place: float, like: str) -> str | None:
-        """In full where the cell has it in full, else in three letters."""
-        match = _MONTH_YEAR.fullmatch(like)
-        if match is None:
-            return None
-        year, month = divmod(int(place), 12)
-        return f"{_month_like(month, match[1])}{match[2]}{year}"
-
-
-class Days:
-    """Cells with a whole date. A place is the day's ordinal."""
-
-    def read(self, cell: str) -> float | None:
-        """The ordinal."""
-        return read_date(cell)
-
-    def write(self, place: float, like: str) -> str | None:
-        """In the spelling of the cell, if that is one of the usual ones."""
-        known = read_date(like)
-        if known is None:
-            return None
-        before, after = date.fromordinal(int(known)), date.fromordinal(int(place))
-        for name in re.findall(r"[A-Za-z]{3,9}", like) or ["January"]:
-            for spelling in _SPELLINGS:
-                if _spell(before, spelling, name) == like:
-                    return _spell(after, spelling, name)
-        return None
-
-
-_SPELLINGS = (
-    "{y}-{m:02}-{d:02}",
-    "{d} {n} {y}",
-    "{d:02} {n} {y}",
-    "{d} {n}. {y}",
-    "{n} {d}, {y}",
-    "{n} {d:02}, {y}",
-    "{n}. {d}, {y}",
-)
-
-
-def _spell(day: date, spelling: str, like: str) -> str:
-    name = _month_like(day.month - 1, like)
-    return spelling.format(y=day.year, m=day.month, d=day.day, n=name)
-
-
-def _month_number(name: str) -> int | None:
-    """Of a name in full, or of its first letters; January is 0."""
-    found = [n for n, month in enumerate(MONTHS) if month.startswith(name) and len(name) > 2]
-    return found[0] if len(found) == 1 else (8 if name == "Sept" else None)
-
-
-def _month_like(month: int, like: str) -> str:
-    # "May" is both; three letters are the rarer way.
-    return MONTHS[month] if len(like) > 4 or like in MONTHS else MONTHS[month][:3]
-
-
-class Numbers:
-    """Cells with a number; all of a column have the same unit."""
-
-    def read(self, cell: str) -> float | None:
-        """The number, without its unit."""
-        number = read_number(cell)
-        return None if number is None else number[0]
-
-    def write(self, place: float, like: str) -> str | None:
-        """With the cell's unit, separators and decimals; a sign stays what it is."""
-        number = self.read(like)
-        if number is None or (place < 0) != (number < 0):
-            return None
-        return write_number(like, abs(place))
 
 
 class Breaker(Protocol):
@@ -344,7 +224,7 @@ def _readings(written: tuple[str | None, str | None]) -> Iterable[tuple[Spelling
         years = (None if match is None else float(match[1]) for match in (first, last))
         yield Years(), Ends(*years)
         return
-    if all(_YEAR.fullmatch(end) for end in given):
+    if all(YEAR.fullmatch(end) for end in given):
         low_year, high_year = (None if end is None else float(end) for end in written)
         yield Years(), Ends(low_year, high_year)
     numbers = [None if end is None else read_number(end.strip()) for end in written]
@@ -386,7 +266,7 @@ def _same_unit(condition: Condition, cells: Sequence[str]) -> bool:
 def _category_breaker(condition: Condition, cells: Sequence[str], rng: Random) -> Breaker | str:
     values = condition.values
     admitted = {value.casefold() for value in values}
-    if all(_YEAR.fullmatch(value) for value in values):
+    if all(YEAR.fullmatch(value) for value in values):
         ends = Ends(float(min(values)), float(max(values)))
         years = Years()
         if ends.hold(map(years.read, cells or values)):

@@ -32,6 +32,9 @@ _LISTS = (
     "Active|Inactive",
     "Won|Lost|Drawn",
     "Win|Loss|Draw",
+    "Winner|Runner-up",
+    "Nominated|Won",
+    "Clay|Grass|Hard|Carpet",
     "Approved|Rejected|Withdrawn",
     "Completed/Complete/Finished|Planned/Proposed|Ongoing/In progress/Under construction|"
     "Suspended|Cancelled/Canceled",

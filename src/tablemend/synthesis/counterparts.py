@@ -11,7 +11,6 @@ from typing import NamedTuple
 from tablemend.synthesis.breaking import (
     LATEST,
     Breaker,
-    Years,
     invent_names,
     is_named,
 )
@@ -22,6 +21,7 @@ from tablemend.synthesis.distractors import move_date, move_number
 from tablemend.synthesis.names import NameGuard, invent_name
 from tablemend.synthesis.scope import Row
 from tablemend.synthesis.sentences import Speaker
+from tablemend.synthesis.spelling import Years
 from tablemend.tables.table import Cell
 
 ROWS_A_STEP = 15
@@ -240,7 +240,8 @@ class Counterparts:
         if (year := _bare_year(cell)) is not None:
             return str(min(year + rng.randint(-6, 6), max(LATEST, year)))
         if (day := read_date(cell)) is not None:
-            return Years().write(_year_of(cell) - rng.randint(0, 3), move_date(cell, day, rng)[0])
+            moved = move_date(cell, day, rng)[0]
+            return Years().write((Years().read(moved) or 0.0) - rng.randint(0, 3), moved) or moved
         number = read_number(cell)
         if number is not None and number[2].casefold() != "s":
             moved, size = move_number(cell, number[0], rng)
@@ -273,7 +274,3 @@ class Counterparts:
 
 def _bare_year(cell: str) -> int | None:
     return int(cell) if len(cell) == 4 and cell.isdigit() and "1500" <= cell <= "2100" else None
-
-
-def _year_of(cell: str) -> float:
-    return Years().read(cell) or 0.0
