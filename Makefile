@@ -71,7 +71,7 @@ test: $(STAMP)
 	$(BIN)/pytest -q
 
 test-vllm: $(VLLM_STAMP)
-	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py
+	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py tests/test_ray.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

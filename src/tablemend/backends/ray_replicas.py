@@ -9,6 +9,7 @@ for engines to start again, nor for the slowest of a batch.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -47,27 +48,54 @@ class RayReplicas:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        self._stop_ids = launch.stop_ids
+        self._futures: dict[int, Future[Outcome]] = {}
+        self._most: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._failure: TablemendError | None = None
+        started: Future[Any] = Future()
+        # One thread from the first word with Ray to the last: where the thread that joined a
+        # cluster ends, Ray leaves it.
+        self._thread = threading.Thread(
+            target=self._live, args=(started, launch, copies, tensor_parallel, address), daemon=True
+        )
+        self._thread.start()
+        self._queue = started.result()
+
+    def _live(
+        self,
+        started: Future[Any],
+        launch: Launch,
+        copies: int,
+        tensor_parallel: int,
+        address: str | None,
+    ) -> None:
         import ray
 
-        self._own = not ray.is_initialized()
-        if self._own:
-            _connect(address, copies * tensor_parallel)
+        own = not ray.is_initialized()
         try:
+            if own:
+                _connect(address, copies * tensor_parallel)
             gpus = int(ray.cluster_resources().get("GPU", 0))
             _check_gpus(gpus, copies, tensor_parallel)
-            self._stop_ids = launch.stop_ids
-            self._futures: dict[int, Future[Outcome]] = {}
-            self._most: dict[int, int] = {}
-            self._lock = threading.Lock()
-            self._failure: TablemendError | None = None
-            self._queue = _open_queue()
+            queue = _open_queue()
             arguments = launch.arguments | ({} if gpus else launch.on_cpu)
-            answers = _build(self._queue, arguments, copies, tensor_parallel, bool(gpus))
-        except BaseException:
-            self._leave()
-            raise
-        self._drain = threading.Thread(target=self._receive, args=(answers,), daemon=True)
-        self._drain.start()
+            answers = _build(queue, arguments, copies, tensor_parallel, bool(gpus))
+            started.set_result(queue)
+            for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
+                for line in batch["outcome"]:
+                    self._resolve(json.loads(line))
+            self._fail(TablemendError("the Ray engines were closed"))
+        except Exception as error:  # of any kind: whoever waits must hear of it
+            if not isinstance(error, TablemendError):
+                lines = str(error).strip().splitlines() or [type(error).__name__]
+                error = TablemendError(f"the Ray engines failed: {lines[-1]}")
+            self._fail(error)
+            if not started.done():
+                started.set_exception(error)
+        finally:
+            if own and ray.is_initialized():
+                ray.shutdown()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Answer all, in the order in which the answers end."""
@@ -91,21 +119,12 @@ class RayReplicas:
 
     def close(self) -> None:
         """Let the engines end, and the cluster where it is ours."""
-        if self._drain.is_alive():
-            self._queue.put(None)
-            self._drain.join(PATIENCE)
-        self._fail(TablemendError("the Ray engines were closed"))
-        self._leave()
-
-    def _receive(self, answers: Any) -> None:
-        """Hand out answers as they come in, in a thread of its own."""
-        try:
-            for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
-                for line in batch["outcome"]:
-                    self._resolve(json.loads(line))
-        except Exception as error:  # of any kind: whoever waits must hear of it
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-            self._fail(TablemendError(f"the Ray engines failed: {reason}"))
+        if self._thread.is_alive():
+            with self._lock:
+                failed = self._failure
+            if failed is None:
+                self._queue.put(None)
+            self._thread.join(PATIENCE)
 
     def _resolve(self, given: dict[str, Any]) -> None:
         key = given["key"]
@@ -133,12 +152,6 @@ class RayReplicas:
         for future in futures:
             future.set_exception(error)
 
-    def _leave(self) -> None:
-        import ray
-
-        if self._own and ray.is_initialized():
-            ray.shutdown()
-
 
 def _connect(address: str | None, devices: int) -> None:
     """Join a cluster, or start one here.
@@ -149,6 +162,7 @@ def _connect(address: str | None, devices: int) -> None:
     import ray
 
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     if address is None:
         # Logical CPUs: on a small machine the engines still stand beside their source.
         cpus = max(os.cpu_count() or 1, devices + 1)
@@ -215,9 +229,7 @@ def _build(
     )
     try:
         source = _source_of(queue)
-        return processor(
-            read_datasource(source, override_num_blocks=1, num_cpus=LITTLE)
-        )
+        return processor(read_datasource(source, override_num_blocks=1, num_cpus=LITTLE))
     finally:
         context.target_max_block_size, context.enable_progress_bars = kept
 

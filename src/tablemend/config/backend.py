@@ -113,3 +113,11 @@ class BackendOptions(Section):
             yield "max_cost", "needs price_in and price_out, per million tokens"
         for name in sorted(OWNED.intersection(self.body)):
             yield f"body.{name}", "is set by tablemend for every request: leave it out"
+
+
+def on_cluster(options: BackendOptions, cluster: Literal["ray"] | None) -> BackendOptions:
+    """The same options with vLLM's engines on a cluster, where one is named."""
+    if cluster is None:
+        return options
+    vllm = options.vllm.model_copy(update={"cluster": cluster})
+    return options.model_copy(update={"vllm": vllm})

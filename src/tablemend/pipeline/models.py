@@ -10,26 +10,23 @@ from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.pipeline.asking import Asked, Model
+from tablemend.pipeline.origin import Origin
 from tablemend.pipeline.program_rows import make_program_row
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, MakeRow
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import Models, make_row
-from tablemend.pipeline.topics import open_topics
-from tablemend.synthesis.engine import open_engine
 
 THINKS = {None: None, "on": True, "off": False}
 
 
 @asynccontextmanager
-async def open_maker(settings: LlmSynthesis, gate: Gate) -> AsyncIterator[MakeRow]:
+async def open_maker(settings: LlmSynthesis, origin: Origin, gate: Gate) -> AsyncIterator[MakeRow]:
     """What makes the row of a number; its models are closed at the end.
 
     Raises:
         TablemendError: a model cannot be had.
     """
-    topics = open_topics(settings.topics, settings.seed)
-    engine = None if settings.kernel == "llm" else open_engine(settings.program_settings())
     async with AsyncExitStack() as stack:
 
         def opened(model: str, options: BackendOptions) -> Backend:
@@ -37,7 +34,7 @@ async def open_maker(settings: LlmSynthesis, gate: Gate) -> AsyncIterator[MakeRo
             stack.push_async_callback(backend.leave)
             return backend
 
-        verifier = generator = opened(settings.generator, settings.generator_options)
+        verifier = generator = opened(settings.generator, settings.asked_of_generator)
         if not settings.one_model:
             verifier = opened(settings.verifier_model, settings.asked_of_verifier)
         sampling = Sampling(settings.max_new_tokens, settings.temperature)
@@ -51,9 +48,11 @@ async def open_maker(settings: LlmSynthesis, gate: Gate) -> AsyncIterator[MakeRo
         )
 
         async def make(number: int) -> Row:
-            if engine is None:
-                return await make_row(number, topics.topic(number), settings, models)
-            return await make_program_row(number, engine.make(number), settings, models)
+            if origin.program is not None:
+                example = origin.program.make(number)
+                return await make_program_row(number, example, settings, models)
+            assert origin.topics is not None
+            return await make_row(number, origin.topics.topic(number), settings, models)
 
         yield make
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
-from tablemend.config.backend import BackendOptions
+from tablemend.config.backend import BackendOptions, on_cluster
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
@@ -41,6 +41,7 @@ FREE = frozenset(
         "shard",
         "preview",
         "estimate_only",
+        "engine_cluster",
         "retry_failed",
         "push_to_hub",
         "hub_private",
@@ -55,6 +56,7 @@ FREE = frozenset(
 
 
 BEYOND = 10**9
+"""More rows than anybody asks for."""
 
 
 class LlmShape(Shape):
@@ -103,6 +105,9 @@ class LlmSynthesis(Section):
     """How the generator is asked."""
     verifier_options: BackendOptions | None = None
     """How the verifier is asked; null: as the generator."""
+    engine_cluster: Literal["ray"] | None = None
+    """ray: `vllm:` models run on a Ray cluster, `generator_options.vllm.data_parallel` engines of
+    each."""
     n: int = Field(default=1000, ge=1)
     """Number of rows, over all splits; a row that is given up is counted, not replaced. With a
     larger n the same folder is continued."""
@@ -170,6 +175,9 @@ class LlmSynthesis(Section):
                     ModelName.parse(text)
             except TablemendError as error:
                 yield name, str(error)
+        models = (self.generator, self.verifier_model)
+        if self.engine_cluster and not any(model.startswith("vllm:") for model in models):
+            yield "engine_cluster", "only vllm: models run on a cluster"
         part, parts = self.part
         if part >= parts:
             yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
@@ -194,16 +202,22 @@ class LlmSynthesis(Section):
         return self.generator if self.verifier is None else self.verifier
 
     @property
+    def asked_of_generator(self) -> BackendOptions:
+        """How the generator is asked."""
+        return on_cluster(self.generator_options, self.engine_cluster)
+
+    @property
     def asked_of_verifier(self) -> BackendOptions:
         """How the verifier is asked."""
-        return self.generator_options if self.verifier_options is None else self.verifier_options
+        options = self.generator_options if self.verifier_options is None else self.verifier_options
+        return on_cluster(options, self.engine_cluster)
 
     @property
     def one_model(self) -> bool:
         """Whether one backend does for both."""
         return (
             self.verifier_model == self.generator
-            and self.asked_of_verifier == self.generator_options
+            and self.asked_of_verifier == self.asked_of_generator
         )
 
     def program_settings(self) -> Synthesis:
