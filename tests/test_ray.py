@@ -1,0 +1,173 @@
+"""vLLM's engines on a Ray cluster of this machine, two of them.
+
+They run in .venv-vllm: make test-vllm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("vllm", reason="runs in .venv-vllm: make test-vllm")
+pytest.importorskip("ray", reason="runs in .venv-vllm: make test-vllm")
+
+import ray
+
+from tablemend import evaluation
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.ray_engine import RayEngine
+from tablemend.backends.requests import Request, Sampling
+from tablemend.config import parse
+from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.errors import TablemendError
+from tablemend.pipeline.asking import REQUEST_FAILED
+from tablemend.pipeline.dataset import make_llm_dataset
+from tablemend.pipeline.settings import LlmSynthesis
+from tablemend.runs import Run
+from tablemend.synthesis import small_world
+from tablemend.tasks import tablehallu
+
+pytestmark = pytest.mark.vllm
+
+ROOT = Path(__file__).parents[1]
+TINY = ROOT / "checkpoints" / "tiny-base"
+RAY = Vllm(kv_cache_gib=0.25, max_num_seqs=64, cluster="ray", data_parallel=2)
+OPTIONS = BackendOptions(dtype="float32", cache=None, vllm=RAY)
+ENGINE_ACTOR = "MapWorker(MapBatches(vLLMEngineStageUDF))"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """One cluster for all tests; what finds one running joins it and leaves it running."""
+    ray.init(num_cpus=6, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def backend(cluster: None) -> Iterator[Backend]:
+    with open_backend(f"vllm:{TINY}", OPTIONS) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[Request]:
+    return [
+        Request(
+            f"r{number}", tablehallu.messages(example, "adversarial"), Sampling(200), thinking=False
+        )
+        for number, example in enumerate(small_world.examples(seed=77, n=24))
+    ]
+
+
+def test_two_engines_answer_as_transformers_does(backend: Backend, requests: list[Request]) -> None:
+    given = {completion.id: completion for completion in backend.generate(requests)}
+    assert sorted(given) == sorted(request.id for request in requests)
+    from ray.util.state import list_actors
+
+    actors = list_actors(filters=[("class_name", "=", ENGINE_ACTOR), ("state", "=", "ALIVE")])
+    assert len(actors) == 2
+    reference = HFEngine(Checkpoint(str(TINY)), OPTIONS)
+    expected = {completion.id: completion for completion in reference.generate(requests)}
+    same = [given[name].text == expected[name].text for name in expected]
+    assert sum(same) >= 0.95 * len(same)
+    for name, completion in given.items():
+        assert completion.prompt_tokens == expected[name].prompt_tokens
+        assert completion.finish_reason in ("stop", "length")
+
+
+def test_an_answer_does_not_wait_for_the_rest(backend: Backend, requests: list[Request]) -> None:
+    """A chain of requests, each built on the last answer, beside a row of others."""
+
+    async def chain() -> list[str]:
+        said: list[str] = []
+        for number in range(3):
+            chat = [*requests[0].messages, {"role": "assistant", "content": "".join(said)}]
+            request = Request(f"chain{number}", chat, Sampling(8), thinking=False)
+            said.append((await backend.answer(request)).text)
+        return said
+
+    async def run() -> tuple[list[str], int]:
+        others = [backend.answer(request) for request in requests]
+        said, *answered = await asyncio.gather(chain(), *others)
+        return said, len({completion.id for completion in answered})
+
+    said, count = asyncio.run(run())
+    assert len(said) == 3 and all(said) and count == len(requests)
+
+
+def test_what_does_not_fit_fails_alone(backend: Backend, requests: list[Request]) -> None:
+    long = Request("long", [{"role": "user", "content": "word " * 3000}], Sampling(20))
+    done = {completion.id: completion for completion in backend.generate([long, requests[0]])}
+    assert done["long"].finish_reason == "error" and "window" in done["long"].error
+    assert done["r0"].finish_reason != "error"
+
+
+def test_an_adapter_cannot_go_to_other_machines(tmp_path: Path) -> None:
+    adapter = {"base_model_name_or_path": str(TINY), "peft_type": "LORA", "r": 4}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(adapter))
+    away = OPTIONS.vllm.model_copy(update={"ray_address": "auto"})
+    with pytest.raises(TablemendError, match="merge it into its base"):
+        RayEngine(Checkpoint(str(tmp_path)), OPTIONS.model_copy(update={"vllm": away}))
+
+
+def test_a_comparison_runs_on_the_cluster(
+    cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    config = parse(
+        evaluation.CompareCommand,
+        [
+            "recipe=tiny",
+            f"run={tmp_path}/run",
+            "backend=vllm",
+            "engine_cluster=ray",
+            "evaluation.options={vllm: {data_parallel: 2, kv_cache_gib: 0.25}}",
+            "evaluation.arms={base: {model: base, thinking: off}}",
+            "evaluation.n=6",
+        ],
+    )
+    run = Run.of(config)
+    examples = evaluation.read_test(config)
+    arms = evaluation.plan_arms(config, run)
+    evaluation.begin(config, run, examples)
+    evaluation.generate(arms, examples, config, run)
+    lines = (run.path / "generations" / "base.adversarial.jsonl").read_text().splitlines()
+    answers = [json.loads(line) for line in lines]
+    assert {answer["example_id"] for answer in answers} == {example.id for example in examples}
+    assert all(answer["text"] for answer in answers)
+
+
+def test_a_data_set_is_made_on_the_cluster(cluster: None, tmp_path: Path, tiny_model: Path) -> None:
+    """Random weights write no kernel: every row is given up for what it says, none is lost."""
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_model, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 8192}))
+    settings = LlmSynthesis(
+        generator=f"vllm:{folder}",
+        engine_cluster="ray",
+        generator_options=BackendOptions(cache=None, vllm=Vllm(kv_cache_gib=0.25, data_parallel=2)),
+        n=4,
+        out=str(tmp_path / "data"),
+        max_new_tokens=16,
+        retries=1,
+        restarts=0,
+    )
+    with pytest.raises(TablemendError, match="none of 4"):
+        make_llm_dataset(settings)
+    (rows_file,) = (tmp_path / "data" / "rows").glob("*.jsonl")
+    rows = [json.loads(line) for line in rows_file.read_text().splitlines()]
+    made = {row["number"]: row for row in rows if "number" in row}
+    assert sorted(made) == [0, 1, 2, 3]
+    for row in made.values():
+        assert [call["stage"] for call in row["calls"]] == ["kernel", "kernel"]
+        assert all(call["completion_tokens"] > 0 for call in row["calls"])
+        assert REQUEST_FAILED not in {rejection["kind"] for rejection in row["rejections"]}
