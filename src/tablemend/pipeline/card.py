@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shlex import quote
 from typing import Any
 
 from tablemend.backends.names import ModelName
@@ -126,7 +127,7 @@ def _command(settings: LlmSynthesis) -> str:
                 mode="json", exclude_defaults=True, include=set(CONTENT_OPTIONS)
             )
             given.update(_dotted(name, changed))
-    words = " ".join(f"{name}={_shown(value)}" for name, value in given.items())
+    words = " ".join(quote(f"{name}={_shown(value)}") for name, value in given.items())
     return f"python data_gen/tablehallu.py {words}"
 
 

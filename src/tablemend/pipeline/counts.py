@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tablemend.config.backend import BackendOptions
+from tablemend.pipeline.prompting import STAGES
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.records import Call, CallVerdict, Example
@@ -15,6 +16,7 @@ from tablemend.records import Call, CallVerdict, Example
 Role = Literal["generator", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
 VERDICTS: tuple[CallVerdict, ...] = get_args(CallVerdict)
+ORDER = ("paraphrase", *(stage for stage in STAGES if stage != "paraphrase"))
 MILLION = 1_000_000
 
 
@@ -142,18 +144,18 @@ class Counts:
                 "near_duplicates": self.near_duplicates,
             },
             "splits": {split: self.splits[split] for split in splits if self.splits[split]},
-            "rejected": {stage: _ranked(self.rejected[stage]) for stage in sorted(self.rejected)},
+            "rejected": {stage: _ranked(self.rejected[stage]) for stage in _ordered(self.rejected)},
             "verdicts": {
                 stage: {verdict: self.verdicts[stage][verdict] for verdict in VERDICTS}
-                for stage in sorted(self.verdicts)
+                for stage in _ordered(self.verdicts)
             },
             "calls": {
                 stage: {
-                    "calls": spent.calls,
-                    "prompt_tokens": spent.prompt_tokens,
-                    "completion_tokens": spent.completion_tokens,
+                    "calls": self.usage.stages[stage].calls,
+                    "prompt_tokens": self.usage.stages[stage].prompt_tokens,
+                    "completion_tokens": self.usage.stages[stage].completion_tokens,
                 }
-                for stage, spent in sorted(self.usage.stages.items())
+                for stage in _ordered(self.usage.stages)
             },
             "finish_reasons": _ranked(self.finish_reasons),
             "models": {role: sorted(self.models[role]) for role in sorted(self.models)},
@@ -166,6 +168,12 @@ class Counts:
 def has_failed(row: Row) -> bool:
     """Whether a row was given up because a request failed for good: nothing speaks against it."""
     return row.example is None and bool(row.calls) and row.calls[-1].finish_reason == "error"
+
+
+def _ordered(stages: Iterable[str]) -> list[str]:
+    """Stages in the order of the chain, whatever came first."""
+    found = set(stages)
+    return [stage for stage in ORDER if stage in found] + sorted(found - set(ORDER))
 
 
 def _ranked(counter: Counter[str]) -> dict[str, int]:

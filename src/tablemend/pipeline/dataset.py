@@ -23,6 +23,7 @@ from tablemend.pipeline.estimate import Estimate, compare, estimate, show
 from tablemend.pipeline.hub import hub_token, push_dataset
 from tablemend.pipeline.join import COUNTS, join_rows
 from tablemend.pipeline.models import open_maker
+from tablemend.pipeline.origin import Origin, open_origin
 from tablemend.pipeline.preview import preview_rows
 from tablemend.pipeline.prompting import prompts_hash
 from tablemend.pipeline.row_files import (
@@ -38,8 +39,6 @@ from tablemend.pipeline.row_files import (
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.pipeline.stages import ENGINE
-from tablemend.pipeline.topics import open_topics
 from tablemend.runs import write_json
 
 SETTINGS = "settings.json"
@@ -55,11 +54,11 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
         KeyboardInterrupt: the run was stopped; what was made is kept.
     """
     token = hub_token(settings)
-    noted = _noted(settings)
-    out = Path(settings.out)
+    origin = open_origin(settings)
     if settings.preview is not None:
-        preview_rows(settings)
+        preview_rows(settings, origin)
         return
+    out, noted = Path(settings.out), noted_of(settings, origin)
     _check_folder(out, noted)
     if settings.estimate_only:
         with closing(read_index(out, settings.n, noted)) as index:
@@ -68,26 +67,24 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
     path = shard_path(out, *settings.part)
     with locked_shard(path):
         write_json(out / SETTINGS, noted)
-        counts = _make_and_join(settings, noted, path)
+        counts = _make_and_join(settings, origin, path)
     if counts is not None:
         print(report(counts, out))
         if token is not None:
             print(f"pushed to {push_dataset(settings, token)}")
 
 
-def _make_and_join(
-    settings: LlmSynthesis, noted: dict[str, Any], path: Path
-) -> dict[str, Any] | None:
+def _make_and_join(settings: LlmSynthesis, origin: Origin, path: Path) -> dict[str, Any] | None:
     """Make what is missing of the shard; the counts where all shards are there."""
-    out = Path(settings.out)
+    out, noted = Path(settings.out), noted_of(settings, origin)
     if not settings.retry_failed and (counts := _finished(settings, out)) is not None:
         return counts
     with closing(read_index(out, settings.n, noted)) as index:
         forecast = _forecast(settings, index)
         if forecast.rows:
-            _say_topics(settings)
+            _say_topics(settings, origin)
             print(show(forecast, settings))
-            _make_missing(settings, index, forecast, RowWriter(path, noted))
+            _make_missing(settings, origin, index, forecast, RowWriter(path, noted))
     with locked_join(out), closing(read_index(out, settings.n, noted)) as index:
         missing = settings.n - index.present
         if missing:
@@ -100,7 +97,11 @@ def _make_and_join(
 
 
 def _make_missing(
-    settings: LlmSynthesis, index: RowIndex, forecast: Estimate, writer: RowWriter
+    settings: LlmSynthesis,
+    origin: Origin,
+    index: RowIndex,
+    forecast: Estimate,
+    writer: RowWriter,
 ) -> None:
     """Make rows and append each as it ends; say what they took, also where the run stops."""
     counts = Counts()
@@ -108,7 +109,7 @@ def _make_missing(
     rows = 0
 
     async def run() -> None:
-        async with open_maker(settings, gate) as make:
+        async with open_maker(settings, origin, gate) as make:
             with gate.closed_by_signals():
                 missing = index.missing(*settings.part, settings.retry_failed)
                 await make_rows(missing, make, done, settings.concurrency, gate)
@@ -143,23 +144,16 @@ def _figures(settings: LlmSynthesis, counts: Counts) -> dict[str, str]:
     return shown
 
 
-def _noted(settings: LlmSynthesis) -> dict[str, Any]:
+def noted_of(settings: LlmSynthesis, origin: Origin) -> dict[str, Any]:
     """All that the rows depend on."""
-    topics = open_topics(settings.topics, settings.seed)
-    return {
-        "engine_version": ENGINE,
-        "prompts": prompts_hash(),
-        "topics": topics.digest if settings.kernel == "llm" else None,
-        **settings.noted(),
-    }
+    return {**origin.noted, "prompts": prompts_hash(), **settings.noted()}
 
 
-def _say_topics(settings: LlmSynthesis) -> None:
-    count = open_topics(settings.topics, settings.seed).count
-    if settings.kernel == "llm" and settings.n > count:
+def _say_topics(settings: LlmSynthesis, origin: Origin) -> None:
+    if origin.topics is not None and settings.n > origin.topics.count:
         print(
-            f"note: there are {count:,} topics; later rows take them again (with other years, "
-            "where they have some), and near-duplicate kernels are dropped"
+            f"note: there are {origin.topics.count:,} topics; later rows take them again (with "
+            "other years, where they have some), and near-duplicate kernels are dropped"
         )
 
 

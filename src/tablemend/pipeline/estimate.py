@@ -108,11 +108,11 @@ def _stages(settings: LlmSynthesis) -> Iterator[tuple[str, float, float]]:
         yield "kernel", 40, context + table * (CELL_TOKENS + 2) / CELL_TOKENS
         yield "query", table + context, QUERY_TOKENS
         yield "constraints", table + QUERY_TOKENS, CONSTRAINT_TOKENS
-        yield "verify_kernel", table + context + QUERY_TOKENS, VERDICT_TOKENS
     else:
         told = context if settings.perturbation == "llm" else adversarial
         share = told / _bundles(settings)
         yield "paraphrase", share, share
+    yield "verify_kernel", table + context + QUERY_TOKENS, VERDICT_TOKENS
     shown = context + table + QUERY_TOKENS + CONSTRAINT_TOKENS
     if settings.perturbation == "llm":
         yield "perturb", shown, adversarial

@@ -8,6 +8,7 @@ from tablemend.errors import TablemendError
 from tablemend.pipeline.counts import Counts
 from tablemend.pipeline.estimate import compare, estimate, show
 from tablemend.pipeline.models import open_maker
+from tablemend.pipeline.origin import Origin
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
@@ -17,7 +18,7 @@ EXCERPT = 600
 """Characters of a context that are shown."""
 
 
-def preview_rows(settings: LlmSynthesis) -> None:
+def preview_rows(settings: LlmSynthesis, origin: Origin) -> None:
     """Make the first rows, show them, write nothing but the request cache.
 
     Raises:
@@ -36,7 +37,7 @@ def preview_rows(settings: LlmSynthesis) -> None:
         times.append(seconds)
 
     async def run(gate: Gate) -> None:
-        async with open_maker(settings, gate) as make:
+        async with open_maker(settings, origin, gate) as make:
             with gate.closed_by_signals():
                 await make_rows(iter(range(rows)), make, done, settings.concurrency, gate)
 
