@@ -54,7 +54,7 @@ def stream(
                 loop.submit(batch)
                 pending += len(batch)
                 filling = pending < ahead
-            for one in loop.take(wait=ended or not filling):
+            for one in loop.take(wait=pending > 0 and (ended or not filling)):
                 pending -= 1
                 if isinstance(one, Completion):
                     yield one
