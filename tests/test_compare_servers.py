@@ -16,6 +16,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 from answering import AnsweringServer, answering, asked, right_answer
+from conftest import file_size_limit
 
 from tablemend import evaluation
 from tablemend.config import parse
@@ -357,6 +358,35 @@ def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
         stored = [line["example_id"] for line in lines(tmp_path, arm)]
         assert sorted(stored) == sorted(example.id for example in MANY)
         assert results["arms"][arm]["adversarial"]["total_hallu"]["rate"] == 0.0
+
+
+@pytest.mark.parametrize("room", ["a portion", "all answers"])
+def test_a_full_disk_is_one_line_and_room_continues(
+    room, recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    """Files may grow to hold half of an arm's answers, or all answers and not the judgements."""
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
+    whole = compare([*tokens, f"run={tmp_path / 'whole'}"])
+    files = sorted((tmp_path / "whole" / "generations").glob("*.*.jsonl"))
+    sizes = [file.stat().st_size for file in files]
+    judgements = (tmp_path / "whole" / "judgements.jsonl").stat().st_size
+    limit = min(sizes) // 2 if room == "a portion" else (max(sizes) + judgements) // 2
+    server.bodies.clear()
+    capsys.readouterr()
+    with file_size_limit(limit):
+        assert run_script("compare.py", tokens, monkeypatch) == 1
+    shown = capsys.readouterr().err
+    assert len([line for line in shown.splitlines() if line.startswith("error: ")]) == 1
+    assert "what is written is kept" in shown and "Traceback" not in shown
+    kept = len(lines(tmp_path, "base")) + len(lines(tmp_path, "cot"))
+    assert 40 < kept < 80 if room == "a portion" else kept == 120
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert len(server.bodies) <= 120 + 2 * 4 + 1  # what was in flight, and what found no room
+    for arm in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, arm)]
+        assert sorted(stored) == sorted(example.id for example in MANY)
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["arms"] == whole["arms"]
 
 
 def test_arms_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model) -> None:
