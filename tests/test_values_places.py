@@ -22,6 +22,11 @@ def test_sentences_keep_abbreviations_and_numbers_whole() -> None:
         "She earns $1.2 million at Norvik Inc. and lives in St. Ives.",
         "The No. 5 mill was built by J. R. Holm.",
         "Approx. 40 km away lies Corran.",
+        "Hale v. The State was decided by J. R. Holm in the U.S. Supreme Court.",
+        "Its owner is Lohust Corp.",
+        "The trial is in Phase I.",
+        "For now it sails at 5 p.m.",
+        "It is late.",
         "Is it open?",
     ]
     assert sentences(" ".join(said)) == said

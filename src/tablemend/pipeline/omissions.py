@@ -140,7 +140,9 @@ class Omissions:
         ]
         words = content_words(self._table.columns[column])
         wanted = [word for word in words if not any(akin(word, other) for other in stated)]
-        if not wanted or _COMMON.issuperset(wanted):
+        if not wanted:
+            return None
+        if _COMMON.issuperset(wanted) and not self._says_more(sentence, row):
             return None
         covered = self._covered(sentence)
         found: list[str] = []
@@ -159,6 +161,12 @@ class Omissions:
                 return None
             found.append(self._statements.text[slice(*place)])
         return " ".join(found)
+
+    def _says_more(self, sentence: Sentence, row: int) -> bool:
+        """Whether a sentence has a number or date that the row has not."""
+        spans = self._statements.places.amounts(sentence.start, sentence.end)
+        own = self._own_spans(row)
+        return any(not overlap(span, own) for span in spans)
 
     def _covered(self, sentence: Sentence) -> list[Span]:
         """Cells and the title's words: a column's word inside them is none of the column."""

@@ -46,11 +46,20 @@ class Kept(NamedTuple):
 
 
 class Preserved:
-    """A base context beside the long text that was made from it."""
+    """A base context beside the long text that was made from it.
 
-    def __init__(self, draft: KernelDraft, text: str) -> None:
+    Args:
+        draft: the kernel.
+        text: the long text.
+        conditions: of the query; a sentence that says it is out of scope preserves nothing.
+    """
+
+    def __init__(
+        self, draft: KernelDraft, text: str, conditions: tuple[Condition, ...] = ()
+    ) -> None:
         self.draft = draft
         self.text = text
+        self._conditions = conditions
         self.clean = Statements(draft.table, draft.context, closed=True)
         self.adversarial = Statements(draft.table, text, closed=False)
         self.kept = {kept.clean: kept for kept in self._keep()}
@@ -74,10 +83,19 @@ class Preserved:
             return Mention(*(place + shift for place in clean))
         value = self.draft.context[clean.start : clean.end]
         for span in self.adversarial.cell_spans(row, column):
-            if self.text[span.start : span.end] == value:
-                sentence = self.adversarial.sentence_at(span.start)
+            sentence = self.adversarial.sentence_at(span.start)
+            if self.text[span.start : span.end] == value and self._preserves(sentence, row):
                 return Mention(*span, sentence.start, sentence.end)
         return None
+
+    def _preserves(self, sentence: Sentence, row: int) -> bool:
+        """Whether a sentence that is not the original one can speak of this row."""
+        if _breaks_scope(self.adversarial, sentence, self._conditions):
+            return False
+        entity = self.draft.table.rows[row][self.clean.key]
+        shared = self.draft.table.column(self.draft.table.columns[self.clean.key]).count(entity)
+        kept = (one.span for one in self.kept.values())
+        return shared == 1 or not overlap((sentence.start, sentence.end), kept)
 
     def _keep(self) -> Iterator[Kept]:
         position = 0
@@ -120,7 +138,7 @@ def check_adversarial(
         text: the long text.
         expansion: how many times as many words as the base context it must have at least.
     """
-    preserved = Preserved(draft, text)
+    preserved = Preserved(draft, text, constraints.conditions)
     return [
         *_check_form(draft, text, expansion),
         *_check_values(preserved),
@@ -245,12 +263,10 @@ def _breaks_scope(
     for condition in conditions:
         named = statements.has_words(sentence, content_words(condition.column))
         if not condition.values:
-            timely = not named and any(map(_is_time, (condition.low, condition.high)))
-            if any(
-                meets(value, condition) is False
-                for value in said
-                if named or (timely and _is_time(value))
-            ):
+            timely = any(map(_is_time, (condition.low, condition.high)))
+            # A year or date tells by itself what it is; another number only beside its column.
+            met = [meets(value, condition) for value in said if _is_time(value) or not timely]
+            if (named or timely) and False in met and True not in met:
                 return True
         elif named and not any(
             sentence.start <= span.start < sentence.end

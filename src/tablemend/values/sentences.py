@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sentencex import get_sentence_boundaries
+
+# "Lohust Corp. The", "Phase I. In": an abbreviation, but a word that no name goes on with.
+_BEGINNING = re.compile(
+    r"(?<![\w.])(?:[A-Z][\w&'.-]*|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
+    r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
+    r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
+)
 
 
 class Span(NamedTuple):
@@ -31,12 +40,19 @@ def sentence_spans(text: str) -> list[Span]:
             joined = False
             continue
         if joined:
-            spans[-1] = Span(spans[-1].start, end)
-        else:
-            spans.append(Span(start, end))
+            start = spans.pop().start
+        spans += _divide(text, start, end)
         # "Approx." and "Vol." before a number are no sentences.
         joined = " " not in text[start:end] and text[end - 1] == "." and "\n" not in said
     return spans
+
+
+def _divide(text: str, start: int, end: int) -> Iterator[Span]:
+    """Sentences that an abbreviation seemed to join."""
+    for match in _BEGINNING.finditer(text, start, end):
+        yield Span(start, match.start(1))
+        start = match.end()
+    yield Span(start, end)
 
 
 def paragraph_spans(text: str) -> list[Span]:
