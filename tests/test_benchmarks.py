@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tablemend.backends.requests import Completion
 from tablemend.config import ConfigError, Experiment, Model, parse
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored
@@ -239,3 +241,60 @@ def test_throughput_measures_no_other_model_than_asked(
 def test_throughput_takes_the_checkpoint_that_is_there(tmp_path: Path) -> None:
     model = Model(path=str(tmp_path), context_length=64)
     assert benchmark("sft_throughput").stand_in(model, tmp_path / "other") is model
+
+
+class FakeEngine:
+    """Answers with the prompt's id, having read ``share`` of it before."""
+
+    def __init__(self, log: list[str], name: str, share: float) -> None:
+        self.log, self.name, self.share = log, name, share
+
+    def load(self) -> None:
+        self.log.append(f"load {self.name}")
+
+    def close(self) -> None:
+        self.log.append(f"close {self.name}")
+
+    def generate(self, requests: list[Any]) -> Iterator[Completion]:
+        self.log.append(f"{self.name} {len(requests)}")
+        for request in requests:
+            cached = int(100 * self.share)
+            yield Completion(request.id, request.id, 100, 10, "stop", cached_tokens=cached)
+
+
+def test_vllms_arms_ask_about_the_same_contexts() -> None:
+    vllm = benchmark("vllm_engine")
+    requests = vllm.arms_of(vllm.Benchmark(contexts=3), 0)
+    assert len(requests) == len({request.id for request in requests}) == 15
+    contexts = {request.messages[0]["content"].partition("\n\nQuery")[0] for request in requests}
+    assert len(contexts) == 3
+    prompts = {(request.messages[0]["content"], request.thinking) for request in requests}
+    assert len(prompts) == 15
+    other = vllm.arms_of(vllm.Benchmark(contexts=3), 1)
+    assert not prompts & {(request.messages[0]["content"], request.thinking) for request in other}
+
+
+def test_vllms_sides_answer_the_same_prompts_turn_about() -> None:
+    vllm = benchmark("vllm_engine")
+    settings = vllm.Benchmark(prompts=4)
+    rounds = [vllm.prompts_of(settings, number) for number in range(2)]
+    log: list[str] = []
+    sides = {"one": FakeEngine(log, "one", 0), "two": FakeEngine(log, "two", 0.75)}
+    measured = vllm.compare(sides, rounds)
+    assert log[:4] == ["load one", "one 1", "load two", "two 1"]
+    assert log[4:] == ["one 4", "two 4", "two 4", "one 4", "close one", "close two"]
+    one, two = vllm.summarise("contexts", measured)
+    assert (one["computed"], two["computed"]) == (400, 100)
+    assert (one["times_fewer_computed"], two["times_fewer_computed"]) == (1, 4)
+    assert two["equal_answers"] == 1 and two["times_as_fast"] > 0
+    assert vllm.table([one, two]).splitlines()[3].startswith("| contexts | two | 100 | 75% | ")
+
+
+def test_vllms_times_are_not_of_failures() -> None:
+    class Fails(FakeEngine):
+        def generate(self, requests: list[Any]) -> Iterator[Completion]:
+            yield Completion(requests[0].id, "", 0, 0, "error", "no room")
+
+    vllm = benchmark("vllm_engine")
+    with pytest.raises(AssertionError):
+        vllm.measure(Fails([], "", 0), vllm.prompts_of(vllm.Benchmark(prompts=1), 0))
