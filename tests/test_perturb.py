@@ -222,6 +222,14 @@ FREE = free_text(Random(1))
         ),
         (replace(KERNEL, context="One sentence."), "a context in one piece"),
         (
+            replace(KERNEL, table=replace(KERNEL.table, columns=("A", "{e}", "B", "C", "D"))),
+            "a header that cannot stand in a sentence",
+        ),
+        (
+            with_conditions(KERNEL, Condition("{v}", "1", "2")),
+            "a condition whose column cannot stand in a sentence",
+        ),
+        (
             replace(KERNEL, table=Table.of(["Year", "Sum"], [["2001", "5"], ["2002", None]])),
             "no column that names the entities",
         ),
@@ -245,6 +253,14 @@ def test_listed_entities_are_a_condition_that_a_fresh_name_breaks() -> None:
     assert violation(kernel, made, "easy") is None
     assert {fact.violates for fact in made.facts} == {"Player"}
     assert with_entity_condition(free.table, free.constraints) == free.constraints
+
+
+def test_two_conditions_on_a_column_that_the_table_lacks() -> None:
+    kernel = next(kernel for kernel in MANY if kernel.kind == "outside year")
+    low, high = Condition("Age", "3", None), Condition("Age", None, "9")
+    made = perturb(with_conditions(kernel, low, high))
+    ages = {int(fact.value) for fact in made.facts if fact.column == "Age"}
+    assert ages and not ages & set(range(3, 10))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +314,12 @@ def test_values_out_of_range_are_written_like_the_cells(
 
 @pytest.mark.parametrize(
     ("low", "high", "cells"),
-    [("2,000", None, ["1.2 billion"]), ("2020-13-45", None, ["3 May 2020"]), ("a", "b", ["1"])],
+    [
+        ("2,000", None, ["1.2 billion"]),
+        ("2020-13-45", None, ["3 May 2020"]),
+        ("2020-02-30", None, ["3 May 2020"]),
+        ("a", "b", ["1"]),
+    ],
 )
 def test_what_is_read_in_two_ways_is_not_broken(
     low: str | None, high: str | None, cells: list[str]

@@ -214,9 +214,8 @@ def find_breaker(condition: Condition, cells: Sequence[str], rng: Random) -> Bre
 def _readings(written: tuple[str | None, str | None]) -> Iterable[tuple[Spelling, Ends]]:
     """Every line that both ends can stand on, the surest first."""
     given = [end.strip() for end in written if end is not None]
-    matches = [_ISO_END.fullmatch(end) for end in given]
-    if all(matches):
-        first, last = (None if end is None else _ISO_END.fullmatch(end.strip()) for end in written)
+    if all(map(_read_iso, given)):
+        first, last = (None if end is None else _read_iso(end) for end in written)
         low = None if first is None else _ordinal(int(first[1]), int(first[2]), int(first[3] or 1))
         high = None if last is None else _ordinal(int(last[1]), int(last[2]), int(last[3] or 31))
         yield Days(), Ends(low, high)
@@ -231,6 +230,14 @@ def _readings(written: tuple[str | None, str | None]) -> Iterable[tuple[Spelling
     if all((number is None) == (end is None) for number, end in zip(numbers, written, strict=True)):
         low_number, high_number = (None if number is None else number[0] for number in numbers)
         yield Numbers(), Ends(low_number, high_number)
+
+
+def _read_iso(end: str) -> re.Match[str] | None:
+    """Year, month and day of an ISO date or month that there is."""
+    match = _ISO_END.fullmatch(end.strip())
+    if match and match[3] and int(match[3]) > monthrange(int(match[1]), int(match[2]))[1]:
+        return None
+    return match
 
 
 def _count_months(match: re.Match[str] | None) -> float | None:

@@ -60,7 +60,6 @@ class Plan:
         fixed: columns of conditions that cannot: their gold cells are copied.
         time: the column that tells the rows of one entity apart, where what is out of scope may
             be the same entity at another time; else ``None``.
-        spoken: columns that sentences may speak of.
         context: the gold context; fresh names do not stand in it.
     """
 
@@ -69,7 +68,6 @@ class Plan:
     slots: tuple[Slot, ...]
     fixed: frozenset[int]
     time: int | None
-    spoken: tuple[int, ...]
     context: str
 
 
@@ -262,7 +260,7 @@ class Counterparts:
 
     def _state(self, cells: list[Cell], entity: str, slot: Slot) -> StatedRow | None:
         hidden = self._hidden.get(entity, frozenset())
-        columns = [index for index in self._plan.spoken if index not in hidden]
+        columns = [index for index in range(len(cells)) if index not in hidden]
         row = self._speaker.state(tuple(cells), columns, slot.name, self._rng)
         text = words_of(" ".join(sentence.text for sentence in row.sentences))
         others = (words for name, words in self._spoken_names.items() if name != entity)

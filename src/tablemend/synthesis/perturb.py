@@ -30,7 +30,7 @@ from tablemend.values.cells import read_value
 from tablemend.values.sentences import sentence_spans
 
 ENGINE = "perturb/1"
-_UNSPEAKABLE = frozenset('"{}')
+_UNSPEAKABLE = frozenset("{}")
 
 
 class Perturbation(NamedTuple):
@@ -108,6 +108,8 @@ def _make_plan(table: Table, constraints: Constraints, context: str, rng: Random
     """
     if not table.rows or table.duplicate_columns():
         raise Rejected("a table without rows, or with a column twice")
+    if not all(map(_is_speakable, table.columns)):
+        raise Rejected("a header that cannot stand in a sentence")
     key = primary_key(table)
     rows: list[Row] = [tuple(map(clean_cell, row)) for row in table.rows]
     names = [row[key] for row in rows]
@@ -116,15 +118,19 @@ def _make_plan(table: Table, constraints: Constraints, context: str, rng: Random
     if not constraints.conditions:
         raise Rejected("no condition")
     columns, _ = type_columns(table.columns, rows)
+    width = len(columns)
     slots: list[Slot] = []
     fixed: set[int] = set()
     reasons: list[str] = []
     for condition in constraints.conditions:
         index = _find_column(columns, condition.column)
-        cells = [cell for row in rows if index is not None and (cell := row[index]) is not None]
+        column = [row[index] for row in rows] if index is not None and index < width else []
+        cells = [cell for cell in column if cell is not None]
         found: Breaker | str | None = (
             _break_key(condition, cells) if index == key else find_breaker(condition, cells, rng)
         )
+        if index is None and not _is_speakable(condition.column):
+            found = "a condition whose column cannot stand in a sentence"
         if isinstance(found, str):
             reasons.append(found)
             fixed.update(() if index is None else (index,))
@@ -136,18 +142,15 @@ def _make_plan(table: Table, constraints: Constraints, context: str, rng: Random
         slots.append(Slot(index, condition.column, found))
     if not slots:
         raise Rejected(f"no condition that a program can break: {reasons[0]}")
-    width = len(table.columns)
     wide = [(*row, *(None,) * (len(columns) - width)) for row in rows]
     names_of_columns = tuple(column.name for column in columns)
     typed = TypedTable(Table(names_of_columns, tuple(wide)), tuple(columns), key, (), "", ())
-    spoken = [i for i, column in enumerate(columns) if not _UNSPEAKABLE.intersection(column.name)]
     return Plan(
         typed,
         width,
         tuple(slots),
         frozenset(fixed - {slot.column for slot in slots}),
         _find_time(wide, key, slots, width),
-        tuple(spoken),
         context,
     )
 
@@ -157,6 +160,10 @@ def _break_key(condition: Condition, cells: Sequence[str]) -> str | None:
     listed = {value.casefold() for value in condition.values}
     lists_all = {cell.casefold() for cell in cells} <= listed
     return None if lists_all else "a condition on the key that does not list its entities"
+
+
+def _is_speakable(header: str) -> bool:
+    return bool(header.strip()) and _UNSPEAKABLE.isdisjoint(header)
 
 
 def _is_no_name(cell: str) -> bool:
