@@ -387,6 +387,43 @@ def test_no_topic_stands_in_two_splits(fake: Fake, tmp_path: Path) -> None:
     assert len(split_of) == 10 and set(split_of.values()) == set(SPLITS)
 
 
+def _ships(path: Path, count: int) -> None:
+    rows = "".join(
+        f"Ship {name},{i},{i * i},{3 * i}\n" for i, name in enumerate("abcdefghijkl"[:count])
+    )
+    path.write_text("Ship,Guns,Crew,Sails\n" + rows)
+
+
+def test_kernels_of_the_program_are_split_by_their_table_and_all_kept(
+    fake: Fake, tmp_path: Path
+) -> None:
+    source = tmp_path / "ships.csv"
+    _ships(source, 12)
+    tokens = ("kernel=program", f"program.source={source}")
+    make_llm_dataset(settings(tmp_path / "out", *tokens))
+    counts = json.loads((tmp_path / "out" / "counts.json").read_text())
+    assert counts["examples"]["made"] == N - 2 and not counts["examples"]["near_duplicates"]
+    halves: dict[str, set[str]] = {}
+    for split in counts["splits"]:
+        for line in (tmp_path / "out" / f"{split}.jsonl").read_text().splitlines():
+            halves.setdefault(json.loads(line)["source_hash"], set()).add(split)
+    assert all(len(splits) == 1 for splits in halves.values())
+
+
+def test_tables_that_changed_are_refused(fake: Fake, tmp_path: Path) -> None:
+    source = tmp_path / "ships.csv"
+    tokens = ("kernel=program", f"program.source={source}", "shard=1/2")
+    _ships(source, 12)
+    make_llm_dataset(settings(tmp_path / "out", *tokens))
+    _ships(source, 11)
+    with pytest.raises(TablemendError, match=r"tables was '\w+', is '\w+'"):
+        make_llm_dataset(settings(tmp_path / "out", *tokens))
+    source.write_text("Ship,Guns\na,1\n")
+    with pytest.raises(TablemendError, match="none of 1 tables is usable"):
+        make_llm_dataset(settings(tmp_path / "new", *tokens))
+    assert not (tmp_path / "new").exists()
+
+
 def test_no_row_at_all_is_an_error_with_the_reasons(fake: Fake, tmp_path: Path) -> None:
     fake.row_of = lambda number: Row(number, None, row_of(7).rejections, row_of(7).calls)
     for _ in range(2):

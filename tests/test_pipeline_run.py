@@ -221,6 +221,21 @@ def test_a_preview_is_not_paid_twice(tmp_path: Path) -> None:
     assert sorted(numbers(tmp_path / "out")) == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "perturbation"), [("program", "program"), ("program", "llm"), ("llm", "program")]
+)
+def test_the_program_can_make_either_half(kernel: str, perturbation: str, tmp_path: Path) -> None:
+    tokens = (f"kernel={kernel}", f"perturbation={perturbation}", "n=4", "shard=1/2")
+    done = run(tmp_path, *tokens)
+    assert done.returncode == 0 and "shard 1/2 is whole; 2 rows" in done.stdout, done.stderr
+    done = run(tmp_path, *tokens[:3], "shard=2/2")
+    assert done.returncode == 0, done.stderr
+    counts = json.loads((tmp_path / "out" / "counts.json").read_text())
+    assert counts["examples"]["made"] >= 2
+    assert ("paraphrase" in counts["calls"]) == (kernel == "program")
+    assert ("perturb" in counts["calls"]) == (perturbation == "llm")
+
+
 def test_what_is_wrong_is_said_before_anything_is_made(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
     done = subprocess.run(

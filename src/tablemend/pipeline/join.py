@@ -45,7 +45,8 @@ def join_rows(settings: LlmSynthesis, index: RowIndex) -> dict[str, Any]:
     counts = Counts()
     asked = Synthesis(shares=settings.shares)
     with _split_files(out, settings.format) as files, _Rejected(out / REJECTED) as rejected:
-        for row, repeated in _without_repeats(out, index):
+        rows = _found_repeats(out, index) if settings.kernel == "llm" else _all(index)
+        for row, repeated in rows:
             counts.add(row)
             rejections = row.rejections
             if repeated is not None:
@@ -69,7 +70,13 @@ def join_rows(settings: LlmSynthesis, index: RowIndex) -> dict[str, Any]:
     return found
 
 
-def _without_repeats(out: Path, index: RowIndex) -> Iterator[tuple[Row, int | None]]:
+def _all(index: RowIndex) -> Iterator[tuple[Row, None]]:
+    """Rows in order of number; the program may cut one table often, as its splits allow."""
+    for number in range(index.n):
+        yield index.read(number), None
+
+
+def _found_repeats(out: Path, index: RowIndex) -> Iterator[tuple[Row, int | None]]:
     """Rows in order of number, each with that of an earlier one with nearly the same kernel."""
     path = out / KERNELS
     _remove_kernels(path)
