@@ -195,9 +195,15 @@ def repeat(sentence: str, rng: Random) -> str:
     return f"{sentence[:-1]}, so {_number(sentence)[0]} it is."
 
 
+def repeat_the_old(sentence: str, rng: Random) -> str:
+    for ending in ENDINGS:
+        sentence = sentence.removesuffix(ending)
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
 SPOILERS = (
     change_digit, drop_number, drop_name, add_number, add_percent, add_minus, add_word, deny,
-    add_name, split, stretch, mark, repeat,
+    add_name, split, stretch, mark, repeat, repeat_the_old,
 )  # fmt: skip
 
 
@@ -309,6 +315,8 @@ def test_sentences_that_always_fail_stay_in_the_programs_words() -> None:
 def test_the_row_is_given_up_where_every_sentence_must_be_reworded() -> None:
     with pytest.raises(GivenUp):
         paraphrase(stream()[4], Writer(add_number, 1.0), "failed=reject", retries=1)
+    made, _ = paraphrase(stream()[4], Writer(add_number, 0.1), "failed=reject", retries=9)
+    assert made.kept == 0
 
 
 def test_only_the_gold_sentences_where_a_model_perturbs() -> None:

@@ -17,7 +17,7 @@ from tablemend.pipeline.asking import Asked, GivenUp, Talk
 from tablemend.pipeline.drafts import Problem
 from tablemend.pipeline.parsing import read_paraphrases
 from tablemend.pipeline.prompting import render, with_problems
-from tablemend.pipeline.rewording import Rewording, Told
+from tablemend.pipeline.rewording import NOT_REWORDED, Rewording, Told
 from tablemend.pipeline.settings import Paraphrase
 from tablemend.records import Example, Mention
 from tablemend.synthesis.compose import Sentence, Stated
@@ -90,6 +90,8 @@ async def paraphrase_example(
                     again.append(number)
         pending = again
     if options.failed == "reject" and len(new) < len(told):
+        unfit = sorted(set(range(len(told))) - set(new) - set(failed))
+        talk.reject(STAGE, 0, [Problem(NOT_REWORDED, told[number].text) for number in unfit])
         raise GivenUp
     made = _rewrite(example, {told[number]: sentence for number, sentence in new.items()})
     table = example.gold_table
@@ -97,8 +99,7 @@ async def paraphrase_example(
     if (invalid := verify(made, Limits(*sizes))) is not None:
         talk.reject(STAGE, retries, [Problem(f"verification: {invalid}", invalid)])
         raise GivenUp
-    changed = sum(told[number].text != sentence.text for number, sentence in new.items())
-    return Paraphrased(made, changed, len(told) - changed)
+    return Paraphrased(made, len(new), len(told) - len(new))
 
 
 def _read(example: Example, only_gold: bool) -> Iterator[Told]:

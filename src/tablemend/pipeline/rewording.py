@@ -32,7 +32,8 @@ SWAPPED = "value beside another attribute"
 TOO_LONG = "too long"
 NOT_ONE = "not one sentence"
 MARKUP = "markup added"
-AMBIGUOUS = "value that stands in the sentence twice"
+UNCHANGED = "same words as before"
+NOT_REWORDED = "sentence that was not or cannot be reworded"
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -182,6 +183,8 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _check_form(old: str, new: str) -> Problem | None:
+    if new == old:
+        return Problem(UNCHANGED, "The new sentence is the old one; put it into other words.")
     if len(new) > 2 * len(old) + 30:
         return Problem(TOO_LONG, "The new sentence is far longer than the old one.")
     if set(_MARKUP.findall(new)) - set(_MARKUP.findall(old)):

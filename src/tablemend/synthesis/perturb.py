@@ -75,11 +75,11 @@ def perturb_kernel(
     target = EXPANSION[difficulty] * len(context)
     length = sum(piece.end - piece.start + 1 for piece in pieces)
     for row in Counterparts(plan, rng).rows():
-        if length >= target:
+        if length > target:
             break
         rows.append(row)
         length += sum(len(sentence.text) + 1 for sentence in row.sentences)
-    if length < target or len(rows) < len(pieces):
+    if length <= target or len(rows) < len(pieces):
         raise Rejected("too few rows out of scope for the length")
     return _lay_out(context, pieces, rows, rng)
 
