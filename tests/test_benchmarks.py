@@ -298,3 +298,40 @@ def test_vllms_times_are_not_of_failures() -> None:
     vllm = benchmark("vllm_engine")
     with pytest.raises(AssertionError):
         vllm.measure(Fails([], "", 0), vllm.prompts_of(vllm.Benchmark(prompts=1), 0))
+
+
+def test_backends_measures_what_came_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backends = benchmark("backends")
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(
+        sys, "argv", ["backends.py", "n=40", "stream=20", "concurrency=8", "latency=0.01"]
+    )
+    backends.main()
+    printed = capsys.readouterr().out.splitlines()
+    rows = [[cell.strip() for cell in line.split("|")] for line in printed if line[:1] == "|"]
+    assert {row[1]: row[2] for row in rows[2:]} == {
+        "own connections alone": "40",
+        "backend": "40",
+        "backend with request cache": "40",
+        "openai client, no network": "8",
+        "openai client alone": "8",
+        "backend, transport=openai": "8",
+    }
+    ideal = [float(row[4].rstrip("%")) for row in rows[2:] if "no network" not in row[1]]
+    assert all(0 <= share <= 100 for share in ideal)
+    assert printed[-1].startswith("stream: 20 answers, ")
+
+
+def test_backends_counts_no_failed_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    backends = benchmark("backends")
+    monkeypatch.delenv("http_proxy", raising=False)
+    settings = backends.Benchmark(n=3, latency=0.01)
+    server = backends.LocalServer(["--answer=x", "--faults=400!:1"])
+    try:
+        with pytest.raises(TablemendError, match=r"r0: .*status 400"):
+            backends.generate(backends.open_for(server.url, settings, concurrency=1), settings, 3)
+    finally:
+        server.close()
