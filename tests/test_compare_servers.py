@@ -24,7 +24,10 @@ from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation import CompareCommand, Judged
+from tablemend.evaluation.results import share_seconds
+from tablemend.generations import Stored
+from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl, sole_writer
@@ -173,6 +176,29 @@ def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
     for start in range(0, len(order), 3):
         assert len(set(order[start : start + 3])) == 1, order
     assert len(set(order)) == 2 * N
+
+
+def test_arms_that_are_asked_together_share_their_seconds_by_tokens() -> None:
+    def judged(arm: str, prompt: int, cached: int, completion: int, seconds: float) -> Judged:
+        answer = Answer("x", arm, "clean", "", prompt, completion, "stop")
+        verdict = Judgement((), 1, 1, 1, 1, False, "", "judge")
+        return Judged(Stored(answer, seconds, cached), verdict)
+
+    arms = {
+        "first": judged("first", 100, 0, 50, 9.0),
+        "second": judged("second", 100, 100, 50, 0.0),
+        "local": judged("local", 100, 0, 50, 3.0),
+    }
+    engines = {"first": "vllm", "second": "vllm", "local": "hf"}
+    shared = share_seconds(
+        {name: {"clean": {"x": one}} for name, one in arms.items()},
+        {name: {"engine": engine, "model": "m"} for name, engine in engines.items()},
+    )
+    assert shared == {
+        ("first", "clean"): pytest.approx(9.0 * 150 / 200),
+        ("second", "clean"): pytest.approx(9.0 * 50 / 200),
+        ("local", "clean"): 3.0,
+    }
 
 
 def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, capsys) -> None:

@@ -138,7 +138,10 @@ def make_results(
         "format": "markdown",
         "settings": dict.fromkeys(arms, settings),
         "cost": {
-            arm: {c: cost(Stored(s.answer, 0.5) for s in own.values()) for c, own in kinds.items()}
+            arm: {
+                c: cost([Stored(s.answer, 0.5) for s in own.values()], 1.5)
+                for c, own in kinds.items()
+            }
             for arm, kinds in shown.items()
         },
         **tabulate(judgements, examples),

@@ -41,6 +41,12 @@ class Stored:
     estimated: bool = False
 
     @property
+    def computed_tokens(self) -> int:
+        """Tokens of the prompt that were not known before, and of the answer."""
+        answer = self.answer
+        return max(0, answer.prompt_tokens - self.cached_tokens) + answer.completion_tokens
+
+    @property
     def failed(self) -> bool:
         """The request failed for good, and may be asked again."""
         return self.answer.finish_reason == "error"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,7 @@ from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.evaluation.arms import hash_examples
 from tablemend.evaluation.judging import JudgedArms
 from tablemend.generations import Generations
-from tablemend.records import Example
+from tablemend.records import ContextKind, Example
 from tablemend.reports.results import Judgements, cost, tabulate
 from tablemend.runs import Run, write_json, write_jsonl
 
@@ -33,6 +34,8 @@ def write_results(
         for arm, kinds in judged.items()
     }
     options = {arm: config.options_of(config.evaluation.arms[arm]) for arm in judged}
+    settings = {arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()}
+    seconds = share_seconds(judged, settings)
     results = {
         "run": run.path.name,
         "recipe": config.name,
@@ -44,13 +47,12 @@ def write_results(
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
         "seed": config.evaluation.seed,
         "format": config.format,
-        "settings": {
-            arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()
-        },
+        "settings": settings,
         "cost": {
             arm: {
                 context: cost(
                     (one.stored for one in own.values()),
+                    seconds[arm, context],
                     options[arm].price_in,
                     options[arm].price_out,
                 )
@@ -70,6 +72,35 @@ def write_results(
     }
     run.record("compare", {name: results[name] for name in kept} | {"asked": asked})
     return results
+
+
+def share_seconds(
+    judged: JudgedArms, settings: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, ContextKind], float]:
+    """Seconds of generating, by arm and context.
+
+    transformers is asked arm by arm. Arms of another engine are asked together, and which one's
+    answer came at the end of a wait says nothing: they share their seconds by the tokens that
+    were computed for them (prompts less what had been read before, and answers).
+    """
+    own: dict[tuple[str, ContextKind], float] = {}
+    computed: dict[tuple[str, ContextKind], int] = {}
+    groups: dict[str, list[tuple[str, ContextKind]]] = {}
+    for arm, kinds in judged.items():
+        model = {name: settings[arm].get(name) for name in ("engine", "model", "server")}
+        for context, answers in kinds.items():
+            stored = [one.stored for one in answers.values()]
+            own[arm, context] = sum(one.seconds for one in stored)
+            computed[arm, context] = sum(one.computed_tokens for one in stored)
+            alone = [arm, context] if model["engine"] == "hf" else []
+            groups.setdefault(json.dumps([model, *alone]), []).append((arm, context))
+    shared = {}
+    for places in groups.values():
+        seconds = sum(own[place] for place in places)
+        tokens = sum(computed[place] for place in places)
+        for place in places:
+            shared[place] = seconds * computed[place] / tokens if tokens else own[place]
+    return shared
 
 
 def _judge_name(judgements: Judgements) -> str:

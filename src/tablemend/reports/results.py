@@ -116,12 +116,16 @@ MILLION = 1_000_000
 
 
 def cost(
-    stored: Iterable[Stored], price_in: float | None = None, price_out: float | None = None
+    stored: Iterable[Stored],
+    seconds: float,
+    price_in: float | None = None,
+    price_out: float | None = None,
 ) -> dict[str, Any]:
     """Tokens, seconds, price and endings of one arm's answers on one context.
 
     Args:
         stored: the answers.
+        seconds: what generating them took.
         price_in: price of a million prompt tokens.
         price_out: price of a million tokens of answers; ``None`` for both: no price is given.
     """
@@ -136,7 +140,7 @@ def cost(
         "cached_tokens": sum(one.cached_tokens for one in listed),
         "completion_tokens": completion,
         "estimated": sum(one.estimated for one in listed),
-        "seconds": round(sum(one.seconds for one in listed), 2),
+        "seconds": round(seconds, 2),
         "finish_reasons": dict(sorted(endings.items())),
     }
     if price_in is not None or price_out is not None:
