@@ -550,4 +550,194 @@ CASES = (
         "1801 to 1910",
         Condition("Built", "1801", "1910"),
     ),
+    case(
+        "Winners of the Aldersee Marathon, 2010-2016",
+        """Year | Winner | Nationality | Time | Age
+        2010 | Petra Holm | Norwegian | 2:31:07 | 29
+        2011 | Wanjiru Kimani | Kenyan | 2:28:44 | -
+        2012 | Lena Brandt | German | 2:33:19 | 34
+        2014 | Sofia Marques | Portuguese | - | 27
+        2016 | Almaz Desta | Ethiopian | 2:26:50 | 23""",
+        ("Year", "ascending"),
+        """The 2010 Aldersee Marathon was won by the Norwegian runner Petra Holm, then 29 years
+        old, in a time of 2:31:07. A year later, in 2011, Wanjiru Kimani of Kenya, the first
+        Kenyan winner, finished in 2:28:44. Lena Brandt, a 34-year-old German, took the 2012
+        race with 2:33:19.
+
+        In 2014 victory went to Sofia Marques, a Portuguese athlete aged 27. The 2016 edition saw
+        the 23-year-old Ethiopian Almaz Desta win in 2:26:50.""",
+        """Create a table of the winners of the Aldersee Marathon from 2010 to 2016. The columns
+        should be, in order: Year, Winner, Nationality, Time, Age. Sort the table by Year in
+        ascending order.""",
+        ("winners", "Aldersee Marathon"),
+        "2010 to 2016",
+        Condition("Year", "2010", "2016"),
+    ),
+    case(
+        "Quarterly results of Fenmark AG and Ostrum plc in 2021",
+        """Company | Quarter | Revenue (EUR million) | Net Profit (EUR million) | Employees
+        Fenmark AG | Q1 2021 | 310 | 21.5 | 4,100
+        Fenmark AG | Q2 2021 | 325 | 24.0 | 4,150
+        Ostrum plc | Q1 2021 | 288 | 12.2 | 3,900
+        Ostrum plc | Q2 2021 | 279 | 9.8 | 3,870
+        Velden SE | Q1 2021 | 154 | - | 1,200""",
+        ("Company", "ascending"),
+        """In the first quarter of 2021 (Q1 2021), Fenmark AG reported revenue of EUR 310 million
+        and a net profit of 21.5 million euros with 4,100 employees. In Q2 2021, Fenmark's
+        revenue rose to 325 million euros, its net profit to 24 million and its workforce to
+        4,150.
+
+        Ostrum plc had revenue of 288 million euros in Q1 2021, a net profit of 12.2 million and
+        3,900 employees; for Q2 2021 it reported 279 million, 9.8 million and 3,870, respectively.
+        Velden SE, with 1,200 employees, recorded revenue of 154 million euros in Q1 2021.""",
+        """Please create a table with the quarterly results of companies of the Marn index for the
+        first half of 2021, with the columns "Company", "Quarter", "Revenue (EUR million)", "Net
+        Profit (EUR million)" and "Employees" in this order. Sort by "Company" in ascending
+        order.""",
+        ("quarterly results",),
+        None,
+    ),
+    case(
+        "Members of the Harlow expedition",
+        """Name | Role | Age | Nationality | Joined At
+        Cpt. Elias Harlow | Leader | 44 | British | London
+        Dr. Mina Osei | Physician | 38 | Ghanaian | Cape Town
+        Jean-Luc Arnaud | Navigator | - | French | Cape Town
+        Tove Lind | Cook | 26 | Swedish | -
+        William O'Shea | Carpenter | 51 | Irish | London""",
+        ("Name", "ascending"),
+        """The leader of the expedition was Cpt. Elias Harlow, a 44-year-old British officer who
+        set out from London. Dr. Mina Osei, 38, served as its physician; the Ghanaian joined at
+        Cape Town. So did the French navigator, Jean-Luc Arnaud, who came aboard at Cape Town.
+
+        Tove Lind, the Swedish cook, was 26. William O'Shea, an Irish carpenter of 51, had been
+        with the group since London.""",
+        """Make a table of the members of the Harlow expedition aged 20 to 60, with columns "Name",
+        "Role", "Age", "Nationality", and "Joined At" in that order. Sort alphabetically by
+        "Name".""",
+        ("members", "Harlow expedition"),
+        None,
+    ),
+    case(
+        "Cheeses of the Vallin region",
+        """Cheese | Milk | Fat Content | Aging (months) | Protected Since | Annual Output (t)
+        Bleu de Sarre | Cow | 48% | 3 | 1979 | 610
+        Crottin Vallin | Goat | 45% | 1 | 1996 | 85
+        Petit Lac | Cow | - | 2 | 2004 | 240
+        Tomme d'Arlet | Cow | 40% | 6 | - | 1,900
+        Vieux Montais | Sheep | 50% | 12 | 1983 | -""",
+        ("Cheese", "ascending"),
+        """Bleu de Sarre is a cow's milk cheese with 48% fat that is aged for three months. It has
+        been protected since 1979, and 610 tonnes are produced annually. Crottin Vallin, made
+        from goat's milk, contains 45 percent fat, ripens for one month and gained protection in
+        1996; its annual output is 85 t.
+
+        Tomme d'Arlet (cow, 40% fat) ages six months and is made in quantities of 1,900 tonnes a
+        year. Vieux Montais is the region's sheep cheese: 50% fat, twelve months of aging,
+        protected since 1983. Petit Lac, from cow's milk, matures for 2 months. It was granted
+        protection in 2004 and reaches an output of 240 tonnes per year.""",
+        """Please list the cheeses of the Vallin region in a table. Columns in order: "Cheese",
+        "Milk", "Fat Content", "Aging (months)", "Protected Since", "Annual Output (t)". Order
+        rows by "Cheese" from A to Z.""",
+        ("cheeses", "Vallin region"),
+        None,
+    ),
+    case(
+        "Metro lines of Port Sabel",
+        """Line | Opened | Length (km) | Stations | Color | Daily Riders
+        M1 | 1968 | 14.2 | 17 | Red | 310,000
+        M2 | 1975 | 21.7 | 24 | Blue | 275,500
+        M3 | 1989 | 9.8 | - | Green | 98,000
+        M4 | 2003 | 30.1 | 22 | - | 412,000
+        M5 | 2018 | 12.5 | 11 | Yellow | -""",
+        ("Opened", "ascending"),
+        """Line M1, the red line, opened in 1968 and runs 14.2 km through 17 stations, carrying
+        310,000 riders a day. The blue M2 opened seven years later, in 1975; it has 24 stations
+        on 21.7 km and 275,500 daily riders. M3, which is green on the map, has a length of 9.8
+        km, opened in 1989 and is used by 98,000 people each day.
+
+        At 30.1 km, M4 is the longest line. Opened in 2003, it serves 22 stations and 412,000
+        passengers per day. The newest line is the yellow M5 from 2018, with 11 stations along 12.5
+        km.""",
+        """Create a table of the metro lines of Port Sabel opened between 1965 and 2020 with the
+        columns "Line", "Opened", "Length (km)", "Stations", "Color", "Daily Riders", in that
+        order, sorted by "Opened" in ascending order.""",
+        ("metro lines", "Port Sabel"),
+        "1965 to 2020",
+        Condition("Opened", "1965", "2020"),
+    ),
+    case(
+        "Hurricanes of the 1999 Tessaly season",
+        """Storm | Category | Peak Wind (km/h) | Landfall | Deaths | Damage (USD million)
+        Agatha | 1 | 130 | June 12, 1999 | 0 | 45
+        Bruno | 3 | 195 | July 30, 1999 | 12 | 820
+        Celeste | 2 | 165 | - | 3 | 210
+        Dario | 4 | 230 | September 9, 1999 | 57 | 2,300
+        Elena | 1 | 140 | October 2, 1999 | - | 60""",
+        ("Storm", "ascending"),
+        """Agatha, a category 1 hurricane with peak winds of 130 km/h, made landfall on June 12,
+        1999. It caused damage of $45 million but claimed no lives. Bruno reached category 3
+        with winds of up to 195 km/h. When it made landfall on 30 July 1999, twelve people died
+        and damage amounted to 820 million dollars.
+
+        Celeste was a category 2 storm: 165 km/h peak wind, three deaths and 210 million dollars in
+        damage. The strongest storm was Dario (category 4), whose winds peaked at 230 km/h; after
+        landfall on 9 September 1999 it killed 57 people and left behind damage of $2.3 billion.
+        Elena, category 1, came ashore on October 2, 1999, with winds of 140 km/h and caused $60
+        million in damage.""",
+        """Please make a table of the hurricanes of the 1999 Tessaly season with the columns
+        "Storm", "Category", "Peak Wind (km/h)", "Landfall", "Deaths" and "Damage (USD million)"
+        in this exact order, sorted by "Storm" in ascending order.""",
+        ("hurricanes", "1999 Tessaly season"),
+        "1999",
+    ),
+    case(
+        "Prime ministers of Ostrea since 1980",
+        """Prime Minister | Party | Took Office | Left Office | Previous Post
+        Harald Venn | Liberal | 14 May 1980 | 2 June 1987 | Finance Minister
+        Ines Cordova | Labour | 2 June 1987 | 20 November 1993 | Mayor of Lorne
+        Rolf Astrup | Liberal | 20 November 1993 | - | -
+        Greta Simm | Green | 8 April 1999 | 17 March 2008 | Environment Minister
+        Paul Odin | Labour | 17 March 2008 | 30 June 2015 | Trade Unionist""",
+        ("Took Office", "ascending"),
+        """Harald Venn of the Liberal party, until then finance minister, took office on May 14,
+        1980, and left it on June 2, 1987. On the same day, 2 June 1987, he was succeeded by
+        Labour's Ines Cordova, who had been mayor of Lorne; she left office on 20 November 1993.
+        Rolf Astrup, a Liberal, took over on 20 November 1993.
+
+        Greta Simm of the Green party, previously environment minister, governed from 8 April 1999
+        until 17 March 2008. Her successor Paul Odin, a former trade unionist from Labour, held
+        office from March 17, 2008, to June 30, 2015.""",
+        """Summarize the prime ministers of Ostrea who took office between 1980 and 2010 in a table
+        with the following columns in this sequence: "Prime Minister", "Party", "Took Office",
+        "Left Office", "Previous Post". Sort by "Took Office" in ascending order.""",
+        ("prime ministers", "Ostrea"),
+        "1980 to 2010",
+        Condition("Took Office", "1980-01-01", "2010-12-31"),
+    ),
+    case(
+        "Dams on the upper Neven",
+        """Dam | Completed | Height (m) | Reservoir (million m\u00b3) | Power (MW) | River Section
+        Karsten | 1932 | 48 | 35 | 22 | Upper
+        Holm | 1951 | 96.5 | 410 | 180 | Upper
+        Vetra | 1964 | 121 | 1,250 | - | Upper
+        Sillen | 1978 | 73 | - | 95 | Upper
+        Ober | 1990 | 39 | 18 | 14.5 | Upper""",
+        ("Completed", "ascending"),
+        """All five dams stand on the upper section of the Neven. Karsten was completed in 1932; at
+        48 m in height, it holds back 35 million m\u00b3 and generates 22 MW. Holm, finished in
+        1951, is 96.5 m high, with a reservoir of 410 million cubic metres and an output of 180
+        MW. With its completion in 1964, Vetra became the tallest of them at 121 m, and its
+        reservoir of 1.25 billion m\u00b3 the largest.
+
+        Sillen, 73 m high and completed in 1978, has a capacity of 95 MW. Ober dates from 1990. It
+        is 39 m high, impounds 18 million m\u00b3 and delivers 14.5 MW.""",
+        """I would like a table of the dams on the upper Neven completed from 1930 to 1990. Its
+        columns, in this order, are "Dam", "Completed", "Height (m)", "Reservoir (million
+        m\u00b3)", "Power (MW)", "River Section". Please sort it by "Completed" in ascending
+        order.""",
+        ("dams", "upper Neven"),
+        "1930 to 1990",
+        Condition("Completed", "1930", "1990"),
+    ),
 )

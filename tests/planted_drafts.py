@@ -181,6 +181,9 @@ def _in_query(kernel: Kernel, rng: Random) -> Iterator[Planted]:
     )
     turned = query.replace("ascending", "\0").replace("descending", "ascending")
     turned = turned.replace("\0", "descending").replace("lowest to highest", "highest to lowest")
+    turned = turned.replace("alphabetically by", "in descending order of").replace(
+        "A to Z", "Z to A"
+    )
     yield planted("sorted the other way", turned, queries.OTHER_SORT_RULE, queries.NO_SORT_RULE)
     entities = [row[primary_key(table)] for row in table.rows]
     if len(set(entities)) == len(entities):

@@ -69,6 +69,7 @@ def test_spans_are_in_order_and_hold_all_that_is_printed(text: str) -> None:
         ("Fighter", "Type", "Both are fighters.", "fighters"),
         ("U.S.", "Country", "It is the US firm.", "US"),
         ("Norvik Inc. (NVK)", "Firm", "The firm Norvik Inc. grew.", "Norvik Inc"),
+        ("Q2 2021", "Quarter", "In Q2 2021 it grew, after Q1 2021.", "Q2 2021"),
         ("Selby Town", "Club", "Selby Town's captain left.", "Selby Town"),
         ("A-", "Rating", "It holds an A- rating.", "A-"),
     ],

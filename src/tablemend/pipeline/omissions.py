@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from tablemend.pipeline.drafts import Problem
-from tablemend.pipeline.statements import Sentence, Statements, akin, content_words, overlap
+from tablemend.pipeline.statements import (
+    Sentence,
+    Statements,
+    akin,
+    content_words,
+    is_text,
+    overlap,
+)
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate
 from tablemend.values.numbers import Number, Stated
@@ -48,6 +55,7 @@ _COMMON = frozenset(
 )
 _REACH = 3  # a number this many times beyond the column's others is no value of it
 _YEARS = 60
+_LETTERS = 3
 _NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019.-]*(?: (?:(?:of|de|von|van|the|&) )?[A-Z]\w*)*")
 
 
@@ -187,7 +195,7 @@ class Omissions:
     ) -> str | None:
         """A value that the same column has in another row."""
         for cell in dict.fromkeys(self._table.column(self._table.columns[column])):
-            if cell is None or sum(map(str.isalpha, cell)) < 3:
+            if cell is None or sum(map(str.isalnum, cell)) < _LETTERS or not is_text(cell):
                 continue
             for span in self._statements.places.find(cell):
                 if sentence.start <= span.start < sentence.end and not overlap(span, own):

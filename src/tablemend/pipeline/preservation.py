@@ -227,7 +227,7 @@ def _check_restated(preserved: Preserved, constraints: Constraints) -> Iterator[
 
 
 def _other_values(statements: Statements, sentence: Sentence) -> Iterator[tuple[int, str]]:
-    table, places = statements.table, statements.places
+    table = statements.table
     rows = [table.rows[row] for row in sentence.named]
     own = [
         span
@@ -239,18 +239,15 @@ def _other_values(statements: Statements, sentence: Sentence) -> Iterator[tuple[
             else statements.cell_spans(row, column)
         )
     ]
-    fresh = [
-        span
-        for span in places.amounts(sentence.start, sentence.end)
-        if not overlap(span, own) and any(map(str.isdigit, statements.text[slice(*span)]))
-    ]
-    if not fresh:
-        return
     for column, name in enumerate(table.columns):
         if column == statements.key or any(is_text(row[column]) for row in rows):
             continue
-        if statements.has_words(sentence, content_words(name)):
-            yield column, statements.text[slice(*fresh[0])]
+        span = statements.nearest_amount(sentence, content_words(name))
+        if span is None or overlap(span, own):
+            continue
+        said = statements.text[slice(*span)]
+        if any(map(str.isdigit, said)):
+            yield column, said
             return
 
 
@@ -259,20 +256,24 @@ def _breaks_scope(
 ) -> bool:
     """Whether a sentence says that it is about something out of scope."""
     places = statements.places
-    said = [statements.text[slice(*span)] for span in places.amounts(sentence.start, sentence.end)]
     for condition in conditions:
-        named = statements.has_words(sentence, content_words(condition.column))
-        if not condition.values:
-            timely = any(map(_is_time, (condition.low, condition.high)))
-            # A year or date tells by itself what it is; another number only beside its column.
-            met = [meets(value, condition) for value in said if _is_time(value) or not timely]
-            if (named or timely) and False in met and True not in met:
+        words = content_words(condition.column)
+        if condition.values:
+            if statements.has_words(sentence, words) and not any(
+                sentence.start <= span.start < sentence.end
+                for value in condition.values
+                for span in places.find(value)
+            ):
                 return True
-        elif named and not any(
-            sentence.start <= span.start < sentence.end
-            for value in condition.values
-            for span in places.find(value)
-        ):
+            continue
+        nearest = statements.nearest_amount(sentence, words)
+        spans = [nearest] if nearest else []
+        if any(map(_is_time, (condition.low, condition.high))):
+            # A year or date tells by itself what it is; another number only beside its column.
+            spans += places.amounts(sentence.start, sentence.end)
+            spans = [span for span in spans if _is_time(statements.text[slice(*span)])]
+        met = [meets(statements.text[slice(*span)], condition) for span in spans]
+        if False in met and True not in met:
             return True
     return False
 

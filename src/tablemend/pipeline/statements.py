@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ _PRONOUN = re.compile(
 )
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_NEXT_SENTENCE = re.compile(r"\.\s+[A-Z]")
 _SHORT_NAME = 3
 _VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
 _ENDINGS = _VERB_ENDINGS | frozenset(
@@ -80,7 +81,7 @@ class Statements:
         """Every sentence, in order."""
         named: dict[int, set[int]] = defaultdict(set)
         first: dict[int, int] = {}
-        spans = sentence_spans(self.text)
+        spans = [part for span in sentence_spans(self.text) for part in self._divide(span)]
         starts = [span.start for span in spans]
         for entity, rows in self._rows_of.items():
             for start, _ in self.name_spans(entity):
@@ -103,13 +104,36 @@ class Statements:
             found.append(Sentence(start, end, own, about))
         return found
 
+    def _divide(self, sentence: Span) -> Iterator[Span]:
+        """A sentence, cut where a name ends it that looks like an abbreviation: "Phase I."."""
+        start = sentence.start
+        for cut in self._ends_of_names:
+            if start < cut < sentence.end:
+                yield Span(start, cut)
+                start = cut + len(self.text[cut:]) - len(self.text[cut:].lstrip())
+        yield Span(start, sentence.end)
+
+    @cached_property
+    def _ends_of_names(self) -> list[int]:
+        """Full stops behind a cell that a capital follows."""
+        cells = {
+            (cell, column)
+            for row in self.table.rows
+            for column, cell in enumerate(row)
+            if cell is not None and cell[-1].isalnum() and is_text(cell)
+        }
+        return sorted(
+            {
+                span.end + 1
+                for cell, column in cells
+                for span in self._all_spans(cell, column)
+                if _NEXT_SENTENCE.match(self.text, span.end)
+            }
+        )
+
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""
         return self.sentences[bisect_right(self._starts, place) - 1]
-
-    def sentences_about(self, row: int) -> Iterator[Sentence]:
-        """The sentences that speak of a row, alone or among others."""
-        return (sentence for sentence in self.sentences if self.speaks_of(sentence, row))
 
     def speaks_of(self, sentence: Sentence, row: int) -> bool:
         """Whether a sentence may state values of a row."""
@@ -119,6 +143,24 @@ class Statements:
             return False
         said = self.text[sentence.start : sentence.end]
         return not sentence.about or _COLLECTIVE.search(said) is not None
+
+    def nearest_amount(self, sentence: Sentence, words: Sequence[str]) -> Span | None:
+        """The number or date that stands closest to a column's words.
+
+        ``None`` where the sentence does not have all of them, each in some form, or no number.
+        """
+        tokens = [
+            token for token in self.places.tokens if sentence.start <= token[1] < sentence.end
+        ]
+        found = [[token for token in tokens if akin(token[0], word)] for word in words]
+        amounts = self.places.amounts(sentence.start, sentence.end)
+        if not all(found) or not amounts:
+            return None
+        labels = [(start, end) for same in found[:1] for _, start, end in same]
+        return min(
+            amounts,
+            key=lambda span: min(max(span.start - end, start - span.end) for start, end in labels),
+        )
 
     def has_words(self, sentence: Sentence, words: Iterable[str]) -> bool:
         """Whether a sentence has all these words, each in some form."""

@@ -64,7 +64,7 @@ class Places:
         if value.number is not None:
             return self._find_number(value, value.number, unit)
         found = [Span(date.start, date.end) for date in self.dates if _states(date, value.dates)]
-        found = found or self._find_words(tokens_of(value.text).words)
+        found = found or self._find_words(tokens_of(cell).words)
         bare = _BRACKETS.sub("", value.text)
         if not found and bare != value.text:
             found = self._find_words(tokens_of(bare).words)
