@@ -178,7 +178,10 @@ def test_a_room_imports_only_from_its_own_floor_and_those_below(path: Path) -> N
     assert {room for room in rooms - {"__version__"} if floor[room] > own} == set()
 
 
-@pytest.mark.parametrize("room", ["values", "records", "tables", "detector", "config", "synthesis"])
+@pytest.mark.parametrize(
+    "room",
+    "values records tables detector config synthesis pipeline annotation scripted".split(),
+)
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]
     names = [
