@@ -82,17 +82,18 @@ class Rewording:
 
     def __init__(self, example: Example) -> None:
         self._facts = example.facts
-        self._names: dict[str, set[str]] = defaultdict(set)
-        for entity in {fact.entity for fact in example.facts}:
+        # Lists in order, no sets: the reason is part of the next prompt.
+        self._names: dict[str, list[str]] = defaultdict(list)
+        for entity in dict.fromkeys(fact.entity for fact in example.facts):
             words = words_of(entity)
-            self._names[words.split()[0] if words.strip() else ""].add(words)
+            self._names[words.split()[0] if words.strip() else ""].append(words)
         table = example.gold_table
         entities = {fact.row: fact.entity for fact in example.facts if fact.violates is None}
-        self._blanks: dict[str, set[str]] = defaultdict(set)
+        self._blanks: dict[str, list[str]] = defaultdict(list)
         for row, cells in enumerate(table.rows):
             for column, cell in zip(table.columns, cells, strict=True):
                 if cell is None and row in entities:
-                    self._blanks[entities[row]].add(column)
+                    self._blanks[entities[row]].append(column)
 
     def is_fit(self, told: Told) -> bool:
         """Whether every value stands in the sentence once for each time that it is stated.
