@@ -351,6 +351,11 @@ def test_sentences_that_lean_on_another_stay_with_it() -> None:
         "Corin cost $5 million. Its owner is Dr. Ode. The firm Estra followed.",
         "This Is It opened last.",
     ]
+    people = {"Elena Vasquez": [], "Ian First": [], "Dr. Ana Holm": [], "Ole Holm": []}
+    told = "Vasquez won in 1999. First, there was a vote. Holm lost. Then Ian First came."
+    assert [sorted(piece.names) for piece in split_pieces(told, people)] == [
+        ["Elena Vasquez", "Ian First"]
+    ]
     panel_pieces = split_pieces(
         "Alba made 5 in 2001. Alba sold 4. In 2002, Alba made 9.", {"Alba": ["2001", "2002"]}
     )

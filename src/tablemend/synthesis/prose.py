@@ -8,7 +8,7 @@ little less, and never tears a fact from its entity.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tablemend.synthesis.columns import words_of
@@ -27,6 +27,18 @@ _POINTING = re.compile(
     r"\b(?:the (?:same|latter|former|following|previous|preceding|next|other|two|three|pair|trio)"
     r"|that (?:same )?(?:year|season|month|day|quarter|period)|as well|likewise|similarly"
     r"|followed|respectively|compared with that|by contrast|in turn)\b"
+)
+_NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_]{3,}\b")
+# Words of names that begin sentences about other things, too.
+_USUAL = frozenset(
+    """
+    about across after along among another around because before behind below beside between beyond
+    both central company during each early east eastern every final first five four great group
+    high however into last late later many meanwhile more most much near next north northern once
+    only other over overall second several since some south southern such than that their then
+    there these third this those though three through throughout thus total toward under until
+    west western what when where whereas which while with within without year years
+    """.split()
 )
 _ANNOUNCES = re.compile(r"\s*#|.*[:\u2014]\s*$", re.DOTALL)
 
@@ -47,8 +59,9 @@ class Piece(NamedTuple):
 def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]:
     """The pieces of a context, in order.
 
-    A sentence begins a piece if it names an entity, tells which row of the entity it is about,
-    and points at no other sentence; any other one stays with the sentence before it.
+    A sentence begins a piece if it names an entity (a word that no other name has will do), tells
+    which row of the entity it is about, and points at no other sentence; any other one stays with
+    the sentence before it.
 
     Args:
         text: the context.
@@ -59,12 +72,14 @@ def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]
         entity: (words_of(entity), [words_of(value) for value in values])
         for entity, values in tellers.items()
     }
+    short = _short_names(tellers)
     pieces: list[Piece] = []
     announced = False
     for start, end in sentence_spans(text):
         sentence = text[start:end]
         spoken = words_of(sentence)
         names = {entity for entity, (words, _) in wanted.items() if words in spoken}
+        names.update(short[word] for word in _NAME.findall(sentence) if word in short)
         stands = any(
             not wanted[name][1] or any(value in spoken for value in wanted[name][1])
             for name in names
@@ -77,6 +92,19 @@ def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]
         else:
             pieces.append(Piece(start, end, frozenset(names)))
     return pieces
+
+
+def _short_names(entities: Iterable[str]) -> dict[str, str]:
+    """Words by which a text may call an entity: those of one name alone that are no usual ones."""
+    owners: dict[str, set[str]] = {}
+    for entity in entities:
+        for word in _NAME.findall(entity):
+            owners.setdefault(word, set()).add(entity)
+    return {
+        word: min(names)
+        for word, names in owners.items()
+        if len(names) == 1 and word.casefold() not in _USUAL
+    }
 
 
 def _points_elsewhere(sentence: str, names: set[str]) -> bool:
