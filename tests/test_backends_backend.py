@@ -130,6 +130,7 @@ def test_a_failed_request_is_asked_again_the_next_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
+        {"limit_field": "max_completion_tokens"},
         {"thinking_switch": "no_think"},
         {"structured": "none"},
         {"body": {"top_p": 0.5}},
@@ -483,3 +484,10 @@ def test_replies_are_those_of_the_prompt() -> None:
     with ChatServer(respond) as server, opened(server, concurrency=32) as backend:
         out = list(backend.generate(requests(300)))
     assert all(one.text == f"prompt {one.id[1:]}" for one in out)
+
+
+def test_a_cache_that_cannot_be_used_ends_the_server_again(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match="request cache"):
+        open_backend("scripted:answer=x", options(cache=str(tmp_path)))
+    children = subprocess.run(["pgrep", "-P", str(os.getpid())], capture_output=True, text=True)
+    assert len(children.stdout.split()) <= 1  # pgrep itself

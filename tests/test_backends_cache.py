@@ -58,6 +58,8 @@ CHANGES: list[dict[str, Any]] = [
     {"thinking": None},
     {"schema": None},
     {"schema": {"type": "array"}},
+    {"schema": {"type": "object", "properties": {"a": {}, "b": {}}}},
+    {"schema": {"type": "object", "properties": {"b": {}, "a": {}}}},
     {"seed": 8},
 ]
 
@@ -70,7 +72,10 @@ def test_the_key_holds_everything_that_matters_and_nothing_else(path: Path) -> N
     assert len(set(keys)) == len(keys)
     assert {len(key) for key in keys} == {32}
     assert cache.key(replace(REQUEST, id="b")) == keys[0]
-    assert cache.key(replace(REQUEST, messages=[dict(turn) for turn in TURNS])) == keys[0]
+    assert (
+        cache.key(replace(REQUEST, messages=[dict(reversed(turn.items())) for turn in TURNS]))
+        == keys[0]
+    )
     greedy = replace(REQUEST, sampling=Sampling(100))
     assert cache.key(greedy) == cache.key(replace(greedy, seed=99))
 

@@ -410,7 +410,7 @@ def test_nothing_is_lost_or_doubled_under_all_faults_at_once() -> None:
 @TRANSPORTS
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_request_that_is_refused_is_recorded_alone(status: int, transport: str) -> None:
-    words = "This model's maximum context length is 8 tokens."
+    words = "'max_tokens' is too large: 100. This model's maximum context length is 8 tokens."
 
     def respond(seen: Seen) -> Reply:
         return refuse(status, words) if seen.prompt == "prompt 0" else answer()

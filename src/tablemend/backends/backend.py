@@ -52,7 +52,7 @@ class Backend:
         )
         self._cache = None
         if options.cache is not None:
-            self._cache = RequestCache(Path(options.cache), engine.identity)
+            self._cache = RequestCache(Path(options.cache).expanduser(), engine.identity)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -130,44 +130,45 @@ class Backend:
     ) -> Iterator[Completion]:
         waiting = iter(requests)
         while chunk := list(islice(waiting, CHUNK)):
-            asked: dict[str, tuple[bytes, int]] = {}
-            missing = []
-            spent: BudgetSpent | None = None
-            for request in chunk:
-                key = b"" if self._cache is None else self._cache.key(request)
-                found = None if self._cache is None else self._cache.get(key, request.id)
-                if found is not None:
-                    self._budget.count_cached()
-                    yield found
-                elif spent is None:
-                    try:
-                        asked[request.id] = key, self._budget.begin(request)
-                        missing.append(request)
-                    except BudgetSpent as error:
-                        spent = error
-            yield from self._generate_chunk(engine, missing, asked)
-            if spent is not None:
-                raise spent
+            asked: dict[str, tuple[bytes, int]] = {}  # key and ticket by id
+            try:
+                yield from self._generate_chunk(engine, chunk, asked)
+            finally:
+                for _, prompt in asked.values():
+                    self._budget.drop(prompt)
 
     def _generate_chunk(
         self,
         engine: BatchEngine,
-        requests: Sequence[Request],
+        chunk: Sequence[Request],
         asked: dict[str, tuple[bytes, int]],
     ) -> Iterator[Completion]:
+        missing = []
+        spent: BudgetSpent | None = None
+        for request in chunk:
+            key = b"" if self._cache is None else self._cache.key(request)
+            found = None if self._cache is None else self._cache.get(key, request.id)
+            if found is not None:
+                self._budget.count_cached()
+                yield found
+            elif spent is None:
+                assert request.id not in asked, f"two requests of the id {request.id}"
+                try:
+                    asked[request.id] = key, self._budget.begin(request)
+                    missing.append(request)
+                except BudgetSpent as error:
+                    spent = error
         watch = _Stopwatch()
-        try:
-            for completion in engine.generate(requests):
-                key, prompt = asked.pop(completion.id)
-                self._budget.end(prompt, completion)
-                completion = replace(completion, seconds=watch.lap())
-                if self._cache is not None:
-                    self._cache.put([(key, completion)])
-                yield completion
-                self._budget.check()
-        finally:
-            for _, prompt in asked.values():
-                self._budget.drop(prompt)
+        for completion in engine.generate(missing):
+            key, prompt = asked.pop(completion.id)
+            self._budget.end(prompt, completion)
+            completion = replace(completion, seconds=watch.lap())
+            if self._cache is not None:
+                self._cache.put([(key, completion)])
+            yield completion
+            self._budget.check()
+        if spent is not None:
+            raise spent
 
     async def leave(self) -> None:
         """Let go of what belongs to the running event loop, which is about to end."""
@@ -213,7 +214,12 @@ def open_backend(
             installed, no key.
     """
     model = ModelName.parse(name, default) if isinstance(name, str) else name
-    return Backend(str(model), _open_engine(model, options, attn), options)
+    engine = _open_engine(model, options, attn)
+    try:
+        return Backend(str(model), engine, options)
+    except BaseException:  # a cache that cannot be used
+        engine.close()
+        raise
 
 
 def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine:

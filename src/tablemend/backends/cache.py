@@ -65,7 +65,7 @@ class RequestCache:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
-        self._identity = hashlib.sha256(_canonical(identity))
+        self._identity = hashlib.sha256(_bytes(sorted(identity.items())))
         self._lock = threading.Lock()  # of the writer and of whoever replaces the file
         self._group: list[tuple[bytes, Completion]] = []
         self._commit: asyncio.Task[None] | None = None
@@ -75,18 +75,15 @@ class RequestCache:
         """SHA-256 of everything that the answer depends on; the request's id is no part of it."""
         digest = self._identity.copy()
         sampling = request.sampling
-        digest.update(
-            _canonical(
-                [
-                    [dict(turn) for turn in request.messages],
-                    sampling.max_new_tokens,
-                    sampling.temperature,
-                    request.thinking,
-                    request.schema,
-                    request.seed if sampling.temperature > 0 else None,
-                ]
-            )
+        parts = (
+            [sorted(turn.items()) for turn in request.messages],
+            sampling.max_new_tokens,
+            sampling.temperature,
+            request.thinking,
+            request.schema,
+            request.seed if sampling.temperature > 0 else None,
         )
+        digest.update(_bytes(parts))
         return digest.digest()
 
     def get(self, key: bytes, id: str) -> Completion | None:
@@ -256,9 +253,9 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def _canonical(value: Any) -> bytes:
-    """The same bytes for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+def _bytes(value: object) -> bytes:
+    """What is hashed. The order of a schema's properties is part of it: answers follow it."""
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _encode(completion: Completion) -> bytes:

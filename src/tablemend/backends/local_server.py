@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Timer
 from typing import Any
@@ -32,22 +33,24 @@ class LocalServer:
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tablemend.scripted", "--port", "0", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        alarm = Timer(START_SECONDS, self._process.kill)
-        alarm.start()
-        self.url = self._process.stdout.readline().strip()
-        alarm.cancel()
-        if not self.url:
-            _, errors = self._process.communicate()
-            lines = errors.strip().splitlines() or [f"status {self._process.returncode}"]
-            raise TablemendError(f"the scripted server did not start: {lines[-1]}")
+        with tempfile.TemporaryFile("w+") as errors:  # a pipe that nobody reads would fill
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tablemend.scripted", "--port", "0", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+            assert self._process.stdout is not None
+            alarm = Timer(START_SECONDS, self._process.kill)
+            alarm.start()
+            self.url = self._process.stdout.readline().strip()
+            alarm.cancel()
+            if not self.url:
+                self._process.communicate()
+                errors.seek(0)
+                said = errors.read().strip().splitlines() or [f"{self._process.returncode}"]
+                raise TablemendError(f"the scripted server did not start: {said[-1]}")
 
     def close(self) -> None:
         """End it; a second call does nothing."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,12 @@ HINTS = {
     "chat_template_kwargs": "set thinking_switch=no_think, or thinking_switch=none",
 }
 """Field that a server does not take -> what to set."""
+UNKNOWN = re.compile(
+    r"unsupported|not support|unknown|unexpected|unrecogni[sz]ed|extra|not (?:permitted|allowed)"
+    r"|unavailable",
+    re.IGNORECASE,
+)
+"""How servers say that they do not know a field; a value that is too large is another matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,7 @@ class OpenAIEngine:
             "revision": options.revision,
             "thinking_switch": options.thinking_switch,
             "structured": options.structured,
+            "limit_field": options.limit_field,
             "body": options.body,
         }
 
@@ -233,8 +241,7 @@ class OpenAIEngine:
                 "to a valid key, or key_variable to another variable"
             )
         if not server.answered:
-            named = [name for name in HINTS if name == field] or [n for n in HINTS if n in words]
-            hint = HINTS[named[0]] if named else None
+            hint = _hint(words, code, field)
             if status in OF_THE_REQUEST and hint is not None:
                 raise TablemendError(
                     f"{server.url} does not take what it is asked ({said}): {hint}"
@@ -275,6 +282,14 @@ class OpenAIEngine:
             here.loop.run_until_complete(here.wire.close())
 
 
+def _hint(words: str, code: str, field: str) -> str | None:
+    """What to set where a server says that it does not know one of our fields."""
+    if not UNKNOWN.search(f"{code} {words}"):
+        return None
+    named = [name for name in HINTS if name == field] or [name for name in HINTS if name in words]
+    return HINTS[named[0]] if named else None
+
+
 def _open_wire(urls: tuple[str, ...], key: str, options: BackendOptions) -> Wire:
     """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
     if options.transport == "auto" and all(_is_plain(url) for url in urls):
@@ -290,7 +305,7 @@ def _is_plain(url: str) -> bool:
     """Whether a server is reached by HTTP without TLS and without a proxy."""
     parts = urlsplit(url)
     return parts.scheme == "http" and (
-        "http" not in getproxies() or bool(proxy_bypass(parts.hostname or ""))
+        not {"http", "all"} & getproxies().keys() or bool(proxy_bypass(parts.hostname or ""))
     )
 
 

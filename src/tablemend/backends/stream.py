@@ -37,8 +37,8 @@ def stream(
     """
     waiting = iter(requests)
     loop = _Loop(answer)
-    pending, filling, failure = 0, True, None
-    ended = False
+    pending, filling, ended = 0, True, False
+    failure: BaseException | None = None
     try:
         while pending or not ended:
             if filling and not ended:
@@ -73,7 +73,7 @@ class _Loop:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._ended: deque[Completion | Exception] = deque()
+        self._ended: deque[Completion | BaseException] = deque()
         self._some = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
@@ -87,7 +87,7 @@ class _Loop:
         if requests:
             self._loop.call_soon_threadsafe(self._start, requests)
 
-    def take(self, wait: bool) -> Iterator[Completion | Exception]:
+    def take(self, wait: bool) -> Iterator[Completion | BaseException]:
         """What has ended since the last call."""
         if wait:
             self._some.wait()
@@ -102,10 +102,10 @@ class _Loop:
             task.add_done_callback(self._tasks.discard)
 
     async def _run(self, request: Request) -> None:
-        one: Completion | Exception
+        one: Completion | BaseException
         try:
             one = await self._answer(request)
-        except Exception as error:  # the caller gets it
+        except (Exception, asyncio.CancelledError) as error:  # the caller gets it
             one = error
         self._ended.append(one)
         self._some.set()
