@@ -22,6 +22,7 @@ from tablemend.synthesis.names import NameGuard, invent_name
 from tablemend.synthesis.scope import Row
 from tablemend.synthesis.sentences import Speaker
 from tablemend.synthesis.spelling import Years
+from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Cell
 
 ROWS_A_STEP = 15
@@ -157,10 +158,8 @@ class Counterparts:
             if value is None:
                 return None
             broken[slot.column] = value
-        # A row of a gold entity may break nothing but its time: all else belongs to the entity.
-        at_other_time = slot.column == self._plan.time and slot.breaker is not None
         entity = None
-        if at_other_time and rng.random() < 0.5:
+        if self._is_other_time(slot, broken) and rng.random() < 0.5:
             entity = rng.choice(list(self._gold))
             if slot.column in self._hidden[entity]:
                 return None
@@ -180,6 +179,16 @@ class Counterparts:
                 return None
             self._taken.add((entity, self._time_of(cells)))
         return self._state(cells, entity, slot)
+
+    def _is_other_time(self, slot: Slot, broken: dict[int, str]) -> bool:
+        """Whether the row may be of a gold entity.
+
+        It may break nothing but its time, as all else belongs to the entity, and so plainly that
+        the verification reads it too.
+        """
+        if slot.breaker is None or slot.column != self._plan.time:
+            return False
+        return meets(broken[slot.column], slot.breaker.condition) is False
 
     def _known_name(self, rng: Random) -> str | None:
         """In a panel, a made-up entity that has a row already, now and then."""
