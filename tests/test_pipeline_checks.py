@@ -7,6 +7,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from llm_kernels import CASES, Case
 from planted_drafts import SHAPE, Kernel, all_problems, defects
 
@@ -27,8 +29,8 @@ FERRIES, PAINTERS, ECONOMY = CASES[:3]
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     """Program examples whose conditions read columns of the gold table, as a model's must."""
-    engine = Engine(Synthesis(source="pool", n=20, seed=23), [])
-    made = [example for number in range(20) if (example := engine.make(number))]
+    engine = Engine(Synthesis(source="pool", n=13, seed=23), [])
+    made = [example for number in range(13) if (example := engine.make(number))]
     return [
         example
         for example in made
@@ -79,10 +81,10 @@ def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example
         for defect in defects(kernel, Random(number)):
             made[defect.name] += 1
             found[defect.name] += defect.found
-    assert len(examples) >= 10 and rejected <= 1
+    assert len(examples) >= 7 and rejected <= 1
     assert len(made) >= 25
     assert sum(found.values()) >= 0.985 * sum(made.values())
-    assert {name for name in made if found[name] < 0.9 * made[name]} == set()
+    assert max(made[name] - found[name] for name in made) <= 1
 
 
 def test_located_facts_are_where_the_program_put_them(examples: list[Example]) -> None:
@@ -106,7 +108,7 @@ def test_located_facts_are_where_the_program_put_them(examples: list[Example]) -
             if fact.column != key:
                 seen += 1
                 elsewhere += fact.adversarial[:2] != made[fact.row, fact.column].adversarial[:2]
-    assert seen > 250 and elsewhere <= 0.02 * seen
+    assert seen > 180 and elsewhere <= 0.02 * seen
 
 
 def test_located_values_are_the_cells_of_a_models_kernel() -> None:
@@ -363,6 +365,7 @@ class TestLongTexts:
             "Unlike the Alba, the Doria was launched with only 380 seats.",
             "The Alba is admired by all who see her.",
             "In 1978, long before the Alba, the port of Lund was dredged.",
+            "There is the Borea. It was in 1961 that the Tolle gained its present length.",
         ],
     )
     def test_a_gold_name_may_be_mentioned(self, said: str) -> None:
@@ -404,6 +407,37 @@ class TestLongTexts:
         said = "In 2011, GDP growth stood at 3.3%, with inflation at 2.9%."
         problems = checks.check_adversarial(example, query, f"{said} {context} {said}", 0)
         assert preservation.RESTATED not in kinds(problems)
+
+
+_CELLS = st.sampled_from(
+    (
+        "Alba|Port Hale|Hale|1,200|-3.2|4 May 2021|2021-05|n/a|Q1 2021|(x|5%|$5|Yes|\u00bd|\ufb01x"
+        "|\u0130|3rd|a.b|\u5317\u4eac|0"
+    ).split("|")
+) | st.text(min_size=1, max_size=6)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_table_and_text_break_a_check(data: st.DataObject) -> None:
+    width = data.draw(st.integers(2, 4))
+    columns = data.draw(st.lists(_CELLS, min_size=width, max_size=width))
+    row = st.lists(st.none() | _CELLS, min_size=width, max_size=width)
+    table = Table.of(columns, data.draw(st.lists(row, min_size=2, max_size=4)))
+    words = _CELLS | st.sampled_from([". ", "\n\n", ". It is ", " has ", '"', " Corp. The "])
+    text = " ".join(data.draw(st.lists(words, max_size=25)))
+    draft = KernelDraft(table, data.draw(st.sampled_from(columns)), "ascending", text)
+    condition = Condition(columns[0], data.draw(_CELLS), None)
+    constraints = Constraints(("x",), data.draw(_CELLS), columns[-1], "descending", (condition,))
+    found = [
+        *checks.check_kernel(draft, Shape(min_columns=3, min_rows=2)),
+        *checks.check_query(text, draft),
+        *checks.check_constraints(constraints, draft, text),
+        *checks.check_adversarial(draft, constraints, f"{text} More. {text}", 1.0),
+    ]
+    assert all(problem.kind and problem.text for problem in found)
+    for fact in checks.locate_facts(draft, text):
+        assert text[fact.adversarial.start : fact.adversarial.end] == fact.value
 
 
 class TestStatements:

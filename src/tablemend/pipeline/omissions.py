@@ -120,10 +120,13 @@ class Omissions:
         others = sentence.about - {row}
         if any(self._table.rows[other][column] is not None for other in others):
             return None  # it may well speak of the others
+        foreign = self._names_foreign(sentence)
+        if foreign and row not in sentence.named:
+            return None  # "It was in 1868 that Lund was founded"
         label = self._label(sentence, row, column)
         if label is not None:
             return label
-        if others or outside or self._names_foreign(sentence):
+        if others or outside or foreign:
             return None
         own = self._own_spans(row)
         return self._value_of_column(sentence, row, column, own) or self._fresh_value(

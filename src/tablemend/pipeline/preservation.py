@@ -11,6 +11,7 @@ from tablemend.pipeline.omissions import Omissions, foreign_names
 from tablemend.pipeline.statements import Sentence, Statements, content_words, is_text, overlap
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.synthesis.verification import meets
+from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import Span, paragraph_spans
 from tablemend.values.text import fold
@@ -268,7 +269,7 @@ def _breaks_scope(
             continue
         nearest = statements.nearest_amount(sentence, words)
         spans = [nearest] if nearest else []
-        if any(map(_is_time, (condition.low, condition.high))):
+        if _is_about_time(condition, statements.table):
             # A year or date tells by itself what it is; another number only beside its column.
             spans += places.amounts(sentence.start, sentence.end)
             spans = [span for span in spans if _is_time(statements.text[slice(*span)])]
@@ -276,6 +277,13 @@ def _breaks_scope(
         if False in met and True not in met:
             return True
     return False
+
+
+def _is_about_time(condition: Condition, table: Table) -> bool:
+    """Whether a range is one of dates or years; 1,200 passengers are none."""
+    cells = table.column(condition.column) if condition.column in table.columns else ()
+    ends = (condition.low, condition.high)
+    return all(_is_time(text) for text in (*cells, *ends) if text is not None)
 
 
 def _is_time(text: str | None) -> bool:

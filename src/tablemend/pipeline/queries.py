@@ -145,9 +145,8 @@ def _is_end(query: str, span: Span, cell: str, column: int, table: Table) -> boo
     if own and (order <= min(own) or order >= max(own)):
         return True
     start, end = next(
-        sentence
-        for sentence in sentence_spans(query)
-        if sentence.start <= span.start < sentence.end
+        (one for one in sentence_spans(query) if one.start <= span.start < one.end),
+        Span(0, len(query)),
     )
     quoted = [match for match in _QUOTED.finditer(query) if start <= match.start() < span.start]
     if quoted and quoted[-1][1] not in table.columns:
