@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,11 @@ class AnsweringServer(ThreadingHTTPServer):
         self.latency = latency
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed is no defect of the server."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def model(self) -> str:

@@ -434,13 +434,18 @@ def test_arms_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model
     assert "fingerprint" in report and "engine openai" in report
 
 
-def test_the_scripted_server_is_a_model_too(recipe, tmp_path) -> None:
+def test_the_scripted_server_is_a_model_too(recipe, tmp_path, capsys) -> None:
     path = tmp_path / "examples.jsonl"
     path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
     tokens = recipe({"base": {"model": f"scripted:latency=0,examples={path}"}})
     results = compare(tokens)
     assert results["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
+    stored = lines(tmp_path, "base")
+    capsys.readouterr()
+    assert compare(tokens) == results  # on another port
+    assert lines(tmp_path, "base") == stored
+    assert "kept as" not in capsys.readouterr().err
 
 
 def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:
