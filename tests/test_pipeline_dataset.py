@@ -272,6 +272,47 @@ def test_a_signal_lets_answers_arrive_and_sends_nothing_further(
     assert files(out) == whole and sorted(fake.made) == list(range(N))
 
 
+def test_what_fails_after_a_signal_is_not_held_against_its_row(
+    fake: Fake, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    """Ctrl-C in a terminal reaches a server that was started from there as well."""
+    out = tmp_path / "out"
+
+    async def die(number: int) -> None:
+        if number == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.01)
+
+    fake.before = die
+    fake.row_of = lambda number: _failed(number) if fake.gate.interrupted else row_of(number)
+    with pytest.raises(KeyboardInterrupt):
+        make_llm_dataset(settings(out, *PRICES))
+    assert 20 in fake.made
+    fake.before, fake.row_of = None, row_of
+    make_llm_dataset(settings(out, *PRICES))
+    assert files(out) == whole
+
+
+def test_a_server_that_is_gone_is_not_asked_for_every_row(
+    fake: Fake, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    out = tmp_path / "out"
+    fake.row_of = lambda number: _failed(number) if number > 9 else row_of(number)
+    message = r"^requests of 20 rows in a row failed for good, the last because 503: mend that"
+    with pytest.raises(TablemendError, match=message):
+        make_llm_dataset(settings(out, *PRICES))
+    assert len(fake.made) < N - 10
+    fake.row_of = row_of
+    make_llm_dataset(settings(out, *PRICES, "retry_failed=true"))
+    assert files(out) == whole
+
+
+def _failed(number: int) -> Row:
+    """A row whose first request failed for good."""
+    call = row_of(number).calls[0]._replace(finish_reason="error", verdict="unreadable")
+    return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), (call,))
+
+
 def test_a_second_signal_leaves_at_once(fake: Fake, tmp_path: Path) -> None:
     async def hang(row: int) -> None:
         if row == 3:
@@ -349,14 +390,7 @@ def test_rows_whose_requests_failed_are_made_anew_where_that_is_asked_for(
 ) -> None:
     out = tmp_path / "out"
 
-    def fail_some(number: int) -> Row:
-        row = row_of(number)
-        if number % 10 != 3:
-            return row
-        calls = (row.calls[0]._replace(finish_reason="error", verdict="unreadable"),)
-        return Row(number, None, (Rejection("kernel", "request failed", "503", 0),), calls)
-
-    fake.row_of = fail_some
+    fake.row_of = lambda number: _failed(number) if number % 10 == 3 else row_of(number)
     make_llm_dataset(settings(out, *PRICES))
     assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 6
     assert "retry_failed=true" in capsys.readouterr().out

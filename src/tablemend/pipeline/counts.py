@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from tablemend.config.backend import BackendOptions
 from tablemend.pipeline.prompting import STAGES
-from tablemend.pipeline.rows import Row
+from tablemend.pipeline.rows import Row, has_failed
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.records import Call, CallVerdict, Example
 
@@ -163,11 +163,6 @@ class Counts:
             "cost": None if cost is None else {role: round(cost[role], 4) for role in ROLES},
             "sizes": dict(sorted(self.sizes.items())),
         }
-
-
-def has_failed(row: Row) -> bool:
-    """Whether a row was given up because a request failed for good: nothing speaks against it."""
-    return row.example is None and bool(row.calls) and row.calls[-1].finish_reason == "error"
 
 
 def _ordered(stages: Iterable[str]) -> list[str]:

@@ -36,12 +36,14 @@ from tablemend.pipeline.row_files import (
     refuse_other,
     shard_path,
 )
-from tablemend.pipeline.rows import Row
+from tablemend.pipeline.rows import Row, has_failed
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.runs import write_json
 
 SETTINGS = "settings.json"
+MOST_FAILURES = 20
+"""Rows in a row whose requests failed for good: a server that is gone is not asked for all."""
 
 
 def make_llm_dataset(settings: LlmSynthesis) -> None:
@@ -106,7 +108,7 @@ def _make_missing(
     """Make rows and append each as it ends; say what they took, also where the run stops."""
     counts = Counts()
     gate = Gate()
-    rows = 0
+    rows = failures = 0
 
     async def run() -> None:
         async with open_maker(settings, origin, gate) as make:
@@ -117,10 +119,17 @@ def _make_missing(
     with closing(writer), tqdm(total=forecast.rows, unit="row", disable=None) as bar:
 
         def done(row: Row, seconds: float) -> None:
-            nonlocal rows
+            nonlocal rows, failures
             writer.write(row, seconds)
             counts.add(row)
             rows += 1
+            failures = failures + 1 if has_failed(row) else 0
+            if failures == MOST_FAILURES:
+                raise TablemendError(
+                    f"requests of {failures} rows in a row failed for good, the last because "
+                    f"{row.rejections[-1].text}: mend that, and the same command with "
+                    "retry_failed=true makes these rows anew and goes on"
+                )
             bar.set_postfix(_figures(settings, counts), refresh=False)
             bar.update()
 

@@ -97,6 +97,11 @@ class Row:
             raise unreadable(where, error) from error
 
 
+def has_failed(row: Row) -> bool:
+    """Whether a row was given up because a request failed for good: nothing speaks against it."""
+    return row.example is None and bool(row.calls) and row.calls[-1].finish_reason == "error"
+
+
 def unreadable(where: str, error: Exception) -> TablemendError:
     """The one line about a row that cannot be read."""
     return TablemendError(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from tablemend.backends.requests import Completion, Request
 from tablemend.pipeline.asking import Model
-from tablemend.pipeline.rows import Row
+from tablemend.pipeline.rows import Row, has_failed
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -114,7 +114,9 @@ async def make_rows(
             ended, making = await asyncio.wait(making, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
                 try:
-                    done(*task.result())
+                    row, seconds = task.result()
+                    if not (gate.interrupted and has_failed(row)):  # Ctrl-C reaches servers too
+                        done(row, seconds)
                 except Stopping:
                     continue
                 except Exception as found:  # told when everything whole is handed out
@@ -127,10 +129,10 @@ async def make_rows(
         for task in making:
             task.cancel()
         await asyncio.gather(*making, return_exceptions=True)
+    if gate.interrupted:
+        raise KeyboardInterrupt from error
     if error is not None:
         raise error
-    if gate.interrupted:
-        raise KeyboardInterrupt
 
 
 async def _timed(make: MakeRow, number: int) -> tuple[Row, float]:
