@@ -243,6 +243,12 @@ class TestQueries:
         query = f"List the ferries with the columns {listing}. Sort by Launched, ascending."
         assert self.check(query) == set()
 
+    def test_a_count_is_no_cell(self) -> None:
+        medals = CASES[5]
+        assert [row[1] for row in medals.draft.table.rows][3] == "3"
+        query = medals.query.replace("the nations", "the three to five nations")
+        assert self.check(query, medals) == set()
+
     def test_what_a_query_lacks(self) -> None:
         head = 'Use the columns "Ferry", "Launched", "Length (m)", "Home Port", "Passengers"'
         assert self.check(f"{head}.") == {queries.NO_SORT_RULE}

@@ -36,6 +36,7 @@ NOT_IN_QUERY = "bound that the query does not state"
 _BETWEEN = r"\W{0,8}?(?:(?:and|then|finally|lastly|followed by|plus|\d{1,2}[.)])\W{1,4})*\W{0,8}?"
 _QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d]+)["\u201d]')
 _LETTERS = 3
+_COUNTS = 12
 
 
 def check_query(query: str, draft: KernelDraft) -> list[Problem]:
@@ -132,7 +133,10 @@ def _find_names(query: str, names: Iterable[str]) -> list[Span]:
 
 
 def _is_specific(cell: str) -> bool:
-    """Whether one would recognise the cell; a letter or two could be anything."""
+    """Whether one would recognise the cell: not a letter or two, not the 5 of "the top 5"."""
+    number = read_value(cell).number
+    if number is not None:
+        return abs(number.value) > _COUNTS or number.decimals > 0
     return any(map(str.isdigit, cell)) or sum(map(str.isalpha, cell)) >= _LETTERS
 
 
