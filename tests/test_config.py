@@ -349,6 +349,7 @@ def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
         (["recipe=tiny", "evaluation.arms.base.model=openai:m"], "evaluation.arms.base.model"),
         (["recipe=tiny", "evaluation.arms.base.model=opena:m"], "evaluation.arms.base.model"),
         (["recipe=tiny", "backend=vlm"], "backend"),
+        (["recipe=tiny", "engine_cluster=ray"], "engine_cluster"),
         (["recipe=tiny", "evaluation.batch_size=4"], "evaluation.batch_size"),
     ],
 )
@@ -386,3 +387,4 @@ def test_backend_comes_before_the_recipes_engine() -> None:
     assert parse(CompareCommand, ["recipe=tiny"]).default_engine == "hf"
     assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
     assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"
+    assert parse(CompareCommand, ["recipe=tablehallu-eval", "engine_cluster=ray"]).engine_cluster

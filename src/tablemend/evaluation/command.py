@@ -27,13 +27,16 @@ class CompareCommand(Comparison):
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
         named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
+        engines: set[str] = {self.default_engine} if "sft" in named.values() else set()
         for path, text in {"model.path": self.model.path, **named}.items():
             if text in ("base", "sft"):
                 continue
             try:
-                ModelName.parse(text, self.default_engine)
+                engines.add(ModelName.parse(text, self.default_engine).engine)
             except TablemendError as error:
                 yield path, str(error)
+        if self.engine_cluster and "vllm" not in engines:
+            yield "engine_cluster", "only vllm: models run on a cluster; set backend=vllm"
 
     @property
     def default_engine(self) -> Literal["hf", "vllm"]:
