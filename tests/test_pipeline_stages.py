@@ -241,6 +241,15 @@ def test_the_program_perturbs_what_a_model_wrote() -> None:
     assert other is not None and other.adversarial_context != example.adversarial_context
 
 
+def test_a_scope_that_lists_the_entities_is_a_condition() -> None:
+    names = [str(row[0]) for row in ROWS]
+    listed = json.dumps(json.loads(CONSTRAINTS) | {"entity_scope": ["ferries", *names]})
+    example = make(Fake(constraints=[listed])).example
+    assert example is not None
+    assert [c.column for c in example.constraints.conditions] == ["Launched", "Ferry"]
+    assert example.constraints.conditions[1].values == tuple(names)
+
+
 def test_a_row_is_the_same_whenever_it_is_made() -> None:
     settings = {"perturbation": "program", "difficulty": "mixed"}
     assert make(Fake(), 4, **settings) == make(Fake(), 4, **settings)

@@ -50,7 +50,11 @@ class RayEngine(VllmEngine):
             if self._replicas is None:
                 vllm = self.options.vllm
                 self._replicas = RayReplicas(
-                    self._launch(), vllm.data_parallel, vllm.tensor_parallel, vllm.ray_address
+                    self._launch(),
+                    vllm.data_parallel,
+                    vllm.tensor_parallel,
+                    vllm.ray_address,
+                    self.options.timeout,
                 )
                 self._runner = self._replicas
             return self._replicas

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from typing import Any
@@ -37,13 +38,20 @@ class RayReplicas:
         tensor_parallel: devices of each.
         address: of a running cluster, ``auto`` for the one that this machine belongs to; ``None``
             starts one on this machine alone.
+        patience: seconds without any answer, while some are waited for, after which the engines
+            count as failed: Ray starts a dead engine again, and again, without an end.
 
     Raises:
         TablemendError: the cluster cannot be reached, or has too few GPUs.
     """
 
     def __init__(
-        self, launch: Launch, copies: int, tensor_parallel: int, address: str | None
+        self,
+        launch: Launch,
+        copies: int,
+        tensor_parallel: int,
+        address: str | None,
+        patience: float,
     ) -> None:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -53,6 +61,8 @@ class RayReplicas:
         self._most: dict[int, int] = {}
         self._lock = threading.Lock()
         self._failure: TablemendError | None = None
+        self._patience = patience
+        self._progress = time.monotonic()
         started: Future[Any] = Future()
         # One thread from the first word with Ray to the last: where the thread that joined a
         # cluster ends, Ray leaves it.
@@ -61,6 +71,7 @@ class RayReplicas:
         )
         self._thread.start()
         self._queue = started.result()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def _live(
         self,
@@ -72,9 +83,9 @@ class RayReplicas:
     ) -> None:
         import ray
 
-        own = not ray.is_initialized()
+        self._own = not ray.is_initialized()
         try:
-            if own:
+            if self._own:
                 _connect(address, copies * tensor_parallel)
             gpus = int(ray.cluster_resources().get("GPU", 0))
             _check_gpus(gpus, copies, tensor_parallel)
@@ -94,8 +105,8 @@ class RayReplicas:
             if not started.done():
                 started.set_exception(error)
         finally:
-            if own and ray.is_initialized():
-                ray.shutdown()
+            if self._own:
+                _leave()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Answer all, in the order in which the answers end."""
@@ -112,6 +123,8 @@ class RayReplicas:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
+            if not self._futures:
+                self._progress = time.monotonic()
             self._futures.update(zip((job.key for job in jobs), futures, strict=True))
             self._most.update((job.key, job.max_new_tokens) for job in jobs)
         self._queue.put([_row(job) for job in jobs])
@@ -119,20 +132,40 @@ class RayReplicas:
 
     def close(self) -> None:
         """Let the engines end, and the cluster where it is ours."""
-        if self._thread.is_alive():
-            with self._lock:
-                failed = self._failure
-            if failed is None:
-                self._queue.put(None)
-            self._thread.join(PATIENCE)
+        if not self._thread.is_alive():
+            return
+        with self._lock:
+            failed = self._failure is not None
+        if failed:
+            if self._own:  # what still runs there would never end by itself
+                _leave()
+            return
+        self._queue.put(None)
+        self._thread.join(PATIENCE)
 
     def _resolve(self, given: dict[str, Any]) -> None:
         key = given["key"]
         with self._lock:
+            self._progress = time.monotonic()
             future = self._futures.pop(key, None)
             most = self._most.pop(key, 0)
         if future is not None:  # a job of a worker that died may be answered twice
             future.set_result(self._outcome(key, given, most))
+
+    def _watch(self) -> None:
+        """Fail what waits for engines that give no answer at all."""
+        while self._thread.is_alive():
+            with self._lock:
+                silent = time.monotonic() - self._progress if self._futures else 0.0
+            if silent > self._patience:
+                self._fail(
+                    TablemendError(
+                        f"no answer of the Ray engines for {self._patience:g} s (options.timeout); "
+                        "if they die again and again, the reason is in Ray's logs of this session"
+                    )
+                )
+                return
+            time.sleep(min(1.0, self._patience / 4))
 
     def _outcome(self, key: int, given: dict[str, Any], most: int) -> Outcome:
         if given["error"]:
@@ -151,6 +184,13 @@ class RayReplicas:
             self._futures.clear()
         for future in futures:
             future.set_exception(error)
+
+
+def _leave() -> None:
+    import ray
+
+    if ray.is_initialized():
+        ray.shutdown()
 
 
 def _connect(address: str | None, devices: int) -> None:

@@ -30,7 +30,7 @@ from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.records import Constraints, Example, Fact
 from tablemend.synthesis.engine import EXPANSION
 from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.perturb import perturb_kernel
+from tablemend.synthesis.perturb import perturb_kernel, with_entity_condition
 from tablemend.synthesis.settings import Difficulty
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
@@ -162,11 +162,10 @@ class Stages:
             return check_constraints(constraints, draft, query)
 
         messages = render("constraints", query=query, table=_shown(draft.table))
-        return (
-            await self._talk.draft(
-                self._models.generator, "constraints", messages, read_constraints, check
-            )
-        )[0]
+        constraints, _ = await self._talk.draft(
+            self._models.generator, "constraints", messages, read_constraints, check
+        )
+        return with_entity_condition(draft.table, constraints)
 
     async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
         """Verifier 1 (A.3.1)."""
