@@ -86,9 +86,10 @@ def read_results(path: Path) -> dict[str, Any]:
         raise _refusal(path, f"{where}: {first['msg']}") from error
     except (ValueError, RecursionError) as error:
         raise _refusal(path, str(error)) from error
+    for part in ("settings", "cost"):
+        if lacking := arms.keys() ^ results[part].keys():
+            raise _refusal(path, f"{part}: of other arms ({', '.join(sorted(lacking))})")
     for arm, kinds in arms.items():
-        if lacking := arms.keys() ^ results["settings"].keys():
-            raise _refusal(path, f"settings: of other arms ({', '.join(sorted(lacking))})")
         for context, rates in kinds.items():
             if lacking := set(METRICS) - rates.keys():
                 raise _refusal(path, f"arms.{arm}.{context} lacks {', '.join(sorted(lacking))}")
