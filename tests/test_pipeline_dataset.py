@@ -721,6 +721,16 @@ def test_limits_of_a_model_stretch_the_estimate(
     assert f"time: about {hours} h {minutes} min" in capsys.readouterr().out
 
 
+def test_an_estimate_beyond_a_cap_says_so(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cap = "generator_options.max_cost=3.5"
+    for n, noted in ((5, False), (500, True)):
+        make_llm_dataset(settings(tmp_path, "estimate_only=true", f"n={n}", cap, *PRICES))
+        page = capsys.readouterr().out
+        assert ("note: that is more than generator_options.max_cost=3.5" in page) == noted
+
+
 class Hub:
     """Stands for the Hub's client."""
 

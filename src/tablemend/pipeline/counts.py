@@ -66,14 +66,15 @@ class Usage:
         options = {"generator": settings.generator_options, "verifier": settings.asked_of_verifier}
         found: dict[Role, float] = {}
         for role in ROLES:
-            cost = _cost(self.total(role), options[role])
+            cost = cost_of(self.total(role), options[role])
             if cost is None:
                 return None
             found[role] = cost
         return found
 
 
-def _cost(spent: Spent, options: BackendOptions) -> float | None:
+def cost_of(spent: Spent, options: BackendOptions) -> float | None:
+    """Cost at the prices of a backend; ``None`` where one is not known."""
     if options.price_in is None or options.price_out is None:
         return None
     return (

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tablemend.config.backend import BackendOptions
-from tablemend.pipeline.counts import ROLES, Spent, Usage, role_of
+from tablemend.pipeline.counts import ROLES, Role, Spent, Usage, cost_of, role_of
 from tablemend.pipeline.prompting import prompt
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.synthesis.engine import EXPANSION
@@ -168,6 +168,7 @@ def show(estimate: Estimate, settings: LlmSynthesis) -> str:
     lines = [f"estimate for {estimate.rows:,} rows:"]
     lines += _table(estimate.usage)
     lines.append(f"  cost: {_money(estimate.usage, settings)}")
+    lines += _caps(estimate.usage, settings)
     at_once = min(settings.concurrency, estimate.rows)
     lines.append(f"  time: about {_duration(estimate.seconds)} with {at_once} rows at a time")
     if estimate.measured:
@@ -221,6 +222,24 @@ def _money(usage: Usage, settings: LlmSynthesis) -> str:
         return "not known without generator_options.price_in and price_out (and the verifier's)"
     parts: list[str] = [f"{role} {cost[role]:,.2f}" for role in cost]
     return f"{sum(cost.values()):,.2f} ({', '.join(parts)})"
+
+
+def _caps(usage: Usage, settings: LlmSynthesis) -> Iterator[str]:
+    """Caps that the run is likely to reach."""
+    asked: list[tuple[Role | None, BackendOptions]] = [
+        ("generator", settings.generator_options),
+        ("verifier", settings.asked_of_verifier),
+    ]
+    if settings.one_model:
+        asked = [(None, settings.generator_options)]
+    for role, options in asked:
+        spent = usage.total(role)
+        tokens, cost = spent.prompt_tokens + spent.completion_tokens, cost_of(spent, options)
+        where = f"{role or 'generator'}_options"
+        if options.max_tokens_total is not None and tokens > options.max_tokens_total:
+            yield f"  note: that is more than {where}.max_tokens_total={options.max_tokens_total:,}"
+        if options.max_cost is not None and cost is not None and cost > options.max_cost:
+            yield f"  note: that is more than {where}.max_cost={options.max_cost:g}"
 
 
 def _duration(seconds: float) -> str:

@@ -88,6 +88,10 @@ def _try_lock(file: IO[str]) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise TablemendError(
+            f"{file.name} cannot be locked ({error.strerror}): give an out= on a disk that can"
+        ) from error
     return True
 
 
@@ -175,14 +179,13 @@ class RowIndex:
 
     Attributes:
         present: rows that are there.
-        failed: those of them that were given up because a request failed for good.
         usage: calls and tokens of all of them by stage.
         seconds: time that they took, added up.
     """
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.present = self.failed = self.given_up = 0
+        self.present = 0
         self.usage = Usage()
         self.seconds = 0.0
         self._files: list[Path] = []
@@ -229,15 +232,9 @@ class RowIndex:
             return
         if self._offset_of[number] >= 0 and not (self._failed[number] and not failed):
             return
-        if self._offset_of[number] < 0:
-            self.present += 1
-        else:
-            self.failed -= 1
-            self.given_up -= 1
+        self.present += self._offset_of[number] < 0
         self._file_of[number], self._offset_of[number] = place, offset
         self._failed[number] = failed
-        self.failed += failed
-        self.given_up += given_up
         self.usage.add(calls)
         self.seconds += seconds
 
