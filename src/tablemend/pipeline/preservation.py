@@ -99,23 +99,28 @@ class Preserved:
         return shared == 1 or not overlap((sentence.start, sentence.end), kept)
 
     def _keep(self) -> Iterator[Kept]:
-        position = 0
+        taken: set[int] = set()
         before: Sentence | None = None
         for sentence in self.clean.sentences:
             said = self.draft.context[sentence.start : sentence.end]
-            start = self._find_whole(said, position)
-            if start >= 0:
-                carried = bool(sentence.about) and not sentence.named
-                torn = carried and not self._follows(start, before, sentence.about)
-                yield Kept(Span(sentence.start, sentence.end), start, torn)
+            # the same words may stand there several times: "It opened in 1990."
+            starts = [start for start in self._find_whole(said) if start not in taken]
+            if starts:
+                torn = False
+                if sentence.about and not sentence.named:
+                    right = [s for s in starts if self._follows(s, before, sentence.about)]
+                    torn, starts = not right, right or starts
+                taken.add(starts[0])
+                yield Kept(Span(sentence.start, sentence.end), starts[0], torn)
             before = sentence
 
-    def _find_whole(self, said: str, after: int) -> int:
+    def _find_whole(self, said: str) -> Iterator[int]:
         """Where a sentence stands word for word, not as the end of another word."""
-        start = self.text.find(said, after)
-        while start > 0 and self.text[start - 1].isalnum():
+        start = self.text.find(said)
+        while start >= 0:
+            if start == 0 or not self.text[start - 1].isalnum():
+                yield start
             start = self.text.find(said, start + 1)
-        return start
 
     def _follows(self, start: int, before: Sentence | None, about: frozenset[int]) -> bool:
         """Whether what precedes a place is about the same rows as in the base context."""
