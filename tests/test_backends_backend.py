@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import random
@@ -244,6 +245,7 @@ def test_memory_does_not_grow_with_the_stream() -> None:
                 for _ in range(500):
                     next(answers)
                 server.seen.clear()
+                gc.collect()
                 sizes.append(tracemalloc.get_traced_memory()[0])
         finally:
             tracemalloc.stop()

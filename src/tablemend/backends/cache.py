@@ -67,7 +67,7 @@ class RequestCache:
         self.path = path
         self._identity = hashlib.sha256(_bytes(sorted(identity.items())))
         self._lock = threading.Lock()  # of the writer and of whoever replaces the file
-        self._group: list[tuple[bytes, Completion]] = []
+        self._group: list[tuple[bytes, Completion, asyncio.Future[None]]] = []
         self._commit: asyncio.Task[None] | None = None
         self._file = self._open()
 
@@ -116,36 +116,44 @@ class RequestCache:
             writer.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
 
     async def store(self, key: bytes, completion: Completion) -> None:
-        """Store an answer together with those of the same moment; returns once it is stored."""
+        """Store an answer together with those of the same moment; returns once it is stored.
+
+        Raises:
+            OSError, TablemendError: see :meth:`put`.
+        """
         if completion.finish_reason == "error":
             return
-        self._group.append((key, completion))
+        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._group.append((key, completion, stored))
         if self._commit is None:
             self._commit = asyncio.create_task(self._commit_group())
-        await asyncio.shield(self._commit)
+        await stored
 
     async def settle(self) -> None:
         """Wait for what is being stored."""
-        if self._commit is not None:
+        while self._commit is not None:
             await self._commit
 
     async def _commit_group(self) -> None:
+        """Store group after group until there is none."""
         try:
-            await asyncio.sleep(GROUP_SECONDS)
-        except asyncio.CancelledError:  # the loop is ending: what is there is stored at once
-            self._flush()
-            raise
-        group, self._group, self._commit = self._group, [], None
-        await asyncio.to_thread(self.put, group)
-
-    def _flush(self) -> None:
-        group, self._group, self._commit = self._group, [], None
-        if group:
-            self.put(group)
+            while self._group:
+                await asyncio.sleep(GROUP_SECONDS)
+                group, self._group = self._group, []
+                try:
+                    await asyncio.to_thread(self.put, [one[:2] for one in group])
+                except Exception as error:  # whoever waits gets it
+                    _tell(group, error)
+                else:
+                    _tell(group, None)
+        finally:
+            self._commit = None
 
     def close(self) -> None:
         """Store what is left and close the file."""
-        self._flush()
+        group, self._group = self._group, []  # left by a loop that ended early
+        if group:
+            self.put([one[:2] for one in group])
         with self._lock:
             self._file.reader.close()
             self._file.writer.close()
@@ -235,6 +243,18 @@ class RequestCache:
 
     def _refusal(self, error: sqlite3.Error) -> TablemendError:
         return TablemendError(f"request cache {self.path}: {error}: {MEND}")
+
+
+def _tell(
+    group: Sequence[tuple[bytes, Completion, asyncio.Future[None]]], error: Exception | None
+) -> None:
+    for _, _, stored in group:
+        if stored.done():  # nobody waits any more
+            continue
+        if error is None:
+            stored.set_result(None)
+        else:
+            stored.set_exception(error)
 
 
 def _code(error: sqlite3.Error) -> int:

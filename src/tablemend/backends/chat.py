@@ -108,8 +108,13 @@ def _is_strict(schema: object) -> bool:
     return not isinstance(schema, list) or all(_is_strict(value) for value in schema)
 
 
-def read_reply(content: bytes, request: Request) -> Completion:
+def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Completion:
     """The answer that the body of a reply with status 200 holds.
+
+    Args:
+        content: the body.
+        request: what was asked.
+        seconds: that it took.
 
     Raises:
         UnusableReply: no JSON, no choice, no message, or an end that is none.
@@ -144,6 +149,7 @@ def read_reply(content: bytes, request: Request) -> Completion:
         prompt_tokens=usage.prompt,
         completion_tokens=usage.completion,
         finish_reason=finish,
+        seconds=seconds,
         cached_tokens=usage.cached,
         estimated=usage.estimated,
     )

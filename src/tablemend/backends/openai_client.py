@@ -9,7 +9,7 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -145,9 +145,9 @@ class OpenAIEngine:
         for tries in count(1):
             async with place.slots:
                 begun = begun or time.monotonic()
-                outcome = await self._try(place.wire, request, body)
+                outcome = await self._try(place.wire, request, body, begun)
                 if isinstance(outcome, Completion):
-                    return replace(outcome, seconds=time.monotonic() - begun)
+                    return outcome
                 last = tries > self._options.retries or not outcome.again
                 if not last and outcome.after is not None:
                     # told to wait: the slot stays taken, so that fewer are sent
@@ -177,7 +177,9 @@ class OpenAIEngine:
         backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
         return after + random.uniform(0.5, 1.0) * backoff
 
-    async def _try(self, wire: Wire, request: Request, body: bytes) -> Completion | Fault:
+    async def _try(
+        self, wire: Wire, request: Request, body: bytes, begun: float
+    ) -> Completion | Fault:
         """Ask once, within the limits of the minute."""
         estimate = 0
         if self._limit.counts_tokens:
@@ -188,7 +190,7 @@ class OpenAIEngine:
         try:
             with self._replicas.borrow() as server:
                 started = time.monotonic()
-                outcome = await self._exchange(wire, server, request, body)
+                outcome = await self._exchange(wire, server, request, body, begun)
                 if isinstance(outcome, Completion):
                     self._replicas.answered(server)
                     used = outcome.prompt_tokens + outcome.completion_tokens
@@ -200,7 +202,7 @@ class OpenAIEngine:
             self._limit.correct(charge, used)
 
     async def _exchange(
-        self, wire: Wire, server: Replica, request: Request, body: bytes
+        self, wire: Wire, server: Replica, request: Request, body: bytes, begun: float
     ) -> Completion | Fault:
         try:
             async with asyncio.timeout(self._options.timeout):
@@ -211,7 +213,7 @@ class OpenAIEngine:
             return Fault(error.reason, unreachable=error.unreachable)
         if reply.status == 200:
             try:
-                return chat.read_reply(reply.content, request)
+                return chat.read_reply(reply.content, request, time.monotonic() - begun)
             except chat.UnusableReply as error:
                 return Fault(f"the server sent {error}")
         return self._judge(server, reply, request)
