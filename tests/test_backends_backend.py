@@ -150,6 +150,24 @@ def test_options_that_change_the_answer_change_the_key(
         assert len(server.seen) == 2
 
 
+def test_many_wait_in_an_event_loop_of_their_own(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+
+    async def main(backend: Backend) -> list[Completion]:
+        try:
+            return await asyncio.gather(*(backend.answer(request(n)) for n in range(200)))
+        finally:
+            await backend.leave()
+
+    with ChatServer(lambda seen: replace(echo(seen), seconds=0.002)) as server:
+        with opened(server, cache=path) as backend:
+            out = asyncio.run(main(backend))
+            assert [one.text for one in out] == [f"prompt {n}" for n in range(200)]
+            assert asyncio.run(main(backend)) == out
+            assert list(backend.generate(requests(3))) == out[:3]
+        assert server.most == 8 and len(server.seen) == 200
+
+
 CHILD = """
 import sys
 from tablemend.backends.backend import open_backend

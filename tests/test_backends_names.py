@@ -63,6 +63,8 @@ def test_a_string_without_an_engine_has_the_default(
         ("openai:m@http://h:port/v1", "not readable"),
         ("openai:m@http://h/v1,ftp://x", "is no base URL"),
         ("openai:m@http://", "is no base URL"),
+        ("openai:m@http://h/v1 x", "is no base URL"),
+        ("openai:m@http://h/\u00fc", "is no base URL"),
         ("openai:m@http://h/v1,http://h/v1/", "same base URL twice"),
     ],
 )

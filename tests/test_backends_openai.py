@@ -583,6 +583,20 @@ def test_a_replica_that_errs_in_a_row_is_left_out_for_longer_and_longer() -> Non
         assert {first_one.url, second.url} == {"a", "b"}
 
 
+@pytest.mark.parametrize(
+    ("reply", "counted"),
+    [(refuse(429), 0), (refuse(503, headers={"Retry-After": "0"}), 0), (refuse(503), 6)],
+)
+def test_only_faults_of_the_server_put_it_out(
+    reply: Reply, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[str] = []
+    monkeypatch.setattr(Replicas, "failed", lambda _, server, *rest: failures.append(server.url))
+    with ChatServer(first(reply, 6)) as server:
+        assert len(ask(server, requests(3), concurrency=1, retries=9)) == 3
+    assert failures == [server.url] * counted
+
+
 def test_failures_of_one_moment_count_once() -> None:
     now = [100.0]
     replicas = Replicas(("a", "b"), first_out=1, clock=lambda: now[0])

@@ -97,5 +97,6 @@ def _check_url(url: str) -> None:
             f"the base URL at {host} carries a user, a query or a fragment: keys come from the "
             "environment alone (options.key_variable)"
         )
-    if parts.scheme not in ("http", "https") or not host:
+    clean = url.isascii() and url.isprintable() and " " not in url
+    if parts.scheme not in ("http", "https") or not host or not clean:
         raise TablemendError(f"{url!r} is no base URL: write http://HOST:PORT/v1")

@@ -59,12 +59,14 @@ class Fault:
         again: whether another try may do better.
         after: seconds that the server asked to wait, if it did.
         unreachable: the server took no connection.
+        of_server: it speaks against the server, not of too many requests.
     """
 
     reason: str
     again: bool = True
     after: float | None = None
     unreachable: bool = False
+    of_server: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class OpenAIEngine:
                     self._replicas.answered(server)
                     used = outcome.prompt_tokens + outcome.completion_tokens
                     self._length.add(outcome.completion_tokens)
-                elif outcome.again and outcome.after is None:
+                elif outcome.again and outcome.of_server:
                     self._replicas.failed(server, started, outcome.unreachable)
                 return outcome
         finally:
@@ -234,7 +236,8 @@ class OpenAIEngine:
                 "what was answered is kept"
             )
         if status in AGAIN or status >= 500:
-            return Fault(said, after=chat.retry_after(reply.headers))
+            after = chat.retry_after(reply.headers)
+            return Fault(said, after=after, of_server=status >= 500 and after is None)
         if status == 401:
             variable = self._options.key_variable
             have = "refuses the key in" if self._key else "wants a key, and none is in"
