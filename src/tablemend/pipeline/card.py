@@ -86,7 +86,7 @@ def _who(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     kernels = (
         f"{writer} wrote table, gold context and query"
         if settings.kernel == "llm"
-        else f"A program made table, gold context and query, which {writer} put into other words"
+        else f"A program made table, query and gold context, whose sentences {writer} reworded"
     )
     contexts = (
         f"{writer} put the distractors in"
