@@ -37,6 +37,8 @@ _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _NEXT_SENTENCE = re.compile(r"\.\s+[A-Z]")
 _SHORT_NAME = 3
+_PARTS = re.compile(r"[,;]|\band\b")
+_PARTED = 50  # characters
 _VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
 _ENDINGS = _VERB_ENDINGS | frozenset(
     "al ally ance ation cation e ee ence er ers es ies ion ity ive ment n or r tion y".split()
@@ -154,20 +156,27 @@ class Statements:
         ]
         found = [[token for token in tokens if akin(token[0], word)] for word in words]
         amounts = self.places.amounts(sentence.start, sentence.end)
-        if not all(found) or not amounts:
+        if not found or not all(found) or not amounts:
             return None
-        labels = [(start, end) for same in found[:1] for _, start, end in same]
+        labels = [(start, end) for same in found for _, start, end in same]
+        digits = [span for span in amounts if any(map(str.isdigit, self.text[slice(*span)]))]
+        # "one entry for ..." counts nothing
         return min(
-            amounts,
-            key=lambda span: min(max(span.start - end, start - span.end) for start, end in labels),
+            digits or amounts,
+            key=lambda span: min(self._distance(span, label) for label in labels),
         )
 
-    def has_words(self, sentence: Sentence, words: Iterable[str]) -> bool:
-        """Whether a sentence has all these words, each in some form."""
+    def _distance(self, span: Span, label: tuple[int, int]) -> int:
+        """Characters between a number and a word, more where a comma or *and* parts them."""
+        start, end = sorted((span, label))[0][1], sorted((span, label))[1][0]
+        return end - start + (_PARTED if _PARTS.search(self.text, start, end) else 0)
+
+    def has_words(self, sentence: Sentence, words: Sequence[str]) -> bool:
+        """Whether a sentence has all these words, each in some form; not where there are none."""
         said = [
             word for word, start, _ in self.places.tokens if sentence.start <= start < sentence.end
         ]
-        return all(any(akin(word, wanted) for word in said) for wanted in words)
+        return bool(words) and all(any(akin(word, want) for word in said) for want in words)
 
     def locate(self, row: int) -> dict[int, Mention | None]:
         """Where each filled cell of a row is stated, by column; ``None`` where it is not.
