@@ -29,7 +29,7 @@ THRESHOLD = 0.6
 BANDS, ROWS = 32, 4
 """A pair at the threshold shares a band with a probability of 0.99, one of 0.2 with 0.05."""
 COMMIT_EVERY = 1000
-CACHE_KIB = 65536
+CACHE_KIB = 16384
 
 Hashes = npt.NDArray[np.uint64]
 
