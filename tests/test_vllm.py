@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="runs in .venv-vllm: make test-vllm")
 
-# One process starts three times as soon as vLLM's three.
+# One process below ours starts three times as soon as vLLM's three.
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
 
 import torch
@@ -110,8 +110,6 @@ def by_transformers(requests: list[Request]) -> dict[str, Completion]:
 
 
 class TestOneEngine:
-    """In one process there can be one engine at a time."""
-
     def test_answers_are_those_of_transformers(
         self, vllm: VllmEngine, requests: list[Request], by_transformers: dict[str, Completion]
     ) -> None:
@@ -207,11 +205,8 @@ class TestOneEngine:
 
 
 def test_answers_in_bfloat16_differ_only_by_rounding(
-    requests: list[Request],
-    by_transformers: dict[str, Completion],
-    monkeypatch: pytest.MonkeyPatch,
+    requests: list[Request], by_transformers: dict[str, Completion]
 ) -> None:
-    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")  # as users run it
     with opened(VllmEngine(Checkpoint(str(TINY)), options("bfloat16"))) as engine:
         rounded = answer_all(engine, requests)
     with opened(HFEngine(Checkpoint(str(TINY)), options("bfloat16"))) as engine:
@@ -262,6 +257,49 @@ def test_a_merged_adapter_leaves_nothing_behind(adapter: Path, requests: list[Re
     assert (merged / "model.safetensors").stat().st_size > 1000
     engine.close()
     assert not merged.exists()
+
+
+def test_what_vllm_cannot_start_is_one_line(requests: list[Request]) -> None:
+    with (
+        opened(VllmEngine(Checkpoint(str(TINY)), options(kv_cache_gib=1e-4))) as engine,
+        pytest.raises(TablemendError, match=r"^vLLM does not start with .*tiny-base: "),
+    ):
+        list(engine.generate(requests[:1]))
+
+
+KILLED = """
+import sys, time
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.vllm_engine import VllmEngine
+from tablemend.config.backend import BackendOptions
+
+if __name__ == "__main__":
+    engine = VllmEngine(Checkpoint(sys.argv[1]), BackendOptions(vllm={"kv_cache_gib": 0.25}))
+    engine.load()
+    print(engine._runner._processes[0].pid, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_vllm_does_not_outlive_a_killed_process(tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    environment = os.environ | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}  # its own processes too
+    process = subprocess.Popen(
+        [sys.executable, script, TINY], stdout=subprocess.PIPE, env=environment
+    )
+    assert process.stdout is not None
+    session = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    for _ in range(600):
+        try:
+            os.killpg(session, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(session, 9)
+    pytest.fail("vLLM's processes are still there")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of CPU cores")

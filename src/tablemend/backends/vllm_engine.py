@@ -35,7 +35,6 @@ from tablemend.backends.vllm_replica import (
     Job,
     Launch,
     Outcome,
-    Replica,
     Replicas,
     Runner,
 )
@@ -48,7 +47,7 @@ GIB = 1 << 30
 
 
 class VllmEngine(BatchEngine):
-    """vLLM in this process, or in one process for each of several copies of the weights.
+    """vLLM, in one process for each copy of the weights.
 
     The engine starts with the first request and ends with :meth:`close`.
 
@@ -152,9 +151,7 @@ class VllmEngine(BatchEngine):
     def _start(self) -> Runner:
         if self._runner is None:
             launch = self._launch()
-            launches = [replace(launch, environment=one) for one in self._devices]
-            single = len(launches) == 1
-            self._runner = Replica(launches[0]) if single else Replicas(launches)
+            self._runner = Replicas([replace(launch, environment=one) for one in self._devices])
         return self._runner
 
     def _launch(self) -> Launch:

@@ -1,8 +1,11 @@
-"""One copy of the weights under vLLM, in this process or each in a process of its own.
+"""Copies of the weights under vLLM, each in a process of its own.
 
 vLLM's ``LLM`` refuses ``data_parallel_size`` above 1 and hands answers out only when all are
 made. Here its engine is stepped, so that every answer is there as soon as it ends, and copies of
 the weights are independent engines: for dense models that is all that data parallelism means.
+
+One copy has a process of its own too: vLLM's processes outlive a parent that is killed, and keep
+its GPU's memory. Ours notices that nobody is left, and ends them.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 import queue
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +32,7 @@ IN_FLIGHT = 1024
 PIECE = 64
 """Jobs that are handed out together: neighbours share their contexts."""
 PATIENCE = 30.0
-"""Seconds that a process is given to end by itself."""
+"""Seconds that vLLM is given to end by itself."""
 CPU_KV_GIB = 4.0
 CPU_BLOCK = 32  # vLLM's own choice there is 128: most of a short context would not be shared
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
@@ -98,7 +102,7 @@ class Runner(Protocol):
 
 
 class Replica:
-    """One engine, in this process (vLLM starts processes of its own below it).
+    """One engine, in this process; vLLM starts processes of its own below it.
 
     Raises:
         TablemendError: the engine does not start, with vLLM's reason.
@@ -177,18 +181,6 @@ class Replica:
             self._engine.abort_request([str(key) for key in self._running])
         self._running, self._refused = set(), []
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Answer all, in the order in which the answers end."""
-        waiting = deque(jobs)
-        try:
-            while waiting or self.unfinished:
-                room = IN_FLIGHT - self.unfinished
-                self.add([waiting.popleft() for _ in range(min(room, len(waiting)))])
-                yield from self.step()
-        finally:
-            if self.unfinished:
-                self.abort()
-
     def close(self) -> None:
         """End vLLM's processes."""
         if self._engine is not None:
@@ -257,8 +249,12 @@ class Replicas:
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
-        for number in range(len(launches)):
-            self._receive(number)
+        try:
+            for number in range(len(launches)):
+                self._receive(number)
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Answer all, in the order in which the answers end."""
@@ -293,9 +289,10 @@ class Replicas:
             connection.close()
         self._connections = []
         for process in self._processes:
-            process.join(PATIENCE)
+            process.join(2 * PATIENCE)
             if process.is_alive():
-                process.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid or 0, signal.SIGKILL)
                 process.join()
         self._processes = []
         atexit.unregister(self.close)
@@ -324,13 +321,13 @@ def take(parts: Sequence[deque[Job]], number: int) -> list[Job]:
 
 def _serve(connection: Connection, launch: Launch) -> None:
     """A replica's process: jobs come in as lists (an empty one aborts), outcomes go out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it hangs up
+    os.setsid()  # Ctrl-C is the parent's; and vLLM's processes can be ended with this one
     inbox: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(connection, inbox), daemon=True).start()
     replica = None
     try:
         replica = Replica(launch)
         connection.send([])
-        threading.Thread(target=_read, args=(connection, inbox), daemon=True).start()
         while True:
             while not replica.unfinished or not inbox.empty():
                 jobs = inbox.get()
@@ -342,7 +339,8 @@ def _serve(connection: Connection, launch: Launch) -> None:
                     replica.abort()
             connection.send(replica.step())
     except TablemendError as error:
-        connection.send(error)
+        with contextlib.suppress(OSError):
+            connection.send(error)
     except (BrokenPipeError, ConnectionResetError):
         pass  # the parent has gone
     finally:
@@ -351,9 +349,14 @@ def _serve(connection: Connection, launch: Launch) -> None:
 
 
 def _read(connection: Connection, inbox: queue.SimpleQueue[list[Job] | None]) -> None:
-    """Take in what the parent sends, at once: both sides sending at a time would block both."""
+    """Take in what the parent sends, at once: both sides sending at a time would block both.
+
+    Once it has gone and patience is over, everything in this session is killed.
+    """
     try:
         while True:
             inbox.put(connection.recv())
     except (EOFError, OSError):
         inbox.put(None)
+    time.sleep(PATIENCE)
+    os.killpg(0, signal.SIGKILL)
