@@ -27,6 +27,7 @@ from tablemend.backends.backend import CHUNK, Backend, BudgetSpent, Spent, open_
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.local_server import read_options
 from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.backends.stream import AHEAD
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import FULL_DISK, TablemendError
 
@@ -215,7 +216,7 @@ def test_kill_9_loses_nothing_that_was_handed_out(tmp_path: Path) -> None:
             asked.update(again)
     assert out == {f"r{n}": f"prompt {n}" for n in range(total)}
     # asked twice is only what was in flight at a kill
-    assert set(asked) == set(out) and sum(asked.values()) <= total + rounds * 16
+    assert set(asked) == set(out) and sum(asked.values()) <= total + rounds * AHEAD * 8
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_there_is(tmp_path: Path) -> None:
@@ -250,7 +251,7 @@ def test_an_endless_iterator_is_taken_as_needed() -> None:
         got = [next(answers) for _ in range(100)]
         answers.close()
     assert len({one.id for one in got}) == 100
-    assert next(taken) <= 100 + 2 * 8
+    assert next(taken) <= 100 + AHEAD * 8
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:

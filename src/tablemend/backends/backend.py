@@ -16,7 +16,7 @@ from tablemend.backends.engine import BatchEngine, Engine
 from tablemend.backends.limits import Budget, BudgetSpent, Spent
 from tablemend.backends.names import EngineKind, ModelName
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.stream import stream
+from tablemend.backends.stream import AHEAD, stream
 from tablemend.config.backend import BackendOptions
 
 __all__ = ["Backend", "BudgetSpent", "Spent", "open_backend"]
@@ -123,7 +123,7 @@ class Backend:
         async def answer(request: Request) -> Completion:
             return await self._answer(request, watch)
 
-        yield from stream(answer, requests, 2 * self._options.concurrency, self.leave)
+        yield from stream(answer, requests, AHEAD * self._options.concurrency, self.leave)
 
     def _generate_batches(
         self, engine: BatchEngine, requests: Iterable[Request]

@@ -20,7 +20,7 @@ from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
 from tablemend.backends.replicas import Replica, Replicas
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.stream import stream
+from tablemend.backends.stream import AHEAD, stream
 from tablemend.backends.wire import Broken, Reply, Wire
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -132,7 +132,7 @@ class OpenAIEngine:
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         """Answer all, in the order in which the answers end; see :func:`stream`."""
-        return stream(self.answer, requests, 2 * self._options.concurrency, self.leave)
+        return stream(self.answer, requests, AHEAD * self._options.concurrency, self.leave)
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once.

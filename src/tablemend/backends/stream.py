@@ -11,6 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from tablemend.backends.requests import Completion, Request
 
 Answer = Callable[[Request], Awaitable[Completion]]
+AHEAD = 4
+"""Requests that are taken for one that may be in flight: others are being stored, or wait to be
+handed out, or stand ready."""
+AT_ONCE = 8
+"""Requests that are begun without a look at the connections."""
 TAKING = 0.002
 """Seconds for which requests are taken before those taken are sent."""
 Leave = Callable[[], Awaitable[None]]
@@ -96,10 +101,13 @@ class _Loop:
             yield self._ended.popleft()
 
     def _start(self, requests: Sequence[Request]) -> None:
-        for request in requests:
+        """Begin a few at a time: replies that have come in the meantime are read in between."""
+        for request in requests[:AT_ONCE]:
             task = self._loop.create_task(self._run(request))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        if len(requests) > AT_ONCE:
+            self._loop.call_soon(self._start, requests[AT_ONCE:])
 
     async def _run(self, request: Request) -> None:
         one: Completion | BaseException
