@@ -156,10 +156,15 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
 
 def test_ctrl_c_ends_in_one_line(tmp_path: Path, whole: dict[str, bytes]) -> None:
     process = subprocess.Popen(
-        command(tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(tmp_path),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     _wait_for_rows(process, tmp_path / "out", 2)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: whatever it started gets it too
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "interrupted; the same command continues"

@@ -40,6 +40,7 @@ class LocalServer:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
+                start_new_session=True,  # Ctrl-C is for us: it answers until it is closed
             )
             assert self._process.stdout is not None
             alarm = Timer(START_SECONDS, self._process.kill)
