@@ -29,6 +29,7 @@ from tablemend.backends.vllm_launch import (
     merges_adapter,
 )
 from tablemend.backends.vllm_replica import (
+    CPU_BATCHED,
     CPU_BLOCK,
     CPU_KV_GIB,
     LORA_RANKS,
@@ -188,6 +189,10 @@ class VllmEngine(BatchEngine):
             "block_size": options.block_size or CPU_BLOCK,
             "kv_cache_memory_bytes": int((gib or CPU_KV_GIB) * GIB),
             "enforce_eager": options.enforce_eager is not False,
+            # A prompt read in two steps takes back what its seed drew in the first: on a CPU that
+            # ends the engine ("CPU Generator does not use offset", vLLM 0.32).
+            "enable_chunked_prefill": False,
+            "max_num_batched_tokens": max(self._window, CPU_BATCHED),
         }
         if options.block_size is not None:
             arguments["block_size"] = options.block_size

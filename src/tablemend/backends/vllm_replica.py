@@ -34,6 +34,7 @@ PIECE = 64
 PATIENCE = 30.0
 """Seconds that vLLM is given to end by itself."""
 CPU_KV_GIB = 4.0
+CPU_BATCHED = 4096  # tokens of a step
 CPU_BLOCK = 32  # vLLM's own choice there is 128: most of a short context would not be shared
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 

@@ -120,8 +120,7 @@ def with_problems(
 
 def show_table(table: Table) -> str:
     """A table as every prompt shows it: Markdown, an empty cell as ``-``."""
-    rows = [[BLANK if cell is None else cell for cell in row] for row in table.rows]
-    return write_table(Table.of(table.columns, rows), "markdown").strip()
+    return write_table(table.filled(BLANK), "markdown").strip()
 
 
 def show_blanks(table: Table) -> str:

@@ -8,8 +8,6 @@ again with the reasons in the prompt, a bounded number of times, and every rejec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from json import dumps
 from random import Random
 from typing import NamedTuple
 
@@ -24,7 +22,13 @@ from tablemend.pipeline.checks import (
 )
 from tablemend.pipeline.drafts import KernelDraft, Problem, Topic
 from tablemend.pipeline.parsing import read_constraints, read_context, read_kernel, read_query
-from tablemend.pipeline.prompting import render, with_problems
+from tablemend.pipeline.prompting import (
+    render,
+    show_blanks,
+    show_constraints,
+    show_table,
+    with_problems,
+)
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.records import Constraints, Example, Fact
@@ -32,9 +36,6 @@ from tablemend.synthesis.engine import EXPANSION
 from tablemend.synthesis.kernel import Rejected
 from tablemend.synthesis.perturb import perturb_kernel, with_entity_condition
 from tablemend.synthesis.settings import Difficulty
-from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
-from tablemend.tasks.tablehallu import BLANK
 
 ENGINE = "llm/1"
 """Version of the chain; the prompts have versions of their own."""
@@ -148,7 +149,7 @@ class Stages:
 
         messages = render(
             "query",
-            table=_shown(draft.table),
+            table=show_table(draft.table),
             context=draft.context,
             sort_column=draft.sort_column,
             sort_order=draft.sort_order,
@@ -161,7 +162,7 @@ class Stages:
         async def check(constraints: Constraints) -> Sequence[Problem]:
             return check_constraints(constraints, draft, query)
 
-        messages = render("constraints", query=query, table=_shown(draft.table))
+        messages = render("constraints", query=query, table=show_table(draft.table))
         constraints, _ = await self._talk.draft(
             self._models.generator, "constraints", messages, read_constraints, check
         )
@@ -170,7 +171,7 @@ class Stages:
     async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
         """Verifier 1 (A.3.1)."""
         messages = render(
-            "verify_kernel", context=draft.context, query=query, table=_shown(draft.table)
+            "verify_kernel", context=draft.context, query=query, table=show_table(draft.table)
         )
         return await self._verify("verify_kernel", messages, "CORRECT", "INCORRECT")
 
@@ -196,9 +197,9 @@ class Stages:
             "perturb",
             context=kernel.draft.context,
             query=kernel.query,
-            constraints=_as_json(kernel.constraints),
-            table=_shown(kernel.draft.table),
-            nulls=_nulls(kernel.draft.table),
+            constraints=show_constraints(kernel.constraints),
+            table=show_table(kernel.draft.table),
+            nulls=show_blanks(kernel.draft.table),
             factor=str(factor),
             words=str(round(len(kernel.draft.context.split()) * factor, -2)),
         )
@@ -241,8 +242,8 @@ class Stages:
             adversarial=text,
             context=kernel.draft.context,
             query=kernel.query,
-            constraints=_as_json(kernel.constraints),
-            table=_shown(kernel.draft.table),
+            constraints=show_constraints(kernel.constraints),
+            table=show_table(kernel.draft.table),
         )
         return await self._verify("verify_distractors", messages, "VALID", "INVALID")
 
@@ -260,21 +261,3 @@ def draw_difficulty(settings: LlmSynthesis, number: int) -> Difficulty:
     if settings.difficulty != "mixed":
         return settings.difficulty
     return Random(f"{ENGINE}:{settings.seed}:{number}").choice(tuple(EXPANSION))
-
-
-def _shown(table: Table) -> str:
-    """A table as the prompts show it: an empty cell is a dash that nobody can overlook."""
-    return write_table(table.filled(BLANK), "markdown").rstrip()
-
-
-def _nulls(table: Table) -> str:
-    return "\n".join(
-        f"- {table.columns[column]} of {row[0]}"
-        for row in table.rows
-        for column, cell in enumerate(row)
-        if cell is None
-    )
-
-
-def _as_json(constraints: Constraints) -> str:
-    return dumps(asdict(constraints), ensure_ascii=False)
