@@ -7,9 +7,10 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
 from tablemend.pipeline.drafts import Problem
-from tablemend.pipeline.parsing import REFUSED, SCHEMAS, Unreadable, Verdict, read_verdict
+from tablemend.pipeline.parsing import REFUSED, Unreadable, Verdict, read_verdict
 from tablemend.pipeline.prompting import version, with_problems
 from tablemend.pipeline.rows import Rejection
+from tablemend.pipeline.schemas import SCHEMAS
 from tablemend.records import Call
 
 REQUEST_FAILED = "request failed"
