@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tablemend.pipeline import parsing
 from tablemend.pipeline.parsing import Unreadable
 from tablemend.pipeline.prompting import prompt
+from tablemend.pipeline.schemas import SCHEMAS
 from tablemend.records import Condition, Constraints
 
 KERNEL: dict[str, Any] = {
@@ -261,9 +262,9 @@ def test_paraphrases() -> None:
 
 
 def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
-    assert set(parsing.SCHEMAS) == {"kernel", "constraints", "paraphrase"}
-    assert set(parsing.SCHEMAS["kernel"]["properties"]) == set(KERNEL)
-    assert set(parsing.SCHEMAS["constraints"]["properties"]) == set(CONSTRAINTS)
+    assert set(SCHEMAS) == {"kernel", "constraints", "paraphrase"}
+    assert set(SCHEMAS["kernel"]["properties"]) == set(KERNEL)
+    assert set(SCHEMAS["constraints"]["properties"]) == set(CONSTRAINTS)
 
     def walk(schema: dict[str, Any]) -> None:
         if schema["type"] == "object":
@@ -274,7 +275,7 @@ def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
         elif schema["type"] == "array":
             walk(schema["items"])
 
-    for schema in parsing.SCHEMAS.values():
+    for schema in SCHEMAS.values():
         walk(schema)
 
 
