@@ -30,6 +30,8 @@ VERSION = 1
 """Version of what is stored (PRAGMA user_version)."""
 GROUP_SECONDS = 0.02
 """Answers that end within so much time are committed together."""
+ROWS = 400
+"""Rows of one statement; older versions of SQLite take 999 values."""
 BUSY_SECONDS = 60.0
 """Longest wait for another process that is writing."""
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -112,8 +114,16 @@ class RequestCache:
                 self._write(rows)
 
     def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        # many rows a statement: SQLite lets go of Python's lock at every one, and each time two
+        # threads are in each other's way
         with disk_errors(self.path.parent), self._file.writer as writer:
-            writer.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
+            for start in range(0, len(rows), ROWS):
+                some = rows[start : start + ROWS]
+                values = ", ".join(["(?, ?)"] * len(some))
+                writer.execute(
+                    f"INSERT OR REPLACE INTO answers VALUES {values}",
+                    [x for row in some for x in row],
+                )
 
     async def store(self, key: bytes, completion: Completion) -> None:
         """Store an answer together with those of the same moment; returns once it is stored.

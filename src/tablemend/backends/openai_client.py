@@ -69,13 +69,21 @@ class Fault:
     of_server: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Place:
-    """What belongs to one event loop."""
+    """What belongs to one event loop.
+
+    Attributes:
+        loop: which.
+        wire: its connections.
+        slots: as many as requests may be in flight.
+        stopped: why nobody gets an answer; empty as long as that is not so.
+    """
 
     loop: asyncio.AbstractEventLoop
     wire: Wire
     slots: asyncio.Semaphore
+    stopped: str = ""
 
 
 class OpenAIEngine:
@@ -142,10 +150,19 @@ class OpenAIEngine:
                 listening, a field that the server does not know.
         """
         place = self._place()
+        try:
+            return await self._answer(place, request)
+        except TablemendError as error:  # what waits for a slot need not find out for itself
+            place.stopped = str(error)
+            raise
+
+    async def _answer(self, place: _Place, request: Request) -> Completion:
         body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
         begun = 0.0
         for tries in count(1):
             async with place.slots:
+                if place.stopped:
+                    raise TablemendError(place.stopped)
                 begun = begun or time.monotonic()
                 outcome = await self._try(place.wire, request, body, begun)
                 if isinstance(outcome, Completion):

