@@ -81,6 +81,7 @@ class _Loop:
         self._ended: deque[Completion | BaseException] = deque()
         self._some = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._loop = _new_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="tablemend-backend", daemon=True
@@ -102,6 +103,8 @@ class _Loop:
 
     def _start(self, requests: Sequence[Request]) -> None:
         """Begin a few at a time: replies that have come in the meantime are read in between."""
+        if self._closing:
+            return
         for request in requests[:AT_ONCE]:
             task = self._loop.create_task(self._run(request))
             self._tasks.add(task)
@@ -128,6 +131,7 @@ class _Loop:
             self._loop.close()
 
     async def _wind_up(self, leave: Leave) -> None:
+        self._closing = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
