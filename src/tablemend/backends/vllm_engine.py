@@ -171,6 +171,7 @@ class VllmEngine(BatchEngine):
             "model": model,
             "revision": base.revision,
             "tokenizer": model if self._merge else self._tokenizer.name_or_path,
+            "tokenizer_revision": base.revision,
             "dtype": self._dtype,
             "max_model_len": self._window,
             "tensor_parallel_size": options.tensor_parallel,
@@ -236,10 +237,18 @@ class VllmEngine(BatchEngine):
             config = AutoConfig.from_pretrained(base.path, revision=base.revision)
         return config.get_text_config()
 
-    @property
+    @cached_property
     def _window(self) -> int:
-        most = int(self._config.max_position_embeddings)
-        return min(most, self.options.context_length or most)
+        """Most tokens of prompt and answer: the model's, or less where asked for.
+
+        Raises:
+            TablemendError: the model names none, and nor do the options.
+        """
+        asked = self.options.context_length
+        most = self._config.to_dict().get("max_position_embeddings")
+        if most is None and asked is None:
+            raise TablemendError(f"{self.checkpoint.path} names no window: set context_length")
+        return min(length for length in (most, asked) if length is not None)
 
     @property
     def _dtype(self) -> str:
