@@ -45,7 +45,6 @@ class Vllm(Section):
     """vLLM's name of the model's way of thinking, such as qwen3: a JSON schema then holds from
     the end of the thinking on. Null: a thinking answer is not held to its schema."""
 
-
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """An address without a cluster, and an adapter that a cluster does not apply."""
         if self.cluster is None and self.ray_address is not None:
