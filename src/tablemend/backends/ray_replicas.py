@@ -14,7 +14,8 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import Future, InvalidStateError, as_completed
+from contextlib import suppress
 from typing import Any
 
 from tablemend.backends.vllm_replica import ENVIRONMENT, Job, Launch, Outcome
@@ -88,7 +89,7 @@ class RayReplicas:
             if self._own:
                 _connect(address, copies * tensor_parallel)
             gpus = int(ray.cluster_resources().get("GPU", 0))
-            _check_gpus(gpus, copies, tensor_parallel)
+            _check_gpus(gpus, int(ray.available_resources().get("GPU", 0)), copies, tensor_parallel)
             queue = _open_queue()
             arguments = launch.arguments | ({} if gpus else launch.on_cpu)
             answers = _build(queue, arguments, copies, tensor_parallel, bool(gpus))
@@ -150,7 +151,8 @@ class RayReplicas:
             future = self._futures.pop(key, None)
             most = self._most.pop(key, 0)
         if future is not None:  # a job of a worker that died may be answered twice
-            future.set_result(self._outcome(key, given, most))
+            with suppress(InvalidStateError):  # who waited may have left
+                future.set_result(self._outcome(key, given, most))
 
     def _watch(self) -> None:
         """Fail what waits for engines that give no answer at all."""
@@ -183,7 +185,8 @@ class RayReplicas:
             futures = list(self._futures.values())
             self._futures.clear()
         for future in futures:
-            future.set_exception(error)
+            with suppress(InvalidStateError):
+                future.set_exception(error)
 
 
 def _leave() -> None:
@@ -214,12 +217,13 @@ def _connect(address: str | None, devices: int) -> None:
         raise TablemendError(f"no Ray cluster at {address!r}: {reason}") from error
 
 
-def _check_gpus(gpus: int, copies: int, tensor_parallel: int) -> None:
+def _check_gpus(gpus: int, free: int, copies: int, tensor_parallel: int) -> None:
+    """Engines that do not fit would be waited for, without a word."""
     needed = copies * tensor_parallel
-    if gpus and gpus < needed:
+    if gpus and free < needed:
         raise TablemendError(
-            f"the Ray cluster has {gpus} GPUs; vllm.data_parallel={copies} with "
-            f"vllm.tensor_parallel={tensor_parallel} needs {needed}"
+            f"the Ray cluster has {gpus} GPUs, {free} of them free; vllm.data_parallel={copies} "
+            f"with vllm.tensor_parallel={tensor_parallel} needs {needed}"
         )
     if not gpus and tensor_parallel > 1:
         raise TablemendError("the Ray cluster has no GPU: vllm.tensor_parallel must be 1")
