@@ -43,7 +43,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[1]
 TINY = ROOT / "checkpoints" / "tiny-base"
 RAY = Vllm(kv_cache_gib=0.25, max_num_seqs=64, cluster="ray", data_parallel=2)
-CPUS = 6
+CPUS = 7
 OPTIONS = BackendOptions(dtype="float32", cache=None, vllm=RAY)
 
 
@@ -55,7 +55,7 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def backend(cluster: None) -> Iterator[Backend]:
     with open_backend(f"vllm:{TINY}", OPTIONS) as opened:
         yield opened
@@ -71,44 +71,49 @@ def requests() -> list[Request]:
     ]
 
 
-def test_two_engines_answer_as_transformers_does(backend: Backend, requests: list[Request]) -> None:
-    given = {completion.id: completion for completion in backend.generate(requests)}
-    assert sorted(given) == sorted(request.id for request in requests)
-    assert ray.available_resources()["CPU"] <= CPUS - 2  # one is taken by each engine
-    reference = HFEngine(Checkpoint(str(TINY)), OPTIONS)
-    expected = {completion.id: completion for completion in reference.generate(requests)}
-    same = [given[name].text == expected[name].text for name in expected]
-    assert sum(same) >= 0.95 * len(same)
-    for name, completion in given.items():
-        assert completion.prompt_tokens == expected[name].prompt_tokens
-        assert completion.finish_reason in ("stop", "length")
+class TestEngines:
+    """Two engines, started once."""
 
+    def test_two_engines_answer_as_transformers_does(
+        self, backend: Backend, requests: list[Request]
+    ) -> None:
+        given = {completion.id: completion for completion in backend.generate(requests)}
+        assert sorted(given) == sorted(request.id for request in requests)
+        assert ray.available_resources()["CPU"] <= CPUS - 2  # one is taken by each engine
+        reference = HFEngine(Checkpoint(str(TINY)), OPTIONS)
+        expected = {completion.id: completion for completion in reference.generate(requests)}
+        same = [given[name].text == expected[name].text for name in expected]
+        assert sum(same) >= 0.95 * len(same)
+        for name, completion in given.items():
+            assert completion.prompt_tokens == expected[name].prompt_tokens
+            assert completion.finish_reason in ("stop", "length")
 
-def test_an_answer_does_not_wait_for_the_rest(backend: Backend, requests: list[Request]) -> None:
-    """A chain of requests, each built on the last answer, beside a row of others."""
+    def test_an_answer_does_not_wait_for_the_rest(
+        self, backend: Backend, requests: list[Request]
+    ) -> None:
+        """A chain of requests, each built on the last answer, beside a row of others."""
 
-    async def chain() -> list[str]:
-        said: list[str] = []
-        for number in range(3):
-            chat = [*requests[0].messages, {"role": "assistant", "content": "".join(said)}]
-            request = Request(f"chain{number}", chat, Sampling(8), thinking=False)
-            said.append((await backend.answer(request)).text)
-        return said
+        async def chain() -> list[str]:
+            said: list[str] = []
+            for number in range(3):
+                chat = [*requests[0].messages, {"role": "assistant", "content": "".join(said)}]
+                request = Request(f"chain{number}", chat, Sampling(8), thinking=False)
+                said.append((await backend.answer(request)).text)
+            return said
 
-    async def run() -> tuple[list[str], int]:
-        others = [backend.answer(request) for request in requests]
-        said, *answered = await asyncio.gather(chain(), *others)
-        return said, len({completion.id for completion in answered})
+        async def run() -> tuple[list[str], int]:
+            others = [backend.answer(request) for request in requests]
+            said, *answered = await asyncio.gather(chain(), *others)
+            return said, len({completion.id for completion in answered})
 
-    said, count = asyncio.run(run())
-    assert len(said) == 3 and all(said) and count == len(requests)
+        said, count = asyncio.run(run())
+        assert len(said) == 3 and all(said) and count == len(requests)
 
-
-def test_what_does_not_fit_fails_alone(backend: Backend, requests: list[Request]) -> None:
-    long = Request("long", [{"role": "user", "content": "word " * 3000}], Sampling(20))
-    done = {completion.id: completion for completion in backend.generate([long, requests[0]])}
-    assert done["long"].finish_reason == "error" and "window" in done["long"].error
-    assert done["r0"].finish_reason != "error"
+    def test_what_does_not_fit_fails_alone(self, backend: Backend, requests: list[Request]) -> None:
+        long = Request("long", [{"role": "user", "content": "word " * 3000}], Sampling(20))
+        done = {completion.id: completion for completion in backend.generate([long, requests[0]])}
+        assert done["long"].finish_reason == "error" and "window" in done["long"].error
+        assert done["r0"].finish_reason != "error"
 
 
 def test_an_adapter_cannot_go_to_other_machines(tmp_path: Path) -> None:
@@ -117,6 +122,15 @@ def test_an_adapter_cannot_go_to_other_machines(tmp_path: Path) -> None:
     away = OPTIONS.vllm.model_copy(update={"ray_address": "auto"})
     with pytest.raises(TablemendError, match="merge it into its base"):
         RayEngine(Checkpoint(str(tmp_path)), OPTIONS.model_copy(update={"vllm": away}))
+
+
+def test_engines_that_do_not_fit_are_refused(cluster: None) -> None:
+    many = OPTIONS.model_copy(update={"vllm": RAY.model_copy(update={"data_parallel": 99})})
+    with (
+        open_backend(f"vllm:{TINY}", many) as crowded,
+        pytest.raises(TablemendError, match=r"free CPUs; vllm\.data_parallel=99"),
+    ):
+        crowded.load()
 
 
 def test_a_comparison_runs_on_the_cluster(cluster: None, tmp_path: Path) -> None:

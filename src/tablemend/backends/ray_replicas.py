@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError, as_completed
 from contextlib import suppress
 from typing import Any
@@ -88,11 +88,11 @@ class RayReplicas:
         try:
             if self._own:
                 _connect(address, copies * tensor_parallel)
-            gpus = int(ray.cluster_resources().get("GPU", 0))
-            _check_gpus(gpus, int(ray.available_resources().get("GPU", 0)), copies, tensor_parallel)
+            gpus = bool(ray.cluster_resources().get("GPU", 0))
+            _check_room(ray.available_resources(), gpus, copies, tensor_parallel)
             queue = _open_queue()
             arguments = launch.arguments | ({} if gpus else launch.on_cpu)
-            answers = _build(queue, arguments, copies, tensor_parallel, bool(gpus))
+            answers = _build(queue, arguments, copies, tensor_parallel, gpus)
             started.set_result(queue)
             for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
                 for line in batch["outcome"]:
@@ -207,8 +207,8 @@ def _connect(address: str | None, devices: int) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     if address is None:
-        # Logical CPUs: on a small machine the engines still stand beside their source.
-        cpus = max(os.cpu_count() or 1, devices + 1)
+        # Logical CPUs: on a small machine two models' engines still stand beside their sources.
+        cpus = max(os.cpu_count() or 1, 2 * devices + 2)
         options |= {"num_cpus": cpus, "include_dashboard": False}
     try:
         ray.init(address=address, **options)
@@ -217,16 +217,19 @@ def _connect(address: str | None, devices: int) -> None:
         raise TablemendError(f"no Ray cluster at {address!r}: {reason}") from error
 
 
-def _check_gpus(gpus: int, free: int, copies: int, tensor_parallel: int) -> None:
+def _check_room(
+    free: Mapping[str, float], on_gpus: bool, copies: int, tensor_parallel: int
+) -> None:
     """Engines that do not fit would be waited for, without a word."""
     needed = copies * tensor_parallel
-    if gpus and free < needed:
+    kind = "GPU" if on_gpus else "CPU"
+    if not on_gpus and tensor_parallel > 1:
+        raise TablemendError("the Ray cluster has no GPU: vllm.tensor_parallel must be 1")
+    if free.get(kind, 0) < needed:
         raise TablemendError(
-            f"the Ray cluster has {gpus} GPUs, {free} of them free; vllm.data_parallel={copies} "
+            f"the Ray cluster has {free.get(kind, 0):g} free {kind}s; vllm.data_parallel={copies} "
             f"with vllm.tensor_parallel={tensor_parallel} needs {needed}"
         )
-    if not gpus and tensor_parallel > 1:
-        raise TablemendError("the Ray cluster has no GPU: vllm.tensor_parallel must be 1")
 
 
 def _open_queue() -> Any:
