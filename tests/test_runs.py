@@ -262,3 +262,25 @@ def test_a_reader_that_has_gone_is_no_defect() -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stdout == "x" * 1000 + "\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"generate": {"sp', "is not JSON"),
+        (b"", "is not JSON"),
+        (b"\xff\xfe{}", "is not JSON"),
+        (b"[1, 2]", "does not list stages"),
+        (b'{"generate": 3}', "does not list stages"),
+    ],
+)
+def test_a_broken_manifest_is_refused_in_one_line_and_left_as_it_is(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    run = Run(tmp_path)
+    run.manifest.write_bytes(content)
+    for use in (lambda: run.recorded("generate"), lambda: run.record("generate", {})):
+        with pytest.raises(TablemendError, match=f"^.*manifest.json {said}.*move it away") as told:
+            use()
+        assert "\n" not in str(told.value)
+    assert run.manifest.read_bytes() == content

@@ -9,6 +9,7 @@ FULL_DISK = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EFBIG: "the file may not grow any more (ulimit -f)",
 }
+"""What the system says of a disk, a quota or a file that has no room left."""
 
 
 class TablemendError(Exception):

@@ -26,7 +26,7 @@ from tablemend.errors import FULL_DISK, TablemendError
 RUNS = Path("runs")
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""
-"""What the system says of a disk, a quota or a file that has no room left."""
+MOVE_AWAY = "move it away, and the same command writes a new one; the rest of the run is kept"
 PACKAGES = (
     "accelerate",
     "datasets",
@@ -251,13 +251,23 @@ class Run:
         write_json(self.manifest, {**self._stages(), stage: {**surroundings(), **facts}})
 
     def recorded(self, stage: str) -> dict[str, Any]:
-        """What the manifest says of a stage; empty where it says nothing."""
+        """What the manifest says of a stage; empty where it says nothing.
+
+        Raises:
+            TablemendError: the manifest is no such file any more.
+        """
         return dict(self._stages().get(stage, {}))
 
-    def _stages(self) -> dict[str, Any]:
+    def _stages(self) -> dict[str, dict[str, Any]]:
         if not self.manifest.exists():
             return {}
-        return dict(json.loads(self.manifest.read_text("utf-8")))
+        try:
+            stages = json.loads(self.manifest.read_text("utf-8"))
+        except ValueError as error:  # no JSON, no UTF-8
+            raise TablemendError(f"{self.manifest} is not JSON ({error}): {MOVE_AWAY}") from error
+        if not isinstance(stages, dict) or not all(isinstance(s, dict) for s in stages.values()):
+            raise TablemendError(f"{self.manifest} does not list stages: {MOVE_AWAY}")
+        return stages
 
 
 def _changes(part: str, old: Any, new: Any) -> Iterator[str]:
