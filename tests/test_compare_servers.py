@@ -448,6 +448,22 @@ def test_the_scripted_server_is_a_model_too(recipe, tmp_path, capsys) -> None:
     assert "kept as" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("place", ["model.path", "evaluation.arms.base.model"])
+def test_the_bare_name_of_the_scripted_server_is_a_model(place, recipe) -> None:
+    """YAML takes the colon at its end for a mapping."""
+    tokens = recipe({"base": {}}, f"{place}=scripted:")
+    config = parse(CompareCommand, tokens)
+    named = {
+        "model.path": config.model.path,
+        "evaluation.arms.base.model": config.evaluation.arms["base"].model,
+    }
+    assert named[place] == "scripted:"
+    (planned,) = evaluation.plan_arms(config, Run.of(config))
+    assert (planned.model.engine, planned.model.model) == ("scripted", "")
+    with pytest.raises(TablemendError, match=r"model\.path: .*string"):
+        parse(CompareCommand, [*tokens, "model.path={other: null}"])
+
+
 def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:
     with answering(lambda body: "") as gone:
         model = gone.model

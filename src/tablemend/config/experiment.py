@@ -14,7 +14,16 @@ from pydantic import Field, field_validator
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
-from tablemend.config.section import DType, Format, OnOff, Prompt, Recipe, Section, UnknownNames
+from tablemend.config.section import (
+    DType,
+    Format,
+    ModelString,
+    OnOff,
+    Prompt,
+    Recipe,
+    Section,
+    UnknownNames,
+)
 from tablemend.config.trl_names import OWNED, TRL_NAMES
 
 Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
@@ -33,7 +42,7 @@ ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 class Model(Section):
     """The model that every arm starts from."""
 
-    path: str
+    path: ModelString
     """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
     any model string: `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     revision: str | None = None
@@ -215,7 +224,7 @@ class Train(Section):
 class Arm(Section):
     """One way of answering: a model and a mitigation."""
 
-    model: str = "base"
+    model: ModelString = "base"
     """`base` (model.path), `sft` (this run's checkpoint), a folder, a Hub name, or a whole model
     string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     prompt: Prompt = "base"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -68,7 +68,13 @@ def _on_off(value: Any) -> Any:
     return value
 
 
+def _whole_name(value: Any) -> Any:
+    """YAML reads a bare ``scripted:`` as a mapping."""
+    return "scripted:" if value == {"scripted": None} else value
+
+
 OnOff = BeforeValidator(_on_off)
+ModelString = Annotated[str, BeforeValidator(_whole_name)]
 Format = Literal["markdown", "json", "latex"]
 Prompt = Literal["base", "careful", "follow", "cot"]
 DType = Literal["float32", "bfloat16", "auto"]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
@@ -14,19 +14,13 @@ from tablemend.config.backend import BackendOptions, on_cluster
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
-from tablemend.config.section import OnOff
+from tablemend.config.section import ModelString, OnOff
 from tablemend.errors import TablemendError
 from tablemend.synthesis.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
 
 Maker = Literal["llm", "program"]
 
 
-def _whole_name(value: Any) -> Any:
-    """YAML reads a bare ``scripted:`` as a mapping."""
-    return "scripted:" if value == {"scripted": None} else value
-
-
-ModelString = Annotated[str, BeforeValidator(_whole_name)]
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
 CONTENT_OPTIONS = frozenset(
