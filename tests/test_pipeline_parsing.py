@@ -123,11 +123,28 @@ def test_unreadable_kernels(text: str, kind: str) -> None:
     assert kind_of(lambda: parsing.read_kernel(text)) == kind
 
 
-def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer() -> None:
-    inner = json.dumps(CONSTRAINTS)
-    assert kind_of(lambda: parsing.read_constraints('{"constraints": ' + inner[:-30])) == (
-        parsing.TRUNCATED
-    )
+INNER = json.dumps(CONSTRAINTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"constraints": ' + INNER[:-30], parsing.TRUNCATED),
+        ('{"constraints": ' + INNER, parsing.TRUNCATED),
+        (f'{{"draft": {INNER}, "final": {{"entity_scope": ["b"], "sort_col', parsing.TRUNCATED),
+        (f'{{"draft": {INNER}, "note": "a }} in a str', parsing.TRUNCATED),
+        (f'{INNER}\nBetter: {{"entity_scope": ["b"], "sort_col', parsing.TRUNCATED),
+        (f"{{draft: {INNER}}}", parsing.INVALID),
+        (f'{{"a": 1, "a": {INNER}}}', parsing.INVALID),
+    ],
+)
+def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer(text: str, kind: str) -> None:
+    assert kind_of(lambda: parsing.read_constraints(text)) == kind
+
+
+def test_what_stands_behind_braces_that_are_no_json_is_read() -> None:
+    text = f'The form is {{columns, "a }} b", {{rows}}}}. Here: {INNER}'
+    assert parsing.read_constraints(text) == parsing.read_constraints(INNER)
 
 
 @pytest.mark.parametrize("wrap", [False, True])
@@ -233,6 +250,7 @@ def test_verdicts(line: str) -> None:
     assert parsing.read_verdict(refusing, "VALID", "INVALID") == (False, "")
     twice = f"{line}\nSo, finally:\n{line}"
     assert parsing.read_verdict(twice, "VALID", "INVALID").ok
+    assert parsing.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
 
 
 @pytest.mark.parametrize(
@@ -245,6 +263,8 @@ def test_verdicts(line: str) -> None:
         ("VERDICT: UNSURE", parsing.NO_VERDICT),
         ("The VERDICT: VALID would need more.", parsing.NO_VERDICT),
         ("VERDICT: VALID\nVERDICT: INVALID", parsing.TWO_VERDICTS),
+        ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", parsing.NO_VERDICT),
+        ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", parsing.TWO_VERDICTS),
     ],
 )
 def test_unreadable_verdicts(text: str, kind: str) -> None:
@@ -307,6 +327,7 @@ def read_all(text: str) -> None:
 @example("{" * 5000)
 @example("[" * 200_000)
 @example('{"a":' * 50_000)
+@example('{"' + '\\"' * 50_000 + "\\")
 @example("```" * 3000)
 @example("verdict" + ":" * 5000)
 @example(" " * 50_000 + "x")

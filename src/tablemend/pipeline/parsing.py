@@ -33,6 +33,8 @@ NOT_PROSE = "not the text alone"
 _MAX_TRIES = 64
 _LONGEST_VERDICT = 80
 _FENCE = "```"
+_BRACE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A brace, or a string, whose braces do not count."""
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _INTRODUCTION = re.compile(
     r"(?:(?:sure|certainly|of course|okay|ok|absolutely)\b[^\n]{0,120}"
@@ -156,20 +158,26 @@ def read_constraints(text: str) -> Constraints:
 def read_verdict(text: str, yes: str, no: str) -> Verdict:
     """The verdict on the last line, ``VERDICT: yes`` or ``VERDICT: no``, and what precedes it.
 
+    Behind it only marks may stand, such as the end of a code fence: whoever goes on writing may
+    be taking the verdict back.
+
     Raises:
-        Unreadable: no such line, or two that contradict each other.
+        Unreadable: no such line, two that contradict each other, or more text behind it.
     """
     words = {yes.casefold(): True, no.casefold(): False}
     said, reason = [], []
+    ended = False
     for line in _checked(text).splitlines():
         match = _VERDICT.fullmatch(line) if len(line) <= _LONGEST_VERDICT else None
         if match and match[1].casefold() in words:
             said.append(words[match[1].casefold()])
+            ended = True
         else:
             reason.append(line)
+            ended = ended and not any(map(str.isalnum, line))
     if len(set(said)) > 1:
         raise Unreadable(TWO_VERDICTS, f"The answer says both {yes} and {no}.")
-    if not said:
+    if not ended:
         kind = REFUSED if _REFUSAL.match(text) else NO_VERDICT if text.strip() else EMPTY
         raise Unreadable(kind, f'The answer must end with "VERDICT: {yes}" or "VERDICT: {no}".')
     return Verdict(said[0], "\n".join(reason).strip())
@@ -217,7 +225,8 @@ def _end(value: Any, where: str) -> str | None:
 def _one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     """The one JSON object of an answer that has the required fields.
 
-    Objects inside an object do not count, so that half an answer is never taken for a whole.
+    Objects inside an object do not count, neither in one that can be read nor in one that cannot,
+    so that half an answer is never taken for a whole.
     """
     required = tuple(required)
     _checked(text)
@@ -231,13 +240,14 @@ def _one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     for _ in range(_MAX_TRIES):
         if position < 0:
             break
-        end = position + 1
         try:
             data, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             failure = failure or _failure(error, text)
+            end = _end_of_object(text, position)
         except (ValueError, RecursionError) as error:
             failure = failure or Unreadable(INVALID, f"The JSON cannot be read: {error}.")
+            end = _end_of_object(text, position)
         else:
             data = _unwrap(data, required)
             missing = [name for name in required if name not in data]
@@ -248,7 +258,7 @@ def _one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
         position = text.find("{", end)
     if len(found) > 1 and any(one != found[0] for one in found):
         raise Unreadable(SEVERAL, "Give one JSON object only.")
-    if found:
+    if found and (failure is None or failure.problem.kind != TRUNCATED):
         _check_strings(found[0])
         return found[0]
     if failure is not None:
@@ -260,6 +270,16 @@ def _one_object(text: str, required: Iterable[str]) -> dict[str, Any]:
     if _REFUSAL.match(text):
         raise Unreadable(REFUSED, "The answer was a refusal.")
     raise Unreadable(NO_JSON, "The answer must be one JSON object of the form asked for.")
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """Behind the brace that closes what opens at ``start``; the end of the text without one."""
+    depth = 0
+    for mark in _BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if depth == 0:
+            return mark.end()
+    return len(text)
 
 
 def _unwrap(data: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
