@@ -143,6 +143,30 @@ def test_what_is_no_verdict_is_neither_yes_nor_no() -> None:
         verdict(Talk(0, seed=0, retries=1), Fake("perhaps", "who knows"))
 
 
+@pytest.mark.parametrize(
+    ("answers", "last"),
+    [
+        (["perhaps"], "unreadable"),
+        ([{"finish_reason": "error", "error": "503"}], "unreadable"),
+        (["VERDICT: NO"], "rejected"),
+    ],
+)
+def test_a_draft_that_nobody_verified_is_neither_accepted_nor_rejected(
+    answers: list[str | dict[str, Any]], last: str
+) -> None:
+    writer, reader = Fake("a query"), Fake(*answers)
+    talk = Talk(0, seed=0, retries=0)
+
+    async def check(_: str) -> Sequence[Problem]:
+        said = await talk.verdict(asked(reader), "verify_preserved", VERIFY, "YES", "NO")
+        return () if said.ok else [Problem("no", "It says no.")]
+
+    with pytest.raises(GivenUp):
+        asyncio.run(talk.draft(asked(writer), "query", QUERY, read_query, check))
+    first = "rejected" if last == "rejected" else "unverified"
+    assert [call.verdict for call in talk.calls] == [first, last]
+
+
 def test_every_request_of_a_row_has_its_own_seed_and_name() -> None:
     model = Fake(*["bad"] * 3, "VERDICT: YES")
     talk = Talk(7, seed=1, retries=2)

@@ -154,7 +154,7 @@ def test_everything_is_counted_and_can_be_read(whole: dict[str, bytes]) -> None:
         "verify_kernel": {"verify_kernel: INCORRECT": 2},
     }
     assert counts["verdicts"]["verify_kernel"] == {
-        "accepted": N - 2, "rejected": 2, "unreadable": 0,
+        "accepted": N - 2, "rejected": 2, "unverified": 0, "unreadable": 0,
     }  # fmt: skip
     asked = sum(100 + number for number in range(N))
     assert counts["calls"]["kernel"] == {
@@ -170,7 +170,7 @@ def test_everything_is_counted_and_can_be_read(whole: dict[str, bytes]) -> None:
     twin = {"row": 40, "stage": "join", "kind": "near-duplicate kernel", "attempt": 0}
     assert twin | {"text": "as the kernel of row 12"} in rejected
     card = whole["README.md"].decode()
-    for words in ("kernel/1", "hf:a/b", "| verify_kernel | 58 | 2 | 0 | 96.7% |", "engine=llm"):
+    for words in ("kernel/1", "hf:a/b", "| verify_kernel | 58 | 2 | 0 | 0 | 96.7% |", "engine=llm"):
         assert words in card
 
 

@@ -16,7 +16,7 @@ from tablemend.tables.table import Table
 ContextKind = Literal["clean", "adversarial"]
 SortOrder = Literal["ascending", "descending"]
 FinishReason = Literal["stop", "length", "refusal", "error"]
-CallVerdict = Literal["accepted", "rejected", "unreadable"]
+CallVerdict = Literal["accepted", "rejected", "unverified", "unreadable"]
 ErrorType = Literal[
     "format_error",
     "out_of_range",
@@ -99,9 +99,11 @@ class Call(NamedTuple):
         model: what answered, as in a model string without its address.
         prompt_tokens, completion_tokens: as the model's server counted them.
         finish_reason: why the answer ended.
-        verdict: of a generator's answer what the program's checks found, of a verifier's answer
-            what it says; ``unreadable`` where nothing could be read from it (a failed request, a
-            refusal, an answer cut off, no JSON): that is no verdict.
+        verdict: of a generator's answer what the program's checks found, and for ``perturb`` the
+            verifier too; of a verifier's answer what it says. ``unverified``: the program's
+            checks passed, but the verifier gave no verdict. ``unreadable``: nothing could be read
+            from it (a failed request, a refusal, an answer cut off, no JSON). Neither of these
+            two speaks for or against the answer.
     """
 
     stage: str

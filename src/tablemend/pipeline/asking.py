@@ -11,7 +11,7 @@ from tablemend.pipeline.parsing import REFUSED, Unreadable, Verdict, read_verdic
 from tablemend.pipeline.prompting import version, with_problems
 from tablemend.pipeline.rows import Rejection
 from tablemend.pipeline.schemas import SCHEMAS
-from tablemend.records import Call
+from tablemend.records import Call, CallVerdict
 
 REQUEST_FAILED = "request failed"
 CUT = "cut by the token limit"
@@ -86,7 +86,7 @@ class Talk:
             The answer as read, and its text.
 
         Raises:
-            GivenUp: none passed, or a request failed for good.
+            GivenUp: none passed, a request failed for good, or ``check`` gave up.
         """
         chat: Sequence[Message] = messages
         for attempt in range(self._retries + 1):
@@ -98,8 +98,12 @@ class Talk:
                 except Unreadable as error:
                     problems = (error.problem,)
                 else:
-                    problems = await check(value)
-                    self._judge(place, not problems)
+                    try:
+                        problems = await check(value)
+                    except GivenUp:  # of a verifier that was asked in vain
+                        self._judge(place, "unverified")
+                        raise
+                    self._judge(place, "rejected" if problems else "accepted")
                     if not problems:
                         return value, completion.answer
             self.reject(stage, attempt, problems)
@@ -125,7 +129,7 @@ class Talk:
                 except Unreadable as error:
                     problem = error.problem
                 else:
-                    self._judge(place, verdict.ok)
+                    self._judge(place, "accepted" if verdict.ok else "rejected")
                     return verdict
             self.reject(stage, attempt, (problem,))
             if self.failed:
@@ -165,9 +169,9 @@ class Talk:
         self.failed = completion.finish_reason == "error"
         return _Answered(completion, _failure(completion), len(self.calls) - 1)
 
-    def _judge(self, place: int, ok: bool) -> None:
+    def _judge(self, place: int, verdict: CallVerdict) -> None:
         """Set the verdict of a call; verifiers may have been called since."""
-        self.calls[place] = self.calls[place]._replace(verdict="accepted" if ok else "rejected")
+        self.calls[place] = self.calls[place]._replace(verdict=verdict)
 
 
 def _failure(completion: Completion) -> Problem | None:

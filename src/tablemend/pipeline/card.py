@@ -172,13 +172,13 @@ def _cost(counts: dict[str, Any]) -> str:
 
 
 def _verdicts(counts: dict[str, Any]) -> str:
-    """Rates of each verdict; what could not be read is no verdict and has its own column."""
+    """Rates of each verdict; what nobody judged or could read has columns of its own."""
     lines = [
-        f"| stage | {' | '.join(VERDICTS)} | accepted of those read |",
-        "|---|---:|---:|---:|---:|",
+        f"| stage | {' | '.join(VERDICTS)} | accepted of those judged |",
+        f"|---|{'---:|' * (len(VERDICTS) + 1)}",
     ]
     for stage, found in counts["verdicts"].items():
-        read = found["accepted"] + found["rejected"]
-        rate = f"{found['accepted'] / read:.1%}" if read else "-"
+        judged = found["accepted"] + found["rejected"]
+        rate = f"{found['accepted'] / judged:.1%}" if judged else "-"
         lines.append(f"| {stage} | {' | '.join(str(found[v]) for v in VERDICTS)} | {rate} |")
     return "\n".join(lines)
