@@ -283,14 +283,35 @@ def test_a_cut_answer_is_judged_by_rule_and_counted(recipe, server) -> None:
     tokens = recipe({"base": {}})
     results = compare(tokens)
     rates = results["arms"]["base"]["adversarial"]
-    assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 2 / N
-    assert rates["unjudged"]["rate"] == 0.0
+    assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 3 / N
+    assert rates["cell_recall"]["rate"] < 1.0
+    assert rates["unjudged"]["rate"] == rates["abstention"]["rate"] == 0.0
     assert "cut at the token limit" in terminal_table(results)
     rates = compare(tokens, "rejudge=true", "evaluation.cut=unjudged")["arms"]["base"][
         "adversarial"
     ]
     assert (rates["format_error"]["rate"], rates["format_error"]["n"]) == (0.0, N - 3)
     assert rates["unjudged"]["rate"] == 3 / N
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_path, server) -> None:
+    def reply(body):
+        text = right_answer(body, MANY)
+        text = text[: int(len(text) * share)]
+        return {"finish_reason": "length", "message": {"content": text}}
+
+    server.reply = reply
+    arms = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(arms))
+    assert results["arms"]["md"] == results["arms"]["js"] == results["arms"]["tex"]
+    rates = results["arms"]["md"]["adversarial"]
+    assert (rates["format_error"]["rate"], rates["cell_recall"]["rate"]) == (1.0, 0.0)
+    judged = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
+    found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in judged}
+    assert found == {(1, "cut at the token limit, after 50 tokens")}
+    assert len(judged) == 3 * N and not any(one["abstained"] for one in judged)
+    assert "answers cut at the token limit are format errors" in write_markdown(results)
 
 
 def test_a_refusal_is_judged_by_its_text_and_counted(recipe, server) -> None:

@@ -253,8 +253,8 @@ class Evaluation(Section):
     seed: int = Field(default=0, ge=0)
     """Seed of the sampling."""
     cut: Literal["format_error", "unjudged"] = "format_error"
-    """An answer cut at max_new_tokens: judged by what is there, which is a format error where no
-    table can be read; or never judged."""
+    """An answer cut at max_new_tokens: a format error, whatever stands before the cut; or never
+    judged."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
     options: BackendOptions = BackendOptions()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tablemend.config import Comparison
 from tablemend.detector.judge import Submission, judge_answers
@@ -12,7 +12,7 @@ from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import asked_of
 from tablemend.generations import Generations, Stored
-from tablemend.records import ContextKind, Example, Judgement
+from tablemend.records import ContextKind, Example, Finding, Judgement
 from tablemend.runs import Run
 
 
@@ -66,7 +66,7 @@ def _judge_part(
     format = config.format_of(config.evaluation.arms[arm])
     submissions = (
         Submission(
-            stored[example.id].answer.text,
+            "" if is_cut(stored[example.id]) else stored[example.id].answer.text,
             example.gold_table,
             example.context(context),
             SortRule.of(example.constraints),
@@ -77,21 +77,39 @@ def _judge_part(
     )
     judgements = judge_answers(submissions, similarity)
     return {
-        example.id: Judged(stored[example.id], judgement)
+        example.id: Judged(stored[example.id], _fault_cut(stored[example.id], judgement))
         for example, judgement in zip(examples, judgements, strict=True)
     }
+
+
+def is_cut(stored: Stored) -> bool:
+    """Whether the answer ended at the token limit."""
+    return stored.answer.finish_reason == "length"
+
+
+def _fault_cut(stored: Stored, judgement: Judgement) -> Judgement:
+    """A cut answer is a format error, whatever stands before the cut.
+
+    Half a Markdown table can be read and half a JSON table cannot: by what is there, the same
+    answer would be judged otherwise in another format.
+    """
+    if not is_cut(stored) or judgement.unjudged:
+        return judgement
+    evidence = f"cut at the token limit, after {stored.answer.completion_tokens} tokens"
+    finding = Finding("format_error", None, None, None, None, evidence)
+    return replace(judgement, findings=(finding,), abstained=False)
 
 
 def why_unjudged(stored: Stored, config: Comparison) -> str:
     """Why an answer gets no verdict, before anybody reads it; empty where it gets one.
 
-    A failed request never does, an answer cut at the limit by ``evaluation.cut``, a refusal
-    always: its text is judged like any other.
+    A failed request never does, an answer cut at the limit only with ``cut: format_error``, a
+    refusal always: its text is judged like any other.
     """
     answer = stored.answer
     if stored.failed:
         return answer.error or "the request failed"
-    if answer.finish_reason == "length" and config.evaluation.cut == "unjudged":
+    if is_cut(stored) and config.evaluation.cut == "unjudged":
         return f"cut after {answer.completion_tokens} tokens"
     return ""
 

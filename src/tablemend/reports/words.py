@@ -214,10 +214,7 @@ def say_cut(results: Mapping[str, Any]) -> str:
     """The rule for answers that were cut."""
     if results.get("cut") == "unjudged":
         return "answers cut at the token limit are unjudged"
-    return (
-        "answers cut at the token limit are judged by what is there, which is a format error "
-        "where no table can be read"
-    )
+    return "answers cut at the token limit are format errors"
 
 
 SHOWN_SETTINGS = (
