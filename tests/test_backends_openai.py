@@ -562,9 +562,9 @@ def test_a_replica_that_errs_in_a_row_is_left_out_for_longer_and_longer() -> Non
             with replicas.borrow() as one:
                 asked[one.url] += 1
                 if one.url == "a":
-                    replicas.failed(one, now[0], unreachable=False)
+                    replicas.failed(one, now[0])
                 else:
-                    replicas.answered(one)
+                    replicas.answered(one, now[0])
                 now[0] += 0.01
         return asked
 
@@ -578,23 +578,120 @@ def test_a_replica_that_errs_in_a_row_is_left_out_for_longer_and_longer() -> Non
         assert (busy.url, trial.url) in {("a", "b"), ("b", "a")}
         trial = trial if trial.url == "a" else busy
         assert ask_all(10)["a"] == 0  # one at a time
-        replicas.answered(trial)
+        replicas.answered(trial, now[0])
     with replicas.borrow() as first_one, replicas.borrow() as second:
         assert {first_one.url, second.url} == {"a", "b"}
 
 
 @pytest.mark.parametrize(
-    ("reply", "counted"),
-    [(refuse(429), 0), (refuse(503, headers={"Retry-After": "0"}), 0), (refuse(503), 6)],
+    ("reply", "noted"),
+    [
+        (refuse(400), None),
+        (refuse(503), (False, None)),
+        (refuse(408), (False, None)),
+        (refuse(429), (True, None)),
+        (refuse(429, headers={"Retry-After": "0.01"}), (True, 0.01)),
+        (refuse(503, headers={"Retry-After": "0"}), (True, 0)),
+        (refuse(404), (True, None)),
+    ],
 )
-def test_only_faults_of_the_server_put_it_out(
-    reply: Reply, counted: int, monkeypatch: pytest.MonkeyPatch
+def test_faults_of_the_server_put_it_out_and_those_of_a_request_do_not(
+    reply: Reply, noted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failures: list[str] = []
-    monkeypatch.setattr(Replicas, "failed", lambda _, server, *rest: failures.append(server.url))
-    with ChatServer(first(reply, 6)) as server:
-        assert len(ask(server, requests(3), concurrency=1, retries=9)) == 3
-    assert failures == [server.url] * counted
+    failures: list[Any] = []
+    monkeypatch.setattr(Replicas, "failed", lambda _, server, began, *how: failures.append(how))
+    with ChatServer(lambda seen: reply if seen.number in (1, 2) else answer()) as server:
+        assert len(ask(server, requests(5), concurrency=1, retries=9)) == 5
+    assert failures == ([] if noted is None else [noted] * 2)
+
+
+BAD = {
+    "429": refuse(429),
+    "429 with Retry-After": refuse(429, headers={"Retry-After": "0.1"}),
+    "429 with a long Retry-After": refuse(429, headers={"Retry-After": "200"}),
+    "503 with Retry-After": refuse(503, headers={"Retry-After": "0.1"}),
+    "503": refuse(503),
+    "400": refuse(400, "no"),
+    "401": refuse(401),
+    "402": refuse(402),
+    "403": refuse(403),
+    "404": refuse(404),
+    "no choices": Reply(b'{"choices": []}'),
+}
+
+
+@pytest.mark.parametrize("before", [0, 8])
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_replica_beside_a_good_one_loses_nothing(kind: str, before: int) -> None:
+    good = replace(answer(), seconds=0.01)
+    with (
+        ChatServer(lambda _: good) as one,
+        ChatServer(lambda seen: good if seen.number < before else BAD[kind]) as two,
+    ):
+        urls = f"{one.url},{two.url}"
+        began = time.monotonic()
+        done = ask(urls, requests(100), concurrency=8, backoff=0.2, retries=3)
+        seconds = time.monotonic() - began
+        asked = len(two.seen)
+    assert Counter(x.id for x in done) == Counter(f"r{n}" for n in range(100))
+    assert [x.error for x in done if x.finish_reason != "stop"] == []
+    assert seconds < 5  # a wait that one of them asks for holds up nobody
+    if kind != "400":  # that says nothing against the server
+        assert asked < before + 40
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(401, "wants a key"), (402, "credit is used up"), (404, "does not answer for the model")],
+)
+def test_the_run_stops_once_every_replica_has_said_so(status: int, message: str) -> None:
+    with ChatServer(lambda _: refuse(status)) as one, ChatServer(lambda _: refuse(status)) as two:
+        with pytest.raises(TablemendError, match=message):
+            ask(f"{one.url},{two.url}", requests(50), concurrency=4)
+        assert one.seen and two.seen and len(one.seen) + len(two.seen) <= 16
+
+
+def test_a_request_that_every_replica_declines_is_recorded_alone() -> None:
+    def respond(seen: Seen) -> Reply:
+        return refuse(404) if seen.prompt == "prompt 7" else answer()
+
+    with ChatServer(respond) as one, ChatServer(respond) as two:
+        urls = f"{one.url},{two.url}"
+        done = {x.id: x for x in ask(urls, requests(20), concurrency=1)}
+        asked = Counter(seen.prompt for server in (one, two) for seen in server.seen)
+    assert done.pop("r7").error == "status 404: no (2 tries)"
+    assert {x.finish_reason for x in done.values()} == {"stop"}
+    assert asked["prompt 7"] == 2
+
+
+def test_a_request_that_failed_goes_to_another_replica() -> None:
+    replicas = Replicas(("a", "b", "c"), first_out=1, clock=lambda: 100.0)
+    a, b, c = replicas
+    with replicas.borrow(failed=a), replicas.borrow(failed=a), replicas.borrow(failed=a):
+        assert (a.in_flight, b.in_flight + c.in_flight) == (0, 3)
+    with replicas.borrow(declined=[b, c], failed=a) as again:
+        assert again is a
+    replicas.failed(b, started=100.0, at_once=True)
+    replicas.failed(c, started=100.0, at_once=True)
+    with replicas.borrow(failed=a) as again:  # the others are out
+        assert again is a
+
+
+def test_a_replica_stays_out_for_as_long_as_it_asked() -> None:
+    now = [100.0]
+    replicas = Replicas(("a", "b"), first_out=1, clock=lambda: now[0])
+    a, b = replicas
+    replicas.failed(a, started=100.0, at_once=True, after=30.0)
+    replicas.answered(a, started=99.0)  # what was asked before does not bring it back
+    now[0] = 129.0
+    with replicas.borrow() as one, replicas.borrow() as two:
+        assert one is two is b
+    assert not replicas.other_ready((), b) and replicas.other_ready((), a)
+    now[0] = 130.0
+    with replicas.borrow(failed=b) as one:
+        assert one is a
+        replicas.answered(a, started=130.0)
+    assert a.outs == 0
 
 
 def test_failures_of_one_moment_count_once() -> None:
@@ -603,7 +700,7 @@ def test_failures_of_one_moment_count_once() -> None:
     a = next(one for one in replicas if one.url == "a")
     now[0] += 1
     for _ in range(64):
-        replicas.failed(a, started=100.5, unreachable=True)
+        replicas.failed(a, started=100.5, at_once=True)
     assert (a.outs, a.out_until) == (1, 102.0)
 
 
@@ -611,7 +708,7 @@ def test_while_all_are_out_the_one_that_is_due_first_is_asked() -> None:
     replicas = Replicas(("a", "b"), first_out=1, clock=lambda: 100.0)
     for one, times in zip(replicas, (2, 1), strict=True):
         for _ in range(times):
-            replicas.failed(one, started=100.0, unreachable=True)
+            replicas.failed(one, started=100.0, at_once=True)
     with replicas.borrow() as asked:
         assert asked.url == "b"
 

@@ -9,7 +9,7 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,10 +56,12 @@ class Fault:
 
     Attributes:
         reason: in a few words.
-        again: whether another try may do better.
+        again: whether another try at the same server may do better.
         after: seconds that the server asked to wait, if it did.
         unreachable: the server took no connection.
-        of_server: it speaks against the server, not of too many requests.
+        of_server: it speaks against the server, not of this request.
+        at_once: it leaves no doubt: a replica is left out without further faults.
+        stops: why nobody gets an answer there; empty where others may.
     """
 
     reason: str
@@ -67,6 +69,27 @@ class Fault:
     after: float | None = None
     unreachable: bool = False
     of_server: bool = True
+    at_once: bool = False
+    stops: str = ""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request on its way.
+
+    Attributes:
+        request: what is asked.
+        body: of the HTTP request.
+        begun: when it was sent first.
+        declined: servers that will not answer it, however often they are asked.
+        failed: the server that failed last.
+    """
+
+    request: Request
+    body: bytes
+    begun: float = 0.0
+    declined: list[Replica] = field(default_factory=list)
+    failed: Replica | None = None
 
 
 @dataclass(slots=True)
@@ -158,48 +181,61 @@ class OpenAIEngine:
 
     async def _answer(self, place: _Place, request: Request) -> Completion:
         body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
-        begun = 0.0
+        asked = _Asked(request, body)
         for tries in count(1):
             async with place.slots:
                 if place.stopped:
                     raise TablemendError(place.stopped)
-                begun = begun or time.monotonic()
-                outcome = await self._try(place.wire, request, body, begun)
+                asked.begun = asked.begun or time.monotonic()
+                outcome = await self._try(place.wire, asked)
                 if isinstance(outcome, Completion):
                     return outcome
-                last = tries > self._options.retries or not outcome.again
-                if not last and outcome.after is not None:
+                if not outcome.again and len(asked.declined) < len(self._replicas):
+                    continue  # to another, at once
+                retries = tries - len(asked.declined)
+                last = retries > self._options.retries or not outcome.again
+                after = outcome.after
+                if self._replicas.other_ready(asked.declined, asked.failed):
+                    after = None  # another need not be waited for
+                if not last and after is not None:
                     # told to wait: the slot stays taken, so that fewer are sent
-                    await asyncio.sleep(self._delay(tries, outcome.after))
+                    await asyncio.sleep(self._delay(retries, after))
             if last:
-                return self._give_up(request, outcome, tries, time.monotonic() - begun)
-            if outcome.after is None:
-                await asyncio.sleep(self._delay(tries))
+                return self._give_up(asked, outcome, tries)
+            if after is None:
+                await asyncio.sleep(self._delay(retries))
         raise AssertionError("tries do not end")
 
-    def _give_up(self, request: Request, fault: Fault, tries: int, seconds: float) -> Completion:
+    def _give_up(self, asked: _Asked, fault: Fault, tries: int) -> Completion:
         """Record a request that failed for good.
 
         Raises:
             TablemendError: no server has ever answered.
         """
+        said = f"{tries} {'try' if tries == 1 else 'tries'}"
         if fault.unreachable and not any(server.answered for server in self._replicas):
+            for server in self._replicas:
+                if server.stops:  # says more than those that say nothing
+                    raise TablemendError(server.stops)
             raise TablemendError(
-                f"no server answers at {', '.join(self._name.urls)} ({tries} tries): start it, or "
+                f"no server answers at {', '.join(self._name.urls)} ({said}): start it, or "
                 "mend the base URL"
             )
-        reason = f"{fault.reason} ({tries} {'try' if tries == 1 else 'tries'})"
-        return Completion(request.id, "", 0, 0, "error", reason, seconds)
+        seconds = time.monotonic() - asked.begun
+        return Completion(asked.request.id, "", 0, 0, "error", f"{fault.reason} ({said})", seconds)
 
     def _delay(self, tries: int, after: float = 0.0) -> float:
         """Seconds before the next try: doubling, with jitter, never before the server says."""
         backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
         return after + random.uniform(0.5, 1.0) * backoff
 
-    async def _try(
-        self, wire: Wire, request: Request, body: bytes, begun: float
-    ) -> Completion | Fault:
-        """Ask once, within the limits of the minute."""
+    async def _try(self, wire: Wire, asked: _Asked) -> Completion | Fault:
+        """Ask once, within the limits of the minute.
+
+        Raises:
+            TablemendError: every server says that nobody gets an answer there.
+        """
+        request = asked.request
         estimate = 0
         if self._limit.counts_tokens:
             answer = self._length.expect(request.sampling.max_new_tokens)
@@ -207,74 +243,87 @@ class OpenAIEngine:
         charge = await self._limit.wait(estimate)
         used = 0
         try:
-            with self._replicas.borrow() as server:
+            with self._replicas.borrow(asked.declined, asked.failed) as server:
                 started = time.monotonic()
-                outcome = await self._exchange(wire, server, request, body, begun)
+                outcome = await self._exchange(wire, server, asked)
                 if isinstance(outcome, Completion):
-                    self._replicas.answered(server)
+                    self._replicas.answered(server, started)
                     used = outcome.prompt_tokens + outcome.completion_tokens
                     self._length.add(outcome.completion_tokens)
-                elif outcome.again and outcome.of_server:
-                    self._replicas.failed(server, started, outcome.unreachable)
+                else:
+                    self._note(server, started, asked, outcome)
                 return outcome
         finally:
             self._limit.correct(charge, used)
 
-    async def _exchange(
-        self, wire: Wire, server: Replica, request: Request, body: bytes, begun: float
-    ) -> Completion | Fault:
+    def _note(self, server: Replica, started: float, asked: _Asked, fault: Fault) -> None:
+        """What a fault means for the server, for this request and for all others.
+
+        Raises:
+            TablemendError: every server says that nobody gets an answer there.
+        """
+        asked.failed = server
+        if not fault.again:
+            asked.declined.append(server)
+        if fault.of_server:
+            self._replicas.failed(server, started, fault.at_once, fault.after)
+        if fault.stops:
+            server.stops = fault.stops
+            if all(one.stops for one in self._replicas):
+                raise TablemendError(fault.stops)
+
+    async def _exchange(self, wire: Wire, server: Replica, asked: _Asked) -> Completion | Fault:
         try:
             async with asyncio.timeout(self._options.timeout):
-                reply = await wire.post(server.url, body)
+                reply = await wire.post(server.url, asked.body)
         except TimeoutError:
             return Fault(f"no whole answer within {self._options.timeout:g} s")
         except Broken as error:
-            return Fault(error.reason, unreachable=error.unreachable)
+            return Fault(error.reason, unreachable=error.unreachable, at_once=error.unreachable)
         if reply.status == 200:
             try:
-                return chat.read_reply(reply.content, request, time.monotonic() - begun)
+                seconds = time.monotonic() - asked.begun
+                return chat.read_reply(reply.content, asked.request, seconds)
             except chat.UnusableReply as error:
                 return Fault(f"the server sent {error}")
-        return self._judge(server, reply, request)
+        return self._judge(server, reply, asked.request)
 
     def _judge(self, server: Replica, reply: Reply, request: Request) -> Fault:
-        """What a reply of another status means.
-
-        Raises:
-            TablemendError: for every request, not for this one alone.
-        """
+        """What a reply of another status means."""
         status = reply.status
         words = chat.error_words(reply.content, self._key, request)
         code, field = chat.error_code(reply.content)
         said = f"status {status}" + (f": {words}" if words else "")
         if status == 402 or code == "insufficient_quota":
-            raise TablemendError(
+            return _stop(
+                said,
                 f"{server.url} answers nothing more, the account's credit is used up ({said}); "
-                "what was answered is kept"
+                "what was answered is kept",
             )
         if status in AGAIN or status >= 500:
             after = chat.retry_after(reply.headers)
-            return Fault(said, after=after, of_server=status >= 500 and after is None)
+            return Fault(said, after=after, at_once=status == 429 or after is not None)
         if status == 401:
             variable = self._options.key_variable
             have = "refuses the key in" if self._key else "wants a key, and none is in"
-            raise TablemendError(
+            return _stop(
+                said,
                 f"{server.url} {have} the environment variable {variable} (status 401): set it "
-                "to a valid key, or key_variable to another variable"
+                "to a valid key, or key_variable to another variable",
             )
+        of_request = status in OF_THE_REQUEST
         if not server.answered:
             hint = _hint(words, code, field)
-            if status in OF_THE_REQUEST and hint is not None:
-                raise TablemendError(
-                    f"{server.url} does not take what it is asked ({said}): {hint}"
-                )
-            if status not in OF_THE_REQUEST:
-                raise TablemendError(
+            if of_request and hint is not None:
+                return _stop(said, f"{server.url} does not take what it is asked ({said}): {hint}")
+            if not of_request:
+                return _stop(
+                    said,
                     f"{server.url} does not answer for the model {self._name.model!r} ({said}): "
                     "mend the model's name, the base URL (it ends in /v1 with most servers), or "
-                    "the key's rights"
+                    "the key's rights",
                 )
-        return Fault(said, again=False)
+        return Fault(said, again=False, of_server=not of_request, at_once=True)
 
     def _place(self) -> _Place:
         """Connections and slots of the running loop; those of an earlier one are forgotten."""
@@ -302,6 +351,11 @@ class OpenAIEngine:
             asyncio.run_coroutine_threadsafe(here.wire.close(), here.loop)
         else:
             here.loop.run_until_complete(here.wire.close())
+
+
+def _stop(said: str, why: str) -> Fault:
+    """A server says that nobody gets an answer there."""
+    return Fault(said, again=False, at_once=True, stops=why)
 
 
 def _hint(words: str, code: str, field: str) -> str | None:
