@@ -24,6 +24,7 @@ from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.pipeline import dataset, join, preview
 from tablemend.pipeline.dataset import make_llm_dataset
+from tablemend.pipeline.failures import HeldBack
 from tablemend.pipeline.origin import Origin, open_origin
 from tablemend.pipeline.row_files import FOLDER, RowWriter, locked_shard, read_index, shard_path
 from tablemend.pipeline.rows import Rejection, Row
@@ -299,12 +300,70 @@ def test_a_server_that_is_gone_is_not_asked_for_every_row(
     out = tmp_path / "out"
     fake.row_of = lambda number: _failed(number) if number > 9 else row_of(number)
     message = r"^requests of 20 rows in a row failed for good, the last because 503: mend that"
-    with pytest.raises(TablemendError, match=message):
-        make_llm_dataset(settings(out, *PRICES))
-    assert len(fake.made) < N - 10
+    for asked in (40, 70):  # the second time nobody answers at all
+        with pytest.raises(TablemendError, match=message):
+            make_llm_dataset(settings(out, *PRICES))
+        assert len(fake.made) < asked
+    assert read_index(out, N, noted(settings(out))).present == 10
     fake.row_of = row_of
-    make_llm_dataset(settings(out, *PRICES, "retry_failed=true"))
+    make_llm_dataset(settings(out, *PRICES))
     assert files(out) == whole
+
+
+def test_a_small_data_set_of_a_server_that_never_answered_is_made_by_the_same_command(
+    fake: Fake, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    fake.row_of = _failed
+    with pytest.raises(TablemendError, match=r"^requests of 5 rows in a row failed for good"):
+        make_llm_dataset(settings(out, "n=5"))
+    fake.row_of = lambda number: _failed(number) if number == 4 else row_of(number)
+    make_llm_dataset(settings(out, "n=5"))
+    examples = json.loads((out / "counts.json").read_text())["examples"]
+    assert (examples["made"], examples["requests_failed"]) == (4, 1)
+
+
+def _held_back() -> tuple[Callable[[Row], None], Callable[[Row], None], HeldBack, list[int]]:
+    """What begins a row, what ends it, and what is let through."""
+    let: list[int] = []
+    held = HeldBack(lambda row, _: let.append(row.number))
+
+    def begin(row: Row) -> None:
+        async def make(_: int) -> Row:
+            return row
+
+        assert asyncio.run(held.watched(make)(row.number)) is row
+
+    return begin, lambda row: held.take(row, 0.0), held, let
+
+
+def test_a_failed_row_waits_for_one_that_was_begun_after_it_ended() -> None:
+    begin, end, held, let = _held_back()
+    for row in (_failed(1), row_of(2)):
+        begin(row)
+    end(_failed(1))
+    begin(row_of(4))
+    end(row_of(2))
+    assert let == [2]
+    begin(_failed(3))
+    end(_failed(3))
+    end(row_of(4))
+    assert let == [2, 4, 1]
+    held.end(answered_before=False)
+    assert let == [2, 4, 1, 3]
+
+
+def test_what_a_server_left_behind_is_not_let_through_once_it_is_gone() -> None:
+    begin, end, _, let = _held_back()
+    for number in range(19):
+        begin(_failed(number))
+        end(_failed(number))
+    begin(_failed(19))
+    begin(row_of(20))  # its answers are in the cache
+    with pytest.raises(TablemendError, match="20 rows in a row"):
+        end(_failed(19))
+    end(row_of(20))
+    assert let == [20]
 
 
 def _failed(number: int) -> Row:

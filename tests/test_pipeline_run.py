@@ -15,6 +15,7 @@ from random import Random
 
 import pytest
 
+from tablemend.backends.local_server import LocalServer
 from tablemend.pipeline.row_files import FOLDER
 from tablemend.records import Example
 from tablemend.synthesis.settings import SPLITS
@@ -152,6 +153,32 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path / "out")[: len(made)] == made
     assert files(tmp_path / "out") == whole
+
+
+def _ask(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProcess[str]:
+    """The command with a server of its own, which may die on the way."""
+    server = LocalServer(["--latency=0.002", "--seed=3", *arguments])
+    try:
+        options = ("generator_options.retries=1", "n=30")
+        return run(folder, f"generator=openai:any@{server.url}", *options, name=name)
+    finally:
+        server.close()
+
+
+def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> None:
+    stopped = _ask(tmp_path, "--faults=die-after:50", name="out")
+    assert stopped.returncode == 2, stopped.stderr
+    assert stopped.stderr.count("\n") == 1
+    assert "requests of 20 rows in a row failed for good" in stopped.stderr
+    out = tmp_path / "out"
+    assert 0 < len(numbers(out)) <= 10
+    assert all(b"request failed" not in path.read_bytes() for path in out.rglob("*.jsonl"))
+    again = _ask(tmp_path, name="out")
+    assert again.returncode == 0, again.stderr
+    quiet = _ask(tmp_path, name="quiet")
+    assert quiet.returncode == 0, quiet.stderr
+    assert files(out) == files(tmp_path / "quiet")
+    assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 0
 
 
 def test_ctrl_c_ends_in_one_line(tmp_path: Path, whole: dict[str, bytes]) -> None:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from tablemend.errors import TablemendError
 from tablemend.pipeline.counts import Counts
 from tablemend.pipeline.estimate import Estimate, compare, estimate, show
+from tablemend.pipeline.failures import HeldBack
 from tablemend.pipeline.hub import hub_token, push_dataset
 from tablemend.pipeline.join import COUNTS, join_rows
 from tablemend.pipeline.models import open_maker
@@ -36,14 +37,12 @@ from tablemend.pipeline.row_files import (
     refuse_other,
     shard_path,
 )
-from tablemend.pipeline.rows import Row, has_failed
+from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.runs import write_json
 
 SETTINGS = "settings.json"
-MOST_FAILURES = 20
-"""Rows in a row whose requests failed for good: a server that is gone is not asked for all."""
 
 
 def make_llm_dataset(settings: LlmSynthesis) -> None:
@@ -108,28 +107,23 @@ def _make_missing(
     """Make rows and append each as it ends; say what they took, also where the run stops."""
     counts = Counts()
     gate = Gate()
-    rows = failures = 0
+    held = HeldBack(writer.write)
+    rows = 0
 
     async def run() -> None:
         async with open_maker(settings, origin, gate) as make:
             with gate.closed_by_signals():
                 missing = index.missing(*settings.part, settings.retry_failed)
-                await make_rows(missing, make, done, settings.concurrency, gate)
+                await make_rows(missing, held.watched(make), done, settings.concurrency, gate)
+        held.end(index.answered)
 
     with closing(writer), tqdm(total=forecast.rows, unit="row", disable=None) as bar:
 
         def done(row: Row, seconds: float) -> None:
-            nonlocal rows, failures
-            writer.write(row, seconds)
+            nonlocal rows
             counts.add(row)
             rows += 1
-            failures = failures + 1 if has_failed(row) else 0
-            if failures == MOST_FAILURES:
-                raise TablemendError(
-                    f"requests of {failures} rows in a row failed for good, the last because "
-                    f"{row.rejections[-1].text}: mend that, and the same command with "
-                    "retry_failed=true makes these rows anew and goes on"
-                )
+            held.take(row, seconds)
             bar.set_postfix(_figures(settings, counts), refresh=False)
             bar.update()
 

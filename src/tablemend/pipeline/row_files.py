@@ -194,6 +194,11 @@ class RowIndex:
         self._failed = bytearray(n)
         self._open: dict[int, IO[bytes]] = {}
 
+    @property
+    def answered(self) -> bool:
+        """Whether there is a row whose requests did not fail."""
+        return self.present > sum(self._failed)
+
     def has(self, number: int, retry_failed: bool = False) -> bool:
         """Whether a row is there; with ``retry_failed`` one whose requests failed is not."""
         if self._offset_of[number] < 0:
