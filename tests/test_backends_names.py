@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from pydantic import ValidationError
 
 from tablemend.backends.names import EngineKind, ModelName
 from tablemend.config import ConfigError, parse
@@ -66,6 +70,9 @@ def test_a_string_without_an_engine_has_the_default(
         ("openai:m@http://h/v1 x", "is no base URL"),
         ("openai:m@http://h/\u00fc", "is no base URL"),
         ("openai:m@http://h/v1,http://h/v1/", "same base URL twice"),
+        ("openai:m@http://h:0/v1", "is no base URL"),
+        ("openai:m@http://a..b/v1", "base URL 1 has no host name"),
+        (f"openai:m@http://h/v1,http://{'a' * 64}.com/v1", "base URL 2 has no host name"),
     ],
 )
 def test_a_string_that_names_no_model_is_refused(text: str, message: str) -> None:
@@ -81,6 +88,76 @@ def test_a_key_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(TablemendError, match="keys come from the environment") as caught:
         ModelName.parse(f"openai:m@{url}")
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai:m@user:sk-secret",
+        "openai:m@user:sk-secret@h/v1",
+        "openai:m@http://h/v1,user:sk-secret@h/v1",
+        "openai:m@http://h/v1,h:sk-secret/v1",
+        "openai:m@http://h:sk-secret/v1",
+        "openai:m@ftp://user:sk-secret@h",
+        "openai:m@http://h/v1,ftp://user:sk-secret@h",
+        "openai:m@http://u:sk-secret@http://h/v1",
+        "openai:m@http://u@sk-secret@h/v1",
+        "openai:m@https://h/sk-secret x",
+        "openai:m@https://h/sk-secret,https://h/sk-secret",
+        "openai:https://u:sk-secret@h/v1",
+        "openai:https://h/v1?key=sk-secret",
+        "openia:m@http://u:sk-secret@h/v1",
+        "m@user:sk-secret@h",
+        "m@sk-secret:x",
+        "m@http//u/sk-secret",
+    ],
+)
+def test_nothing_after_the_model_is_repeated(text: str) -> None:
+    with pytest.raises(TablemendError) as caught:
+        ModelName.parse(text)
+    assert "sk-secret" not in f"{caught.value}"
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"api_key": "sk-secret"}, "body.api_key"),
+        ({"Api-Key": "sk-secret"}, "body.Api-Key"),
+        ({"apiKey": "sk-secret"}, "body.apiKey"),
+        ({"APIToken": "sk-secret"}, "body.APIToken"),
+        ({"API_KEY": "sk-secret"}, "body.API_KEY"),
+        ({"key": "sk-secret"}, "body.key"),
+        ({"x-goog-api-key": "sk-secret"}, "body.x-goog-api-key"),
+        ({"extra": {"hf_token": "sk-secret"}}, "body.extra.hf_token"),
+        ({"extra": [{"a": 1}, {"AccessToken": "sk-secret"}]}, "body.extra.1.AccessToken"),
+        ({"headers": {"Authorization": "Bearer sk-secret"}}, "body.headers.Authorization"),
+        ({"client_secret": "sk-secret"}, "body.client_secret"),
+        ({"password": "sk-secret"}, "body.password"),
+        ({"credentials": {"a": "sk-secret"}}, "body.credentials"),
+    ],
+)
+def test_a_key_in_the_body_is_refused_and_not_repeated(body: dict[str, Any], path: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        BackendOptions(body=body)
+    assert f"{path}: looks like a key" in str(caught.value.errors()[0]["msg"])
+    tokens = [f"body={json.dumps(body)}"]
+    with pytest.raises(ConfigError) as said:
+        parse(BackendOptions, tokens)
+    assert path in str(said.value) and "sk-secret" not in str(said.value)
+
+
+def test_fields_of_the_body_that_count_tokens_are_no_keys() -> None:
+    body = {
+        "min_tokens": 1,
+        "stop_token_ids": [2],
+        "include_stop_str_in_output": True,
+        "prompt_cache_key": "rows",
+        "skip_special_tokens": False,
+        "return_tokens_as_token_ids": True,
+        "chat_template_kwargs": {"eos_token": "</s>", "keyword": "x"},
+    }
+    assert BackendOptions(body=body).body == body
 
 
 @pytest.mark.parametrize(

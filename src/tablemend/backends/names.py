@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import urlsplit
@@ -50,14 +51,14 @@ class ModelName:
         if not colon or "/" in kind:
             if default is None:
                 raise TablemendError(
-                    f"{text!r} names no engine: write {', '.join(EXAMPLES.values())}"
+                    f"{_shown(text)} names no engine: write {', '.join(EXAMPLES.values())}"
                 )
             kind, rest = default, text
         for engine in ENGINES:
             if kind == engine:
                 return cls._of(engine, rest, text)
         raise TablemendError(
-            f"{text!r}: no engine {kind!r}{nearest(kind, ENGINES)}; "
+            f"{_shown(text)}: no engine {_shown(kind)}{nearest(kind, ENGINES)}; "
             f"write {', '.join(EXAMPLES.values())}"
         )
 
@@ -67,36 +68,57 @@ class ModelName:
             return cls(engine, rest)
         if engine != "openai":
             if not rest:
-                raise TablemendError(f"{text!r} names no model: write {EXAMPLES[engine]}")
+                raise TablemendError(f"{_shown(text)} names no model: write {EXAMPLES[engine]}")
             return cls(engine, rest)
         # a Hub name may hold an @, a URL begins with its scheme
-        place = max(rest.find("@http://"), rest.find("@https://"))
-        if place < 1:
-            raise TablemendError(f"{text!r}: write {EXAMPLES[engine]}, with http:// or https://")
-        urls = tuple(url.strip().rstrip("/") for url in rest[place + 1 :].split(","))
-        for url in urls:
-            _check_url(url)
+        place = re.search(r"@https?://", rest)
+        if place is None or place.start() == 0:
+            raise TablemendError(
+                f"{_shown(text)}: write {EXAMPLES[engine]}, with http:// or https://"
+            )
+        model = rest[: place.start()]
+        urls = tuple(url.strip().rstrip("/") for url in rest[place.start() + 1 :].split(","))
+        for number, url in enumerate(urls, 1):
+            _check_url(url, f"{_shown(text)}: base URL {number}")
         if len(set(urls)) < len(urls):
-            raise TablemendError(f"{engine}:{rest[:place]}@...: the same base URL twice")
-        return cls(engine, rest[:place], urls)
+            raise TablemendError(f"{_shown(text)}: the same base URL twice")
+        return cls(engine, model, urls)
 
     def __str__(self) -> str:
         """The string again, to be recorded; it never holds a key."""
         return f"{self.engine}:{self.model}" + (f"@{','.join(self.urls)}" if self.urls else "")
 
 
-def _check_url(url: str) -> None:
-    """Refuse what is no base URL, and any place where a key could hide."""
+def _shown(text: str) -> str:
+    """A model string for an error: nothing of its URL, which may hold a key."""
+    shown = re.split(r"@|://|\?|#", text, maxsplit=1)[0]
+    return repr(shown if shown == text else f"{shown}...")
+
+
+def _check_url(url: str, where: str) -> None:
+    """Refuse what is no base URL, and any place where a key could hide; it is not repeated.
+
+    Raises:
+        TablemendError: one of these.
+    """
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise TablemendError(f"a base URL is not readable: {error}") from error
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # its words repeat the URL
+        raise TablemendError(
+            f"{where} is not readable: write http://HOST:PORT/v1, PORT a number below 65536"
+        ) from None
     if parts.username is not None or parts.query or parts.fragment:
         raise TablemendError(
-            f"the base URL at {host} carries a user, a query or a fragment: keys come from the "
-            "environment alone (options.key_variable)"
+            f"{where} carries a user, a query or a fragment: keys come from the environment alone "
+            "(options.key_variable)"
         )
     clean = url.isascii() and url.isprintable() and " " not in url
-    if parts.scheme not in ("http", "https") or not host or not clean:
-        raise TablemendError(f"{url!r} is no base URL: write http://HOST:PORT/v1")
+    if parts.scheme not in ("http", "https") or not host or not clean or port == 0:
+        raise TablemendError(f"{where} is no base URL: write http://HOST:PORT/v1")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise TablemendError(
+            f"{where} has no host name: its parts between dots have 1 to 63 characters"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -11,6 +12,13 @@ from tablemend.config.section import DType, Section
 
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
 """Fields of a request that `body` may not change: one whole answer is asked for."""
+
+KEY_WORDS = frozenset(
+    "key apikey token secret authorization bearer password passwd credential credentials".split()
+)
+"""Last words of the names of fields that hold a key."""
+NO_KEYS = frozenset(("prompt_cache_key", "pad_token", "bos_token", "eos_token", "unk_token"))
+"""Fields of servers and chat templates that end in such a word and hold none."""
 
 
 class Vllm(Section):
@@ -93,8 +101,9 @@ class BackendOptions(Section):
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """What the server calls the longest answer; hosted reasoning models know the second alone."""
     body: dict[str, Any] = Field(default_factory=dict)
-    """Further fields of the request, such as top_p; sent as they are. A field set to null is not
-    sent, so that `{temperature: null, seed: null}` suits a server that refuses both."""
+    """Further fields of the request, such as top_p; sent as they are, and recorded: no keys. A
+    field set to null is not sent, so that `{temperature: null, seed: null}` suits a server that
+    refuses both."""
     revision: str | None = None
     """Commit or tag of a Hub model."""
     dtype: DType = "auto"
@@ -112,6 +121,26 @@ class BackendOptions(Section):
             yield "max_cost", "needs price_in and price_out, per million tokens"
         for name in sorted(OWNED.intersection(self.body)):
             yield f"body.{name}", "is set by tablemend for every request: leave it out"
+        for path in _keys(self.body, "body"):
+            yield (
+                path,
+                "looks like a key, and the body is recorded: put keys into the environment "
+                "(key_variable)",
+            )
+
+
+def _keys(value: object, path: str) -> Iterator[str]:
+    """Dotted paths of fields that by their names hold a key, at any depth."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", str(name))
+            if words and words[-1].lower() in KEY_WORDS and str(name) not in NO_KEYS:
+                yield f"{path}.{name}"
+            else:
+                yield from _keys(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _keys(inner, f"{path}.{place}")
 
 
 def on_cluster(options: BackendOptions, cluster: Literal["ray"] | None) -> BackendOptions:
