@@ -19,6 +19,7 @@ from answering import AnsweringServer, answering, asked, right_answer
 from conftest import file_size_limit
 
 from tablemend import evaluation
+from tablemend.backends.names import ModelName
 from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
@@ -192,7 +193,7 @@ def test_arms_that_are_asked_together_share_their_seconds_by_tokens() -> None:
     engines = {"first": "vllm", "second": "vllm", "local": "hf"}
     shared = share_seconds(
         {name: {"clean": {"x": one}} for name, one in arms.items()},
-        {name: {"engine": engine, "model": "m"} for name, engine in engines.items()},
+        {name: ModelName(engine, "m") for name, engine in engines.items()},
     )
     assert shared == {
         ("first", "clean"): pytest.approx(9.0 * 150 / 200),
@@ -376,6 +377,28 @@ def test_a_file_with_other_examples_under_the_same_name_is_refused(recipe, tmp_p
     write(MANY[10:15])
     with pytest.raises(TablemendError, match="holds other examples than those"):
         compare(tokens)
+
+
+def test_a_model_that_moves_to_another_address_keeps_its_answers(
+    recipe, tmp_path, server, capsys
+) -> None:
+    tokens = recipe({"base": {}})
+    with answering(lambda body: right_answer(body, MANY)) as second:
+        urls = [one.model.partition("@")[2] for one in (server, second)]
+        results = compare(tokens, f"model.path='openai:tester@{urls[0]},{urls[1]}'")
+        paid = len(server.bodies) + len(second.bodies)
+        for path in (
+            f"openai:tester@{urls[1]},{urls[0]}",
+            f"openai:tester@{urls[1]}",
+            "openai:tester@http://127.0.0.1:9/v1",  # nobody is asked
+        ):
+            again = compare(tokens, f"model.path='{path}'")
+            assert again["arms"] == results["arms"] and again["settings"] == results["settings"]
+        assert len(server.bodies) + len(second.bodies) == paid == N
+        assert "kept as" not in capsys.readouterr().err
+        compare(tokens, f"model.path='openai:other@{urls[1]}'")  # another model is another model
+        assert len(server.bodies) + len(second.bodies) == 2 * N
+        assert "kept as" in capsys.readouterr().err
 
 
 def test_a_second_process_on_one_run_is_refused(recipe, tmp_path, monkeypatch, capsys) -> None:

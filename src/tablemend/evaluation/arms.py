@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tablemend.backends.checkpoints import Checkpoint
@@ -70,7 +70,9 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
     """
     arms = []
     for name, recipe in config.evaluation.arms.items():
-        model = _name_model(recipe.model, config, run)
+        model = model_of(config, name)
+        if recipe.model == "sft":
+            model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
         if model.engine in IN_PROCESS:
             _check_checkpoint(name, recipe.model, model, config)
@@ -94,12 +96,7 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
 
     A server is left out of it: replicas come and go under the same answers.
     """
-    arm = config.evaluation.arms[name]
-    named = config.model.path if arm.model == "base" else arm.model
-    if named == "sft":
-        model = ModelName(config.default_engine, named)
-    else:
-        model = ModelName.parse(named, config.default_engine)
+    arm, model = config.evaluation.arms[name], model_of(config, name)
     return {
         "named": f"{model.engine}:{model.model}",
         "prompt": arm.prompt,
@@ -108,6 +105,14 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
         **asdict(sampling_of(config)),
         "seed": seed_of(config),
     }
+
+
+def model_of(config: Comparison, name: str) -> ModelName:
+    """The model of an arm as the recipe names it; this run's checkpoint is ``sft``."""
+    text = config.evaluation.arms[name].model
+    if text == "sft":
+        return ModelName(config.default_engine, text)
+    return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
 
 
 def sampling_of(config: Comparison) -> Sampling:
@@ -146,12 +151,6 @@ def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
 def hash_examples(examples: Sequence[Example]) -> str:
     """A hash of what is asked of every arm."""
     return hash_text("\n".join(example.id for example in examples))
-
-
-def _name_model(text: str, config: Comparison, run: Run) -> ModelName:
-    if text == "sft":
-        return ModelName(config.default_engine, str(run.model))
-    return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
 
 
 def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison) -> None:

@@ -186,9 +186,13 @@ class _Asked:
 
 
 def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
-    """Everything that an arm's answers depend on, beside the example."""
+    """Everything that an arm's answers depend on, beside the example.
+
+    A server's address is left out: the same model may answer from another one.
+    """
     assert not identity.keys() & arm.asked.keys(), (identity, arm.asked)
-    return {**identity, "prompts": tablehallu.prompt_hash(), **arm.asked}
+    known = {name: value for name, value in identity.items() if name != "server"}
+    return {**known, "prompts": tablehallu.prompt_hash(), **arm.asked}
 
 
 def _describe(parts: Iterable[Part], backend: Backend) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tablemend.backends.names import ModelName
 from tablemend.config import Comparison
 from tablemend.detector.judge import DETECTOR_VERSION
-from tablemend.evaluation.arms import hash_examples
+from tablemend.evaluation.arms import hash_examples, model_of
 from tablemend.evaluation.judging import JudgedArms
 from tablemend.generations import Generations
 from tablemend.records import ContextKind, Example
@@ -35,7 +35,7 @@ def write_results(
     }
     options = {arm: config.options_of(config.evaluation.arms[arm]) for arm in judged}
     settings = {arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()}
-    seconds = share_seconds(judged, settings)
+    seconds = share_seconds(judged, {arm: model_of(config, arm) for arm in judged})
     results = {
         "run": run.path.name,
         "recipe": config.name,
@@ -75,7 +75,7 @@ def write_results(
 
 
 def share_seconds(
-    judged: JudgedArms, settings: Mapping[str, Mapping[str, Any]]
+    judged: JudgedArms, models: Mapping[str, ModelName]
 ) -> dict[tuple[str, ContextKind], float]:
     """Seconds of generating, by arm and context.
 
@@ -85,15 +85,14 @@ def share_seconds(
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}
-    groups: dict[str, list[tuple[str, ContextKind]]] = {}
+    groups: dict[object, list[tuple[str, ContextKind]]] = {}
     for arm, kinds in judged.items():
-        model = {name: settings[arm].get(name) for name in ("engine", "model", "server")}
         for context, answers in kinds.items():
             stored = [one.stored for one in answers.values()]
             own[arm, context] = sum(one.seconds for one in stored)
             computed[arm, context] = sum(one.computed_tokens for one in stored)
-            alone = [arm, context] if model["engine"] == "hf" else []
-            groups.setdefault(json.dumps([model, *alone]), []).append((arm, context))
+            alone = (arm, context) if models[arm].engine == "hf" else None
+            groups.setdefault((models[arm], alone), []).append((arm, context))
     shared = {}
     for places in groups.values():
         seconds = sum(own[place] for place in places)
