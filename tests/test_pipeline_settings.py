@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import ConfigError, parse
+from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.pipeline.drafts import Topic
 from tablemend.pipeline.settings import (
@@ -110,6 +111,7 @@ def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
     others = (
         "generator=openai:other@http://a:1/v1", "verifier=openai:other@http://a:1/v1", "seed=1",
         "temperature=0.7", "kernel=program", "generator_options.revision=abc", "retries=3",
+        "generator_options.vllm.adapter=merge", "generator_options.vllm.reasoning_parser=qwen3",
     )  # fmt: skip
     assert all(settings(other).noted() != one.noted() for other in others)
 
@@ -119,6 +121,39 @@ def test_a_verifier_of_the_same_name_is_one_model() -> None:
     assert settings(f"verifier={SERVED}").one_model
     assert not settings("verifier_options.timeout=9").one_model
     assert not settings("verifier=hf:a/b").one_model
+
+
+def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    with pytest.raises(TablemendError, match="no checkpoint folder"):
+        settings(f"generator=hf:{folder}").noted()
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"one")
+    asked = settings(f"generator=hf:{folder}", f"verifier=vllm:{folder}")
+    first = asked.noted()
+    assert first["generator_weights"] == first["verifier_weights"] and asked.noted() == first
+    (folder / "model.safetensors").write_bytes(b"two")
+    assert asked.noted()["generator_weights"] != first["generator_weights"]
+    assert "generator_weights" not in settings("generator=hf:owner/name").noted()
+
+
+def test_another_verifier_is_given_limits_but_no_key_price_or_body_of_the_generator() -> None:
+    fast = {
+        "concurrency": 3, "requests_per_minute": 4, "tokens_per_minute": 5, "timeout": 6.0,
+        "retries": 7, "backoff": 8.0, "cache": "x.sqlite",
+    }  # fmt: skip
+    own = {
+        "key_variable": "MINE", "price_in": 1.0, "price_out": 2.0, "max_cost": 3.0,
+        "max_tokens_total": 9, "revision": "abc", "structured": "none",
+    }  # fmt: skip
+    tokens = [f"generator_options.{name}={value}" for name, value in {**fast, **own}.items()]
+    tokens.append("generator_options.body={top_p: 0.5}")
+    same, another = settings(*tokens), settings(*tokens, "verifier=openai:b@http://b:2/v1")
+    assert same.asked_of_verifier == same.generator_options
+    assert another.asked_of_verifier == BackendOptions(**fast)
+    given = settings(*tokens, "verifier=hf:a/b", "verifier_options.price_in=4")
+    assert given.asked_of_verifier == BackendOptions(price_in=4)
 
 
 def test_the_program_is_asked_for_the_same() -> None:

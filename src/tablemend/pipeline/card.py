@@ -124,7 +124,7 @@ def _command(settings: LlmSynthesis) -> str:
         options = getattr(settings, name)
         if options is not None:
             changed = options.model_dump(
-                mode="json", exclude_defaults=True, include=set(CONTENT_OPTIONS)
+                mode="json", exclude_defaults=True, include=CONTENT_OPTIONS
             )
             given.update(_dotted(name, changed))
     words = " ".join(quote(f"{name}={_shown(value)}") for name, value in given.items())

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions, on_cluster
@@ -23,10 +24,28 @@ Maker = Literal["llm", "program"]
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
-CONTENT_OPTIONS = frozenset(
-    {"thinking_switch", "structured", "body", "revision", "dtype", "context_length"}
-)
+CONTENT_OPTIONS: dict[str, Any] = {
+    "thinking_switch": True,
+    "structured": True,
+    "body": True,
+    "revision": True,
+    "dtype": True,
+    "context_length": True,
+    "vllm": {"adapter": True, "reasoning_parser": True},
+}
 """Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
+SPEED_OPTIONS = frozenset(
+    {
+        "concurrency",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "timeout",
+        "retries",
+        "backoff",
+        "cache",
+    }
+)
+"""Options of the generator that also suit another verifier; its key, prices and caps do not."""
 FREE = frozenset(
     {
         "n",
@@ -98,10 +117,11 @@ class LlmSynthesis(Section):
     generator_options: BackendOptions = BackendOptions()
     """How the generator is asked."""
     verifier_options: BackendOptions | None = None
-    """How the verifier is asked; null: as the generator."""
+    """How the verifier is asked; null: as the generator where it is the same model, else with the
+    generator's limits, timeout, retries and cache, and defaults for the rest."""
     engine_cluster: Literal["ray"] | None = None
-    """ray: `vllm:` models run on a Ray cluster, `generator_options.vllm.data_parallel` engines of
-    each."""
+    """ray: `vllm:` models run on a Ray cluster, `vllm.data_parallel` engines of each, as the
+    options of each say."""
     n: int = Field(default=1000, ge=1)
     """Number of rows, over all splits; a row that is given up is counted, not replaced. With a
     larger n the same folder is continued."""
@@ -203,7 +223,12 @@ class LlmSynthesis(Section):
     @property
     def asked_of_verifier(self) -> BackendOptions:
         """How the verifier is asked."""
-        options = self.generator_options if self.verifier_options is None else self.verifier_options
+        options = self.verifier_options
+        if options is None and self.verifier_model == self.generator:
+            options = self.generator_options
+        elif options is None:
+            speed = self.generator_options.model_dump(include=set(SPEED_OPTIONS))
+            options = BackendOptions(**speed)
         return on_cluster(options, self.engine_cluster)
 
     @property
@@ -227,8 +252,13 @@ class LlmSynthesis(Section):
     def noted(self) -> dict[str, Any]:
         """What rows depend on: rows of two runs belong together where it is the same.
 
-        Servers are left out: the same model may answer from another address.
+        Servers are left out: the same model may answer from another address. Weights in a folder
+        are hashed, which takes a while where they are large.
+
+        Raises:
+            TablemendError: such a folder is no checkpoint.
         """
+        weights: dict[Checkpoint, str] = {}
         given = self.model_dump(mode="json", exclude=set(FREE))
         for role, model, options in (
             ("generator", self.generator, self.generator_options),
@@ -236,7 +266,14 @@ class LlmSynthesis(Section):
         ):
             name = ModelName.parse(model)
             given[role] = f"{name.engine}:{name.model}"
-            given[f"{role}_options"] = options.model_dump(mode="json", include=set(CONTENT_OPTIONS))
+            given[f"{role}_options"] = options.model_dump(mode="json", include=CONTENT_OPTIONS)
+            if name.engine in ("hf", "vllm"):
+                checkpoint = Checkpoint.parse(name.model, options.revision)
+                if checkpoint.folder is not None:
+                    if checkpoint not in weights:
+                        checkpoint.check()
+                        weights[checkpoint] = checkpoint.fingerprint()
+                    given[f"{role}_weights"] = weights[checkpoint]
         return given
 
 
