@@ -24,6 +24,7 @@ from chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
 
 from tablemend.backends import chat
 from tablemend.backends.backend import open_backend
+from tablemend.backends.keys import is_meant_for
 from tablemend.backends.names import ModelName
 from tablemend.backends.openai_client import OpenAIEngine
 from tablemend.backends.replicas import Replicas
@@ -796,6 +797,48 @@ def test_a_servers_words_are_not_repeated_where_they_quote_the_prompt() -> None:
 
     one, _ = ask_one(respond, request(prompt=SECRET))
     assert one.error == "status 400 (1 try)"
+
+
+@TRANSPORTS
+@pytest.mark.parametrize(
+    ("local", "more", "sent"),
+    [
+        (True, {}, KEY),
+        (False, {}, "none"),
+        (False, {"key_variable": "OPENAI_API_KEY"}, KEY),
+        (False, {"key_variable": "MY_KEY"}, "sk-mine"),
+    ],
+)
+def test_the_default_key_is_not_sent_in_the_clear_to_another_machine(
+    local: bool, more: dict[str, Any], sent: str, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablemend.backends.keys._is_local", lambda host: local)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MY_KEY", "sk-mine")
+    with ChatServer(lambda _: answer()) as server:
+        (one,) = ask(server, [request()], transport=transport, **more)
+        assert one.finish_reason == "stop"
+        assert server.seen[0].headers["authorization"] == f"Bearer {sent}"
+        server.respond = lambda _: refuse(401)
+        with pytest.raises(TablemendError, match="status 401") as caught:
+            ask(server, [request()], transport=transport, **more)
+        assert ("not sent over plain http" in str(caught.value)) is (sent == "none")
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("https://api.example.com/v1", True),
+        ("http://localhost:8000/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://127.8.9.1/v1", True),
+        ("http://10.0.0.5:8000/v1", False),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+    ],
+)
+def test_which_servers_the_default_key_is_meant_for(url: str, meant: bool) -> None:
+    assert is_meant_for(url, BackendOptions()) is meant
 
 
 def test_https_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

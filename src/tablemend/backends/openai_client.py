@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import re
 import time
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from tablemend.backends import chat
+from tablemend.backends.keys import NO_KEY, is_meant_for, read_key
 from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
 from tablemend.backends.replicas import Replica, Replicas
@@ -31,7 +31,6 @@ AGAIN = (408, 409, 425, 429)
 """Statuses, beside those from 500 on, after which the same request may well succeed."""
 OF_THE_REQUEST = (400, 413, 422)
 """Statuses that speak of one request; any other means that nobody gets an answer there."""
-NO_KEY = "none"
 HINTS = {
     "max_completion_tokens": "set limit_field=max_completion_tokens",
     "max_tokens": "set limit_field=max_completion_tokens, or max_tokens where it is that already",
@@ -128,7 +127,7 @@ class OpenAIEngine:
         self._name = name
         self._options = options
         self._given = identity
-        self._key = _read_key(name, options)
+        self._key = read_key(name, options)
         self._limit = RateLimit(options.requests_per_minute, options.tokens_per_minute)
         self._length = AnswerLength()
         self._replicas = Replicas(name.urls, options.backoff)
@@ -306,6 +305,13 @@ class OpenAIEngine:
         if status == 401:
             variable = self._options.key_variable
             have = "refuses the key in" if self._key else "wants a key, and none is in"
+            if self._key and not is_meant_for(server.url, self._options):
+                return _stop(
+                    said,
+                    f"{server.url} wants a key (status 401), and that of {variable} is not sent "
+                    "over plain http to another machine unless it is meant: set "
+                    f"key_variable={variable}",
+                )
             return _stop(
                 said,
                 f"{server.url} {have} the environment variable {variable} (status 401): set it "
@@ -331,10 +337,15 @@ class OpenAIEngine:
         if self._here is None or self._here.loop is not loop:
             assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
             most = self._options.concurrency
-            wire = _open_wire(self._name.urls, self._key or NO_KEY, self._options)
+            wire = _open_wire(self._keys(), self._options)
             self._here = _Place(loop, wire, asyncio.Semaphore(most))
             self._limit.renew()
         return self._here
+
+    def _keys(self) -> dict[str, str]:
+        """What each server is sent as its bearer token."""
+        options, key = self._options, self._key or NO_KEY
+        return {url: key if is_meant_for(url, options) else NO_KEY for url in self._name.urls}
 
     async def leave(self) -> None:
         """Close the connections of the running loop."""
@@ -366,15 +377,15 @@ def _hint(words: str, code: str, field: str) -> str | None:
     return HINTS[named[0]] if named else None
 
 
-def _open_wire(urls: tuple[str, ...], key: str, options: BackendOptions) -> Wire:
+def _open_wire(keys: Mapping[str, str], options: BackendOptions) -> Wire:
     """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
-    if options.transport == "auto" and all(_is_plain(url) for url in urls):
+    if options.transport == "auto" and all(_is_plain(url) for url in keys):
         from tablemend.backends.plain_wire import PlainWire
 
-        return PlainWire(urls, key)
+        return PlainWire(keys)
     from tablemend.backends.openai_wire import OpenAIWire  # half a second
 
-    return OpenAIWire(urls, key, options.concurrency)
+    return OpenAIWire(keys, options.concurrency)
 
 
 def _is_plain(url: str) -> bool:
@@ -383,26 +394,3 @@ def _is_plain(url: str) -> bool:
     return parts.scheme == "http" and (
         not {"http", "all"} & getproxies().keys() or bool(proxy_bypass(parts.hostname or ""))
     )
-
-
-def _read_key(name: ModelName, options: BackendOptions) -> str | None:
-    """The key from the environment; ``None`` where no server needs one.
-
-    Raises:
-        TablemendError: no key, or one that no header can carry, for a server behind https.
-    """
-    key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
-    secure = next((url for url in name.urls if urlsplit(url).scheme == "https"), None)
-    if not key:
-        if secure is not None:
-            raise TablemendError(
-                f"{secure} needs a key: put it into the environment variable "
-                f"{options.key_variable}, or name another one with key_variable"
-            )
-        return None
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise TablemendError(
-            f"the environment variable {options.key_variable} holds no key: it has a space or a "
-            "character that no HTTP header can carry"
-        )
-    return key

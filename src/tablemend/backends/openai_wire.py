@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import httpx2
 import openai
 
@@ -12,12 +14,12 @@ class OpenAIWire:
     """Through ``openai.AsyncOpenAI``, without its retries.
 
     Args:
-        urls: base URLs; one client each, over one pool of connections.
-        key: sent as the bearer token.
+        keys: what each server is sent as the bearer token, by its base URL; one client each, over
+            one pool of connections.
         connections: connections that are kept open.
     """
 
-    def __init__(self, urls: tuple[str, ...], key: str, connections: int) -> None:
+    def __init__(self, keys: Mapping[str, str], connections: int) -> None:
         self._http = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
@@ -26,7 +28,7 @@ class OpenAIWire:
             url: openai.AsyncOpenAI(
                 api_key=key, base_url=url, max_retries=0, timeout=None, http_client=self._http
             )
-            for url in urls
+            for url, key in keys.items()
         }
 
     async def post(self, url: str, body: bytes) -> Reply:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -24,12 +25,11 @@ class PlainWire:
     """Connections to http servers, all used in one event loop.
 
     Args:
-        urls: base URLs.
-        key: sent as the bearer token.
+        keys: what each server is sent as the bearer token, by its base URL.
     """
 
-    def __init__(self, urls: tuple[str, ...], key: str) -> None:
-        self._hosts = {url: _Host(url, key) for url in urls}
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        self._hosts = {url: _Host(url, key) for url, key in keys.items()}
 
     async def post(self, url: str, body: bytes) -> Reply:
         """See :class:`Wire`."""

@@ -92,7 +92,8 @@ class BackendOptions(Section):
     cache: str | None = "runs/requests.sqlite"
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
-    """Environment variable that holds the server's key."""
+    """Environment variable that holds the server's key; the default's is sent over https and to
+    this machine alone."""
     thinking_switch: Literal["template", "no_think", "none"] = "template"
     """How a server is told to think or not: through its chat template, by Qwen3's `/think` and
     `/no_think` at the end of the prompt, or not at all."""
