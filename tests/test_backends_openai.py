@@ -201,7 +201,11 @@ def test_a_schema_is_strict_where_it_meets_the_rules(schema: dict[str, Any], str
         (answer("hi", "length"), "hi", "length"),
         (answer("", "stop"), "", "stop"),
         (answer(None, "stop"), "", "stop"),
-        (answer("hi", None), "hi", "stop"),
+        (answer("hi", "stop_sequence"), "hi", "stop"),
+        (answer("hi", "end_turn"), "hi", "stop"),
+        (answer("hi", "eos"), "hi", "stop"),
+        (answer("hi", "eos_token"), "hi", "stop"),
+        (answer("hi", "max_tokens"), "hi", "length"),
         (answer("so far", "content_filter"), "so far", "refusal"),
         (answer(None, "stop", refusal="I will not."), "I will not.", "refusal"),
         (answer([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "stop"),  # type: ignore[arg-type]
@@ -286,6 +290,12 @@ PASSING = {
     "no message": (bad({"choices": [{"finish_reason": "stop"}]}), "a choice without a message"),
     "content is a number": (answer(5), "a message whose content is no text"),  # type: ignore[arg-type]
     "an end that is none": (answer("x", "abort"), "an answer that ended with 'abort'"),
+    "a call of a tool": (answer("x", "tool_calls"), "an answer that ended with 'tool_calls'"),
+    "no end": (answer("x", None), "an answer that ended with 'None'"),
+    "an end that is a list": (answer("x", ["stop"]), "an answer that ended with"),  # type: ignore[arg-type]
+    "nested for ever": (bad(b"[" * 200_000), "a body that is no JSON"),
+    "500 nested for ever": (Reply(b"[" * 200_000, 500), "status 500"),
+    "500 nested deep": (Reply(b'{"error":' * 300 + b"1" + b"}" * 300, 500), "status 500"),
 }
 
 

@@ -16,24 +16,26 @@ from tablemend.records import FinishReason
 from tablemend.synthesis.tokens import count_tokens
 
 START_OF_THINKING = "<think>"
-FINISHED: dict[str | None, FinishReason] = {
+FINISHED: dict[str, FinishReason] = {
     "stop": "stop",
     "stop_sequence": "stop",
     "end_turn": "stop",
     "eos": "stop",
     "eos_token": "stop",
-    None: "stop",
     "length": "length",
     "max_tokens": "length",
     "content_filter": "refusal",
 }
-"""What servers call the end of an answer. Any other reason is a fault of the server."""
+"""What servers call the end of an answer (docs/backends.md). Any other reason is a fault of the
+server, none too: an answer that may have been cut is not a whole one."""
 CHARACTERS_A_TOKEN = 128
 """Most characters of one token in the vocabularies that are in use."""
 TEMPLATE_TOKENS = 4096
 """Tokens that a chat template may add to a prompt, with room."""
 LONGEST_RETRY_AFTER = 300.0
 """Longest wait, in seconds, that a server's Retry-After is honoured for."""
+DEEPEST_WORDS = 8
+"""Levels of an error's body that are looked into for words."""
 LONGEST_WORDS = 240
 """Characters of a server's own words that are repeated in an error."""
 QUOTE = 24
@@ -120,8 +122,8 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
         UnusableReply: no JSON, no choice, no message, or an end that is none.
     """
     try:
-        reply = json.loads(content)
-    except ValueError as error:  # also bytes that are no UTF-8
+        reply = _parse(content)
+    except ValueError as error:
         raise UnusableReply(f"a body that is no JSON, of {len(content)} bytes") from error
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -130,7 +132,7 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
     message, end = choices[0].get("message"), choices[0].get("finish_reason")
     if not isinstance(message, dict):
         raise UnusableReply("a choice without a message")
-    if not (end is None or isinstance(end, str)) or end not in FINISHED:
+    if not isinstance(end, str) or end not in FINISHED:
         raise UnusableReply(f"an answer that ended with {str(end)[:40]!r}")
     finish = FINISHED[end]
     text = _text(message.get("content"))
@@ -153,6 +155,18 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
         cached_tokens=usage.cached,
         estimated=usage.estimated,
     )
+
+
+def _parse(content: bytes) -> Any:
+    """JSON of a server.
+
+    Raises:
+        ValueError: it is none, no UTF-8, or nested deeper than anything that is meant.
+    """
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("too deep") from error
 
 
 def _text(content: object) -> str:
@@ -215,7 +229,7 @@ def error_words(content: bytes, key: str | None, request: Request) -> str:
     Nothing is repeated that holds a piece of the key or quotes the prompt.
     """
     try:
-        data = json.loads(content)
+        data = _parse(content)
     except ValueError:
         data = content.decode("utf-8", "replace")
     words = " ".join(_words(data).split())
@@ -228,15 +242,16 @@ def error_words(content: bytes, key: str | None, request: Request) -> str:
     return words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
 
 
-def _words(data: object) -> str:
-    if isinstance(data, dict):
+def _words(data: object, deepest: int = DEEPEST_WORDS) -> str:
+    if isinstance(data, str):
+        return data
+    if deepest and isinstance(data, dict):
         for name in ("error", "message", "detail", "msg"):
             if data.get(name):
-                return _words(data[name])
-        return ""
-    if isinstance(data, list):
-        return _words(data[0]) if data else ""
-    return data if isinstance(data, str) else ""
+                return _words(data[name], deepest - 1)
+    if deepest and isinstance(data, list) and data:
+        return _words(data[0], deepest - 1)
+    return ""
 
 
 def _shares(text: str, other: str, length: int) -> bool:
@@ -247,7 +262,7 @@ def _shares(text: str, other: str, length: int) -> bool:
 def error_code(content: bytes) -> tuple[str, str]:
     """The machine-readable code and field of an error's body, or empty strings."""
     try:
-        data = json.loads(content)
+        data = _parse(content)
     except ValueError:
         return "", ""
     error = data.get("error", data) if isinstance(data, dict) else None
