@@ -230,6 +230,56 @@ def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, 
     assert server.bodies == []
 
 
+def test_a_server_that_is_gone_is_not_asked_for_all(
+    recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    gone_after = 8
+
+    def reply(body):
+        return 503 if len(server.bodies) > gone_after else right_answer(body, MANY)
+
+    server.reply = reply
+    retries = ("evaluation.options.retries=2", "evaluation.options.concurrency=2")
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60", *retries)
+    for stored, sent in ((28, 8 + 3 * 20), (48, 3 * 40)):  # the second stop: 20 further ones
+        server.bodies.clear()
+        assert run_script("compare.py", tokens, monkeypatch) == 1
+        shown = capsys.readouterr().err
+        (line,) = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
+        assert line.startswith(f"stopped: {server.model}: 20 requests in a row failed for good")
+        assert "status 503: told to fail (3 tries)" in line and "Traceback" not in shown
+        kept = {
+            (one["arm"], one["example_id"]) for a in ("base", "cot") for one in lines(tmp_path, a)
+        }
+        assert len(kept) == stored
+        assert len(server.bodies) <= sent + 3 * 4 * 2  # and what was in flight or just sent
+        gone_after = 0
+    assert not (tmp_path / "run" / "results.json").exists()
+    gone_after = 1000
+    server.bodies.clear()
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert len(server.bodies) == 2 * 60 - 8
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    for arm in ("base", "cot"):
+        rates = results["arms"][arm]["adversarial"]
+        assert (rates["unjudged"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
+
+
+def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
+    recipe, server, monkeypatch
+) -> None:
+    too_long = {example.id for example in MANY[5:30]}
+    server.reply = lambda body: (
+        422 if asked(body, MANY)[0].id in too_long else right_answer(body, MANY)
+    )
+    tokens = recipe({"base": {}}, "data.test.n=35", "evaluation.options.concurrency=1")
+    ended = [run_script("compare.py", tokens, monkeypatch) for _ in range(2)]
+    assert ended == [1, 0]
+    rates = compare(tokens, "rejudge=true")["arms"]["base"]["adversarial"]
+    assert rates["unjudged"]["rate"] == 25 / 35
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 10)
+
+
 def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
     recipe, tmp_path, server, monkeypatch, capsys
 ) -> None:
@@ -506,6 +556,21 @@ def test_the_bare_name_of_the_scripted_server_is_a_model(place, recipe) -> None:
     assert (planned.model.engine, planned.model.model) == ("scripted", "")
     with pytest.raises(TablemendError, match=r"model\.path: .*string"):
         parse(CompareCommand, [*tokens, "model.path={other: null}"])
+
+
+def test_a_broken_manifest_is_one_line(recipe, tmp_path, server, monkeypatch, capsys) -> None:
+    tokens = recipe({"base": {}})
+    compare(tokens)
+    server.bodies.clear()
+    capsys.readouterr()
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text()[:40])
+    assert run_script("compare.py", tokens, monkeypatch) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {manifest} is not JSON") and shown.count("\n") == 1
+    manifest.unlink()
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert server.bodies == []
 
 
 def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:

@@ -1,4 +1,4 @@
-"""The one exception that a user is meant to see, and what a full disk is called."""
+"""The exceptions that a user is meant to see, and what a full disk is called."""
 
 from __future__ import annotations
 
@@ -16,4 +16,11 @@ class TablemendError(Exception):
     """Input that is refused: one line saying what, where and how to mend it.
 
     Scripts print it without a traceback and exit with status 2.
+    """
+
+
+class Stopped(TablemendError):
+    """A run that ended before its end and kept what it has: the same command goes on.
+
+    Scripts exit with status 1.
     """

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from tablemend.backends.limits import BudgetSpent
-from tablemend.errors import FULL_DISK, TablemendError
+from tablemend.errors import FULL_DISK, Stopped, TablemendError
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -35,13 +35,13 @@ def run_script(main: Callable[[], None]) -> None:
     """Run ``main``; what a user can mend ends in one line on stderr, without a traceback.
 
     A :class:`TablemendError`, a path that may not be used and a missing extra exit with 2, a full
-    disk or quota and a cap that is reached with 1, Ctrl-C with 130. A reader of our output that
-    has gone (``| head``) ends it with 1 and without a word. Any other exception is a defect of ours
-    and keeps its traceback.
+    disk or quota, a cap that is reached and servers that answer nothing more with 1, Ctrl-C with
+    130. A reader of our output that has gone (``| head``) ends it with 1 and without a word. Any
+    other exception is a defect of ours and keeps its traceback.
     """
     try:
         main()
-    except BudgetSpent as error:
+    except (BudgetSpent, Stopped) as error:
         _leave(f"stopped: {error}", 1)
     except TablemendError as error:
         _leave(f"error: {error}", REFUSED)

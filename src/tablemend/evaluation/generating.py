@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.config import Comparison
+from tablemend.errors import Stopped
 from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer, ContextKind, Example
@@ -23,6 +24,8 @@ from tablemend.tasks import tablehallu
 
 Part = tuple[Arm, ContextKind, list[Example]]
 """What one arm has not answered on one context."""
+MOST_FAILURES = 20
+"""New failures in a row: a server that is gone is not asked for all."""
 
 
 def generate(
@@ -31,9 +34,10 @@ def generate(
     """Answer what is not stored yet, and ask again what failed.
 
     Raises:
-        TablemendError: a prompt that does not fit into its model's window, before any model is
-            loaded; a cap that is reached, or a model that cannot be loaded: what is answered
+        Stopped: so many requests failed in a row that a server must be gone; what is answered
             is stored.
+        TablemendError: a prompt that does not fit into its model's window, before any model is
+            loaded; a cap that is reached, or a model that cannot be loaded: likewise.
     """
     generations = Generations(run.path / "generations")
     with ExitStack() as stack:
@@ -76,12 +80,14 @@ class _Asked:
         backend: the model, opened and not loaded.
         keys: hash of the settings, by arm.
         parts: what is missing.
+        failed: ids of the requests that failed in an earlier command.
         config: the recipe.
     """
 
     backend: Backend
     keys: dict[str, str]
     parts: list[Part]
+    failed: frozenset[str]
     config: Comparison
 
     @classmethod
@@ -94,7 +100,7 @@ class _Asked:
         generations: Generations,
     ) -> _Asked:
         """Take up what is stored under the same settings, and list what is missing."""
-        keys, parts = {}, []
+        keys, parts, failed = {}, [], []
         for arm in arms:
             settings = settings_of(arm, backend.identity)
             keys[arm.name] = settings_hash(settings)
@@ -103,9 +109,10 @@ class _Asked:
                     print(note, file=sys.stderr)
                 stored = generations.read(arm.name, context)
                 missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
+                failed += [_name(arm.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
                     parts.append((arm, context, missing))
-        return cls(backend, keys, parts, config)
+        return cls(backend, keys, parts, frozenset(failed), config)
 
     @property
     def engine(self) -> EngineKind:
@@ -118,20 +125,40 @@ class _Asked:
             self.backend.check([self._request(arm, context, example) for example in missing])
 
     def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
-        """Ask, and store every answer as it ends."""
+        """Ask, and store every answer as it ends.
+
+        Raises:
+            Stopped: the :data:`MOST_FAILURES` latest requests have failed. Those that an earlier
+                command has seen fail do not count: what no server will ever answer must not keep
+                a comparison from its end.
+        """
         if not self.parts:
             return
         if self.engine in IN_PROCESS:
             progress.set_description(f"loading {self.backend.name}")
         self.backend.load()
         failures: Counter[str] = Counter()
+        in_a_row = 0
         for parts in self._rounds():
             progress.set_description(_describe(parts, self.backend))
             completions = self.backend.generate(self._requests(parts))
-            for one in write_out(generations, self.keys, map(_stored, completions)):
-                progress.update()
-                if one.failed:
-                    failures[one.answer.error] += 1
+            assert isinstance(completions, Generator)
+            with closing(completions):  # what is in flight at a stop is cancelled
+                for one in write_out(generations, self.keys, map(_stored, completions)):
+                    progress.update()
+                    if not one.failed:
+                        in_a_row = 0
+                        continue
+                    answer = one.answer
+                    failures[answer.error] += 1
+                    name = _name(answer.arm, answer.context, answer.example_id)
+                    in_a_row += name not in self.failed
+                    if in_a_row == MOST_FAILURES:
+                        raise Stopped(
+                            f"{self.backend.name}: {in_a_row} requests in a row failed for good, "
+                            f"the last because {answer.error}: mend that, and the same command "
+                            "goes on and asks these again; what is answered is stored"
+                        )
         if failures:
             (reason, _), *_ = failures.most_common(1)
             print(
@@ -174,7 +201,7 @@ class _Asked:
                 yield self._request(arm, context, examples[example_id])
 
     def _request(self, arm: Arm, context: ContextKind, example: Example) -> Request:
-        name = f"{arm.name}.{context}.{example.id}"
+        name = _name(arm.name, context, example.id)
         seed = seed_of(self.config)
         return Request(
             id=name,
@@ -198,6 +225,11 @@ def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
 def _describe(parts: Iterable[Part], backend: Backend) -> str:
     names = [f"{arm.name}, {context}" for arm, context, _ in parts]
     return names[0] if len(names) == 1 else backend.name
+
+
+def _name(arm: str, context: ContextKind, example_id: str) -> str:
+    """Id of a request; :func:`_stored` takes it apart."""
+    return f"{arm}.{context}.{example_id}"
 
 
 def _stored(completion: Completion) -> Stored:
