@@ -71,6 +71,22 @@ def row_of(number: int) -> Row:
     return Row(number, example, rejections, tuple(calls))
 
 
+class NoModels:
+    """Nothing that rows of a stand-in would ask; notes whether it was opened."""
+
+    opened = 0
+
+    def __init__(self, _: LlmSynthesis) -> None: ...
+
+    def open(self) -> None:
+        NoModels.opened += 1
+
+    def __enter__(self) -> NoModels:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 class Fake:
     """Makes rows in a random order; notes which; does what a test wants of some."""
 
@@ -82,7 +98,9 @@ class Fake:
         self._rng = Random(seed)
 
     @asynccontextmanager
-    async def open(self, _: LlmSynthesis, origin: Origin, gate: Gate) -> AsyncIterator[object]:
+    async def open(
+        self, _: LlmSynthesis, origin: Origin, gate: Gate, backends: NoModels
+    ) -> AsyncIterator[object]:
         self.gate = gate
 
         async def make(number: int) -> Row:
@@ -106,6 +124,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     found = Fake()
     for module in (dataset, preview):
         monkeypatch.setattr(module, "open_maker", found.open)
+    monkeypatch.setattr(dataset, "Backends", NoModels)
+    monkeypatch.setattr(NoModels, "opened", 0)
     return found
 
 
@@ -119,6 +139,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("whole") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dataset, "open_maker", Fake().open)
+        patch.setattr(dataset, "Backends", NoModels)
         make_llm_dataset(settings(out, *PRICES))
     return files(out)
 
@@ -406,9 +427,11 @@ def test_a_finished_data_set_is_found_finished(
     out = tmp_path / "out"
     make_llm_dataset(settings(out, *PRICES))
     fake.made.clear()
+    make_llm_dataset(settings(out, *PRICES))
+    assert NoModels.opened == 2  # before the folder was there, and before the estimate
     shutil.rmtree(out / FOLDER)  # not needed any more
     make_llm_dataset(settings(out, *PRICES))
-    assert not fake.made and files(out) == whole
+    assert not fake.made and files(out) == whole and NoModels.opened == 2
     assert f"57 of {N} rows are examples" in capsys.readouterr().out
 
 
@@ -546,12 +569,67 @@ def test_other_settings_are_refused_and_named(fake: Fake, tmp_path: Path) -> Non
     out = tmp_path / "out"
     fake.before = None
     make_llm_dataset(settings(out, "shard=1/2"))
+    before = (out / "settings.json").read_bytes()
     with pytest.raises(TablemendError, match=r"01-of-02.*temperature was 0\.6, is 0\.2"):
         make_llm_dataset(settings(out, "shard=2/2", "temperature=0.2"))
+    assert (out / "settings.json").read_bytes() == before
     make_llm_dataset(settings(out, "shard=2/2"))
     with pytest.raises(TablemendError, match=r"retries was 2, is 5"):
         make_llm_dataset(settings(out, "retries=5"))
     assert len(fake.made) == N
+
+
+def test_rows_that_were_brought_with_an_old_time_are_joined(
+    fake: Fake, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    fake.row_of = lambda number: _failed(number) if number % 10 == 3 else row_of(number)
+    make_llm_dataset(settings(out, *PRICES))
+    fake.row_of = row_of
+    make_llm_dataset(settings(other, *PRICES, "shard=4/10"))
+    brought = out / FOLDER / shard_path(other, 3, 10).name
+    shutil.copy(shard_path(other, 3, 10), brought)
+    os.utime(brought, (0, 0))
+    fake.made.clear()
+    make_llm_dataset(settings(out, *PRICES))
+    assert not fake.made and files(out) == whole
+
+
+@pytest.mark.parametrize("name", ["settings.json", "counts.json", f"{FOLDER}/.joined.json"])
+@pytest.mark.parametrize("text", ["{", "[1]", "\x00"])
+def test_a_damaged_file_is_one_line_and_the_rows_can_be_joined_elsewhere(
+    name: str, text: str, fake: Fake, tmp_path: Path
+) -> None:
+    out, new = tmp_path / "out", tmp_path / "new"
+    make_llm_dataset(settings(out, "n=4"))
+    (out / name).write_text(text)
+    with pytest.raises(TablemendError, match=r"holds no JSON.*: copy rows/ into") as caught:
+        make_llm_dataset(settings(out, "n=4"))
+    assert str(caught.value).startswith(f"{out / name} ") and "\n" not in str(caught.value)
+    fake.made.clear()
+    shutil.copytree(out / FOLDER, new / FOLDER)
+    make_llm_dataset(settings(new, "n=4"))
+    assert not fake.made and (new / "counts.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("scripted:latncy=1", "no option 'latncy'"),
+        ("hf:{}/none", "no checkpoint folder"),
+        ("openai:gpt@https://api.invalid/v1", "NO_SUCH_KEY"),
+    ],
+)
+@pytest.mark.parametrize("preview", ["null", "1"])
+def test_a_model_that_cannot_be_had_is_said_before_the_estimate(
+    model: str, message: str, preview: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    options = ("generator_options.key_variable=NO_SUCH_KEY", "generator_options.cache=null")
+    asked = settings(out, f"generator={model.format(tmp_path)}", f"preview={preview}", *options)
+    with pytest.raises(TablemendError, match=message):
+        make_llm_dataset(asked)
+    assert not out.exists() and capsys.readouterr().out == ""
 
 
 def test_settings_without_a_row_bind_nobody(fake: Fake, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tablemend.pipeline.estimate import Estimate, compare, estimate, show
 from tablemend.pipeline.failures import HeldBack
 from tablemend.pipeline.hub import hub_token, push_dataset
 from tablemend.pipeline.join import COUNTS, join_rows
-from tablemend.pipeline.models import open_maker
+from tablemend.pipeline.models import Backends, open_maker
 from tablemend.pipeline.origin import Origin, open_origin
 from tablemend.pipeline.preview import preview_rows
 from tablemend.pipeline.prompting import prompts_hash
@@ -40,9 +40,12 @@ from tablemend.pipeline.row_files import (
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.runs import write_json
+from tablemend.runs import hash_file, write_json
 
 SETTINGS = "settings.json"
+JOINED = f"{FOLDER}/.joined.json"
+"""Not in ``counts.json``: that is the same however the rows were shared out."""
+_DAMAGED = f"copy {FOLDER}/ into a new folder and give that as out=, the rows are joined anew"
 
 
 def make_llm_dataset(settings: LlmSynthesis) -> None:
@@ -57,7 +60,8 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
     token = hub_token(settings)
     origin = open_origin(settings)
     if settings.preview is not None:
-        preview_rows(settings, origin)
+        with Backends(settings) as backends:
+            preview_rows(settings, origin, backends)
         return
     out, noted = Path(settings.out), noted_of(settings, origin)
     _check_folder(out, noted)
@@ -66,26 +70,37 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
             print(show(_forecast(settings, index), settings))
         return
     path = shard_path(out, *settings.part)
-    with locked_shard(path):
-        write_json(out / SETTINGS, noted)
-        counts = _make_and_join(settings, origin, path)
+    with Backends(settings) as backends:
+        if not path.parent.exists() and _finished(settings, out) is None:
+            backends.open()  # before there is a folder: a model that cannot be had leaves none
+        with locked_shard(path):
+            counts = _make_and_join(settings, origin, noted, path, backends)
     if counts is not None:
         print(report(counts, out))
         if token is not None:
             print(f"pushed to {push_dataset(settings, token)}")
 
 
-def _make_and_join(settings: LlmSynthesis, origin: Origin, path: Path) -> dict[str, Any] | None:
+def _make_and_join(
+    settings: LlmSynthesis,
+    origin: Origin,
+    noted: Mapping[str, Any],
+    path: Path,
+    backends: Backends,
+) -> dict[str, Any] | None:
     """Make what is missing of the shard; the counts where all shards are there."""
-    out, noted = Path(settings.out), noted_of(settings, origin)
+    out = Path(settings.out)
     if not settings.retry_failed and (counts := _finished(settings, out)) is not None:
         return counts
     with closing(read_index(out, settings.n, noted)) as index:
+        write_json(out / SETTINGS, noted)  # they fit the rows
         forecast = _forecast(settings, index)
         if forecast.rows:
+            backends.open()
             _say_topics(settings, origin)
             print(show(forecast, settings))
-            _make_missing(settings, origin, index, forecast, RowWriter(path, noted))
+            writer = RowWriter(path, noted)
+            _make_missing(settings, origin, index, forecast, writer, backends)
     with locked_join(out), closing(read_index(out, settings.n, noted)) as index:
         missing = settings.n - index.present
         if missing:
@@ -94,7 +109,11 @@ def _make_and_join(settings: LlmSynthesis, origin: Origin, path: Path) -> dict[s
                 f"{out / FOLDER} yet: bring their files there and run the command of any shard"
             )
             return None
-        return _finished(settings, out) or join_rows(settings, index)
+        counts = _finished(settings, out)
+        if counts is None:
+            counts = join_rows(settings, index)
+            write_json(out / JOINED, _joined_from(out))
+        return counts
 
 
 def _make_missing(
@@ -103,6 +122,7 @@ def _make_missing(
     index: RowIndex,
     forecast: Estimate,
     writer: RowWriter,
+    backends: Backends,
 ) -> None:
     """Make rows and append each as it ends; say what they took, also where the run stops."""
     counts = Counts()
@@ -111,7 +131,7 @@ def _make_missing(
     rows = 0
 
     async def run() -> None:
-        async with open_maker(settings, origin, gate) as make:
+        async with open_maker(settings, origin, gate, backends) as make:
             with gate.closed_by_signals():
                 missing = index.missing(*settings.part, settings.retry_failed)
                 await make_rows(missing, held.watched(make), done, settings.concurrency, gate)
@@ -164,7 +184,7 @@ def _check_folder(out: Path, noted: dict[str, Any]) -> None:
     """Refuse a folder with another data set, or with anything else."""
     path = out / SETTINGS
     if path.exists():
-        old = json.loads(path.read_text("utf-8"))
+        old = _read_object(path)
         if old.get("engine") != "llm":
             raise TablemendError(
                 f"out={out} holds a data set of engine={old.get('engine')}; give another out="
@@ -187,14 +207,42 @@ def _forecast(settings: LlmSynthesis, index: RowIndex) -> Estimate:
 
 
 def _finished(settings: LlmSynthesis, out: Path) -> dict[str, Any] | None:
-    """The counts of a data set that was joined from the rows as they are."""
+    """The counts of a data set that was joined from the rows as they are.
+
+    Files of rows are told by their length: a copy may keep the time of its original.
+    """
     path = out / COUNTS
     if not path.exists():
         return None
-    counts: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    joined = path.stat().st_mtime_ns
-    newer = [p for p in (out / FOLDER).glob("*.jsonl") if p.stat().st_mtime_ns > joined]
-    return None if newer or counts["examples"]["asked"] != settings.n else counts
+    counts = _read_object(path)
+    if counts.get("examples", {}).get("asked") != settings.n:
+        return None
+    now = _joined_from(out)
+    if not now["rows"]:  # they are not needed any more
+        return counts
+    joined = out / JOINED
+    return counts if joined.exists() and _read_object(joined) == now else None
+
+
+def _joined_from(out: Path) -> dict[str, Any]:
+    """The data set that was joined, and the length of each file that it was joined from."""
+    rows = {path.name: path.stat().st_size for path in sorted((out / FOLDER).glob("*.jsonl"))}
+    return {"counts": hash_file(out / COUNTS), "rows": rows}
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """An object that was written whole, so that anything else is a damage.
+
+    Raises:
+        TablemendError: it is none.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise TablemendError(f"{path} holds no JSON ({error}): {_DAMAGED}") from error
+    if not isinstance(data, dict):
+        raise TablemendError(f"{path} holds no JSON object: {_DAMAGED}")
+    return data
 
 
 def report(counts: dict[str, Any], out: Path) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from types import TracebackType
+from typing import NamedTuple, Self
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
-from tablemend.config.backend import BackendOptions
 from tablemend.pipeline.asking import Asked, Model
 from tablemend.pipeline.origin import Origin
 from tablemend.pipeline.program_rows import make_program_row
@@ -20,31 +21,72 @@ from tablemend.pipeline.stages import Models, make_row
 THINKS = {None: None, "on": True, "off": False}
 
 
+class Pair(NamedTuple):
+    """The backends of the two models; one and the same where one does for both."""
+
+    generator: Backend
+    verifier: Backend
+
+
+class Backends:
+    """Opens the models when they are first needed, and closes them at the end.
+
+    Weights are loaded with the first request, so that opening is a quick check.
+    """
+
+    def __init__(self, settings: LlmSynthesis) -> None:
+        self._settings = settings
+        self._stack = ExitStack()
+        self._pair: Pair | None = None
+
+    def open(self) -> Pair:
+        """Open both; a second call gives the same.
+
+        Raises:
+            TablemendError: a model cannot be had.
+        """
+        if self._pair is None:
+            settings, enter = self._settings, self._stack.enter_context
+            generator = enter(open_backend(settings.generator, settings.asked_of_generator))
+            verifier = generator
+            if not settings.one_model:
+                verifier = enter(open_backend(settings.verifier_model, settings.asked_of_verifier))
+            self._pair = Pair(generator, verifier)
+        return self._pair
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+
 @asynccontextmanager
-async def open_maker(settings: LlmSynthesis, origin: Origin, gate: Gate) -> AsyncIterator[MakeRow]:
-    """What makes the row of a number; its models are closed at the end.
+async def open_maker(
+    settings: LlmSynthesis, origin: Origin, gate: Gate, backends: Backends
+) -> AsyncIterator[MakeRow]:
+    """What makes the row of a number; at the end the models leave the event loop.
 
     Raises:
         TablemendError: a model cannot be had.
     """
     async with AsyncExitStack() as stack:
-
-        def opened(model: str, options: BackendOptions) -> Backend:
-            backend = stack.enter_context(open_backend(model, options))
+        pair = backends.open()
+        for backend in {id(backend): backend for backend in pair}.values():
             stack.push_async_callback(backend.leave)
-            return backend
-
-        verifier = generator = opened(settings.generator, settings.asked_of_generator)
-        if not settings.one_model:
-            verifier = opened(settings.verifier_model, settings.asked_of_verifier)
         sampling = Sampling(settings.max_new_tokens, settings.temperature)
 
         def asked(model: str, backend: Model, thinks: str | None) -> Asked:
             return Asked(recorded(model), gate.guard(backend), sampling, THINKS[thinks])
 
         models = Models(
-            asked(settings.generator, generator, settings.generator_thinking),
-            asked(settings.verifier_model, verifier, settings.verifier_thinking),
+            asked(settings.generator, pair.generator, settings.generator_thinking),
+            asked(settings.verifier_model, pair.verifier, settings.verifier_thinking),
         )
 
         async def make(number: int) -> Row:

@@ -7,7 +7,7 @@ import asyncio
 from tablemend.errors import TablemendError
 from tablemend.pipeline.counts import Counts
 from tablemend.pipeline.estimate import compare, estimate, show
-from tablemend.pipeline.models import open_maker
+from tablemend.pipeline.models import Backends, open_maker
 from tablemend.pipeline.origin import Origin
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
@@ -18,13 +18,14 @@ EXCERPT = 600
 """Characters of a context that are shown."""
 
 
-def preview_rows(settings: LlmSynthesis, origin: Origin) -> None:
+def preview_rows(settings: LlmSynthesis, origin: Origin, backends: Backends) -> None:
     """Make the first rows, show them, write nothing but the request cache.
 
     Raises:
         TablemendError: a model cannot be had, or a cap is reached.
     """
     assert settings.preview is not None
+    backends.open()  # says what is wrong with a model before the estimate
     rows = min(settings.preview, settings.n)
     counts = Counts()
     forecast = estimate(settings, rows, counts.usage, 0.0, 0)
@@ -37,7 +38,7 @@ def preview_rows(settings: LlmSynthesis, origin: Origin) -> None:
         times.append(seconds)
 
     async def run(gate: Gate) -> None:
-        async with open_maker(settings, origin, gate) as make:
+        async with open_maker(settings, origin, gate, backends) as make:
             with gate.closed_by_signals():
                 await make_rows(iter(range(rows)), make, done, settings.concurrency, gate)
 
