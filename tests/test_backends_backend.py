@@ -14,7 +14,7 @@ import threading
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,23 +57,33 @@ def opened(server: ChatServer, **more: Any) -> Backend:
 
 
 class Batches(BatchEngine):
-    """Answers in batches, and notes what it was given."""
+    """Answers in batches, each answer in its turn, and notes what it was given."""
 
-    def __init__(self, tokens: int = 10) -> None:
+    def __init__(self, tokens: int = 10, turn: threading.Semaphore | None = None) -> None:
         super().__init__()
         self.batches: list[int] = []
-        self.closed = 0
+        self.closed = self.made = self.dropped = 0
         self.tokens = tokens
+        self.turn = turn or threading.Semaphore(10**9)
 
     @property
     def identity(self) -> dict[str, Any]:
         return {"engine": "batches"}
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
+    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
         self.batches.append(len(requests))
+        try:
+            yield from self._answers(requests)
+        except GeneratorExit:
+            self.dropped += 1
+            raise
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[Completion]:
         for one in reversed(requests):
             if "bad" in one.id:
                 raise TablemendError("out of memory")
+            self.turn.acquire()
+            self.made += 1
             yield Completion(one.id, str(one.messages[0]["content"]), 5, self.tokens, "stop")
 
     def check(self, requests: Sequence[Request]) -> None:
@@ -84,6 +94,32 @@ class Batches(BatchEngine):
 
     def close(self) -> None:
         self.closed += 1
+
+
+def test_what_is_cancelled_is_not_computed_by_an_engine_of_batches() -> None:
+    async def main() -> tuple[Batches, list[Any]]:
+        engine = Batches(turn=threading.Semaphore(0))
+        running = [asyncio.create_task(engine.answer(request(n))) for n in range(6)]
+        while not engine.batches:
+            await asyncio.sleep(0.001)
+        waiting = [asyncio.create_task(engine.answer(request(n))) for n in range(6, 12)]
+        await asyncio.sleep(0)
+        engine.turn.release()
+        while not running[5].done():
+            await asyncio.sleep(0.001)
+        for task in [*running, *waiting[1:]]:
+            task.cancel()
+        await asyncio.sleep(0)
+        engine.turn.release(2)  # the answer that is being made, and the one that is still wanted
+        ended = await asyncio.gather(*running, *waiting, return_exceptions=True)
+        await engine.leave()
+        return engine, ended
+
+    engine, ended = asyncio.run(main())
+    assert (engine.batches, engine.made, engine.dropped) == ([6, 1], 3, 1)
+    answered = [one.id for one in ended if isinstance(one, Completion)]
+    assert answered == ["r5", "r6"]
+    assert sum(isinstance(one, asyncio.CancelledError) for one in ended) == 10
 
 
 # the cache

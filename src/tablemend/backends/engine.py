@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Protocol
 
 from tablemend.backends.requests import Completion, Request
@@ -75,8 +76,8 @@ class BatchEngine(ABC):
         """See :class:`Engine`."""
 
     @abstractmethod
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        """Answer all, in the order in which the answers end."""
+    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
+        """Answer all, in the order in which the answers end; closing it drops the rest."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         """Answer all, in the order in which the answers end."""
@@ -110,12 +111,23 @@ class BatchEngine(ABC):
         batch: Sequence[tuple[Request, asyncio.Future[Completion]]],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Generate a batch, in a thread, and hand every answer out as it ends."""
-        futures = {request.id: future for request, future in batch}
-        assert len(futures) == len(batch), "two requests of one id at the same time"
+        """Generate a batch, in a thread, and hand every answer out as it ends.
+
+        What nobody waits for any more is not begun; where nobody waits at all, the batch ends
+        with the next answer.
+        """
+        wanted = [(request, future) for request, future in batch if not future.done()]
+        futures = {request.id: future for request, future in wanted}
+        assert len(futures) == len(wanted), "two requests of one id at the same time"
+        if not futures:
+            return
         try:
-            for completion in self.generate_batch([request for request, _ in batch]):
-                loop.call_soon_threadsafe(_resolve, futures.pop(completion.id), completion)
+            with closing(self.generate_batch([request for request, _ in wanted])) as answers:
+                for completion in answers:
+                    # the future itself belongs to the loop: it is set, or found cancelled, there
+                    loop.call_soon_threadsafe(_resolve, futures.pop(completion.id), completion)
+                    if futures and all(future.done() for future in futures.values()):
+                        return
         except Exception as error:  # whoever waits gets it
             for future in futures.values():
                 loop.call_soon_threadsafe(_fail, future, error)

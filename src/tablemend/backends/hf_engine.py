@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -57,7 +57,7 @@ class HFEngine(BatchEngine):
         for sampling, own in _by_sampling(requests).items():
             check_window(self._render(own), sampling.max_new_tokens, self._window)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
+    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end.
 
         A prompt that does not fit into the window is an ``error``; the others are answered.

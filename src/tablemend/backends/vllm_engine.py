@@ -8,7 +8,7 @@ same special tokens in it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -103,7 +103,7 @@ class VllmEngine(BatchEngine):
         for most, prompts in by_length.items():
             check_window(prompts, most, self._window)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Iterator[Completion]:
+    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end.
 
         A prompt that does not fit into the window is an ``error``; the others are answered,
