@@ -10,7 +10,7 @@ import resource
 import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
 
@@ -22,7 +22,7 @@ from tablemend.backends.limits import BudgetSpent
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.pipeline import dataset, join, preview
+from tablemend.pipeline import dataset, join, preview, row_files
 from tablemend.pipeline.dataset import make_llm_dataset
 from tablemend.pipeline.failures import HeldBack
 from tablemend.pipeline.origin import Origin, open_origin
@@ -218,6 +218,22 @@ def test_shards_in_one_folder_give_what_one_process_gives(
         make_llm_dataset(settings(out, *PRICES, f"shard={part}/{shards}"))
     assert files(out) == whole
     assert sorted(fake.made) == list(range(N))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_a_join_opens_few_files_at_a_time(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_files, "OPEN_FILES", 2)
+    out = tmp_path / "out"
+    for part in (1, 2, 3, 4):
+        make_llm_dataset(settings(out, "n=12", f"shard={part}/4"))
+    with closing(read_index(out, 12, noted(settings(out)))) as index:
+        opened = len(list(Path("/proc/self/fd").iterdir()))
+        for number in (*range(12), 3, 2, 3, 2):
+            assert index.read(number) == row_of(number)
+            assert len(list(Path("/proc/self/fd").iterdir())) <= opened + 2
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened
 
 
 def test_shards_of_several_machines_are_joined_by_any_command(

@@ -85,12 +85,12 @@ def test_other_chats_are_not_recognised() -> None:
 
 def test_only_the_two_steps_of_verifier_2_share_a_system_text_and_a_beginning() -> None:
     shared = {"verify_preserved", "verify_distractors"}
-    apart = [prompting.system_of(name) for name in STAGES if name != "verify_distractors"]
+    apart = [prompt(name).system for name in STAGES if name != "verify_distractors"]
     assert len(set(apart)) == len(apart)
     one, other = (prompt(name).user.partition("\nRequest:")[0] for name in sorted(shared))
     head = "Long text:\n{{adversarial}}\n\n---\n\nOriginal text:\n{{context}}\n"
     assert one.startswith(head) and other.startswith(head)
-    assert prompting.system_of("verify_preserved") == prompting.system_of("verify_distractors")
+    assert prompt("verify_preserved").system == prompt("verify_distractors").system
 
 
 @pytest.mark.parametrize("name", ["verify_kernel", "perturb"])

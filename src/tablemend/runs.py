@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -100,26 +101,49 @@ def append_jsonl(path: Path, records: Sequence[Any], *, sync: bool = True) -> No
         sync: wait until the disk has them. Without it they outlive a kill, not a power cut.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    rest = memoryview("".join(_line(record) for record in records).encode())
+    data = "".join(_line(record) for record in records).encode()
     # unbuffered: closing the file would write once more what the disk had no room for
     with path.open("ab+", buffering=0) as file:
-        end = _end_of_last_line(path)
+        end = end_of_last_line(path)
         file.truncate(end)
-        try:
-            while rest:
-                rest = rest[file.write(rest) :]
-            if sync:
+        append_whole(file, data, end)
+        if sync:
+            try:
                 os.fsync(file.fileno())
-        except OSError:
-            os.truncate(path, end)
-            raise
+            except OSError:
+                file.truncate(end)
+                raise
+
+
+def append_whole(file: FileIO, data: bytes, end: int) -> int:
+    """Append all of some bytes, or nothing: on a failure the file is cut back.
+
+    Args:
+        file: open to be appended to, without a buffer.
+        data: what is to stand at its end.
+        end: its length.
+
+    Returns:
+        Its length now.
+
+    Raises:
+        OSError: for example of a full disk.
+    """
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        file.truncate(end)
+        raise
+    return end + len(data)
 
 
 def _line(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _end_of_last_line(path: Path, block: int = 1 << 16) -> int:
+def end_of_last_line(path: Path, block: int = 1 << 16) -> int:
     """Byte after the last newline; 0 where there is none."""
     with path.open("rb") as file:
         position = file.seek(0, os.SEEK_END)

@@ -18,7 +18,7 @@ from tablemend.pipeline.rows import Rejection, Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.topics import split_key
 from tablemend.records import Example
-from tablemend.runs import write_json, write_text
+from tablemend.runs import append_whole, write_json, write_text
 from tablemend.synthesis.engine import split_of
 from tablemend.synthesis.files import Writer, open_writer
 from tablemend.synthesis.settings import SPLITS, Split, Synthesis
@@ -139,6 +139,7 @@ class _Rejected:
         self._path = path
         self._temporary = path.with_name(f".{path.name}.tmp")
         self._file = self._temporary.open("wb", buffering=0)
+        self._end = 0
 
     def __enter__(self) -> _Rejected:
         return self
@@ -150,9 +151,8 @@ class _Rejected:
                 json.dumps({"row": number, **rejection._asdict()}, ensure_ascii=False) + "\n"
                 for rejection in rejections
             ]
-            rest = memoryview("".join(lines).encode("utf-8", "replace"))
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            data = "".join(lines).encode("utf-8", "replace")
+            self._end = append_whole(self._file, data, self._end)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:

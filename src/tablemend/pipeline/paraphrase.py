@@ -182,7 +182,6 @@ def _rewrite(example: Example, new: Mapping[Told, Sentence]) -> Example:
         gold_context=in_clean.text,
         adversarial_context=in_adversarial.text,
         facts=facts,
-        engine=f"{example.engine}+{ENGINE}",
     )
 
 

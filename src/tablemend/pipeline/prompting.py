@@ -145,11 +145,6 @@ def version(name: str) -> str:
     return f"{name}/{prompt(name).version}"
 
 
-def system_of(name: str) -> str:
-    """The constant system text of a stage; the two steps of verifier 2 share one."""
-    return prompt(name).system
-
-
 def recognise(messages: Sequence[Message]) -> Recognised | None:
     """The stage that a chat was rendered for, with its slots; ``None`` for any other chat.
 

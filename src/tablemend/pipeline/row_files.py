@@ -23,6 +23,7 @@ from tablemend.errors import TablemendError
 from tablemend.pipeline.counts import Usage
 from tablemend.pipeline.rows import Row, unreadable
 from tablemend.records import Call
+from tablemend.runs import append_whole, end_of_last_line
 
 FOLDER = "rows"
 JOIN_LOCK = ".join.lock"
@@ -30,6 +31,8 @@ GROUP_ROWS = 32
 GROUP_SECONDS = 1.0
 """What a power cut may take: so many rows, or what ended in so many seconds. A process that is
 killed loses nothing that was written."""
+OPEN_FILES = 128
+"""Files of shards that are read at the same time; a process may not open any number."""
 _HEAD = "tablemend_rows"
 _VERSION = 1
 _NAME = re.compile(r"(\d+)-of-(\d+)\.jsonl")
@@ -132,16 +135,12 @@ class RowWriter:
 
     def _append(self, line: str) -> None:
         # half of a surrogate pair, which a model can write in JSON, is no text
-        rest = memoryview(f"{line}\n".encode("utf-8", "replace"))
-        length = len(rest)
+        data = f"{line}\n".encode("utf-8", "replace")
         try:
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            self._end = append_whole(self._file, data, self._end)
         except OSError as error:
-            os.truncate(self._path, self._end)
             error.filename = error.filename or str(self._path)
             raise
-        self._end += length
 
     def sync(self) -> None:
         """Bring what is written to the disk."""
@@ -156,19 +155,12 @@ class RowWriter:
             self._file.close()
 
 
-def _end_of_rows(path: Path, block: int = 1 << 16) -> int:
+def _end_of_rows(path: Path) -> int:
     """Length of the file up to its last newline; 0 where there is no row behind the head."""
     with path.open("rb") as file:
         head = len(file.readline())
-        position = file.seek(0, os.SEEK_END)
-        while position > head:
-            start = max(head, position - block)
-            file.seek(start)
-            newline = file.read(position - start).rfind(b"\n")
-            if newline >= 0:
-                return start + newline + 1
-            position = start
-    return 0
+    end = end_of_last_line(path)
+    return end if end > head else 0
 
 
 class RowIndex:
@@ -218,9 +210,10 @@ class RowIndex:
             TablemendError: naming the file, where the line holds no row.
         """
         place = self._file_of[number]
-        if place not in self._open:
-            self._open[place] = self._files[place].open("rb")
-        file = self._open[place]
+        file = self._open.pop(place, None) or self._files[place].open("rb")
+        self._open[place] = file  # the latest at the end
+        if len(self._open) > OPEN_FILES:
+            self._open.pop(next(iter(self._open))).close()
         file.seek(self._offset_of[number])
         return Row.from_line(file.readline(), f"{self._files[place]}: row {number}")
 
