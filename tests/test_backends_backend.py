@@ -122,6 +122,34 @@ def test_what_is_cancelled_is_not_computed_by_an_engine_of_batches() -> None:
     assert sum(isinstance(one, asyncio.CancelledError) for one in ended) == 10
 
 
+@pytest.mark.parametrize("engine", ["hf", "vllm"])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"body": {"top_p": 0.9}}, "body is for servers"),
+        ({"thinking_switch": "none"}, "thinking_switch is for"),
+        ({"structured": "none"}, "structured is for"),
+        (
+            {"limit_field": "max_completion_tokens", "body": {"a": 1}},
+            "body, limit_field are for servers .* does not read them",
+        ),
+    ],
+)
+def test_options_that_an_engine_does_not_read_are_refused(
+    engine: str, more: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(TablemendError, match=f"^{engine}:nowhere: {named}") as caught:
+        open_backend(f"{engine}:nowhere", options(**more))
+    assert "\n" not in str(caught.value)
+
+
+def test_options_for_servers_that_are_the_defaults_are_not_refused(tiny_model: Path) -> None:
+    same = options(
+        body={}, thinking_switch="template", structured="json_schema", limit_field="max_tokens"
+    )
+    open_backend(f"hf:{tiny_model}", same).close()
+
+
 # the cache
 
 

@@ -250,3 +250,27 @@ def test_fingerprint_follows_weights_and_template(tmp_path):
     content[-1] ^= 1
     weights.write_bytes(content)
     assert checkpoint.fingerprint() not in (first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [
+        ("special_tokens_map.json", True),
+        ("added_tokens.json", True),
+        ("chat_template.json", True),
+        ("chat_template.jinja", True),
+        ("generation_config.json", True),
+        ("trainer_state.json", False),
+        ("README.md", False),
+    ],
+)
+def test_fingerprint_follows_every_file_that_can_change_an_answer(
+    name: str, is_part: bool, tmp_path: Path
+) -> None:
+    checkpoint = Checkpoint(str(tmp_path))
+    prints = []
+    for content in (None, "{}", '{"a": 1}'):
+        if content is not None:
+            (tmp_path / name).write_text(content)
+        prints.append(checkpoint.fingerprint())
+    assert len(set(prints)) == (3 if is_part else 1)

@@ -18,6 +18,7 @@ from tablemend.backends.names import EngineKind, ModelName
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.stream import AHEAD, stream
 from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
 
 __all__ = ["Backend", "BudgetSpent", "Spent", "open_backend"]
 
@@ -211,7 +212,7 @@ def open_backend(
 
     Raises:
         TablemendError: a string that names no model, no such checkpoint, an engine that is not
-            installed, no key.
+            installed or that does not read an option which was set, no key.
     """
     model = ModelName.parse(name, default) if isinstance(name, str) else name
     engine = _open_engine(model, options, attn)
@@ -220,6 +221,28 @@ def open_backend(
     except BaseException:  # a cache that cannot be used
         engine.close()
         raise
+
+
+def _refuse_unread(model: ModelName, options: BackendOptions) -> None:
+    """Refuse options for servers that were set for an engine in this process.
+
+    Raises:
+        TablemendError: naming them.
+    """
+    defaults = BackendOptions()
+    changed = {
+        "body": options.body != defaults.body,
+        "thinking_switch": options.thinking_switch != defaults.thinking_switch,
+        "structured": options.structured != defaults.structured,
+        "limit_field": options.limit_field != defaults.limit_field,
+    }
+    unread = [name for name, is_changed in changed.items() if is_changed]
+    if unread:
+        raise TablemendError(
+            f"{model}: {', '.join(unread)} {'is' if len(unread) == 1 else 'are'} for servers "
+            f"(openai:), the engine {model.engine} does not read "
+            f"{'it' if len(unread) == 1 else 'them'}: leave out what it would not do"
+        )
 
 
 def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine:
@@ -232,6 +255,7 @@ def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine
         from tablemend.backends.local_server import ScriptedEngine
 
         return ScriptedEngine(model, options)
+    _refuse_unread(model, options)
     checkpoint = Checkpoint.parse(model.model, options.revision)
     checkpoint.check()
     if model.engine == "vllm" and options.vllm.cluster == "ray":

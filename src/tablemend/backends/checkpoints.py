@@ -14,6 +14,17 @@ from tablemend.runs import hash_file
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 CONFIG = "config.json"
 ADAPTER = "adapter_config.json"
+PARTS = (
+    CONFIG,
+    ADAPTER,
+    "generation_config.json",
+    "merges.txt",
+    "vocab.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.json",
+)
+"""Files beside weights, tokenizer and template that can change an answer."""
 PREFIX = "hf:"
 
 
@@ -97,7 +108,7 @@ def _is_part(path: Path) -> bool:
     return path.is_file() and (
         any(path.match(pattern) for pattern in WEIGHTS)
         or path.suffix in (".jinja", ".model")
-        or path.name in ("merges.txt", "vocab.txt", CONFIG, ADAPTER, "generation_config.json")
+        or path.name in PARTS
         or path.name.endswith(("tokenizer.json", "tokenizer_config.json", "vocab.json"))
     )
 
