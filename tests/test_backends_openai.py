@@ -23,8 +23,9 @@ import pytest
 from chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
 
 from tablemend.backends import chat
-from tablemend.backends.backend import open_backend
+from tablemend.backends.backend import Spent, open_backend
 from tablemend.backends.keys import is_meant_for
+from tablemend.backends.limits import RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
 from tablemend.backends.openai_client import OpenAIEngine
 from tablemend.backends.replicas import Replicas
@@ -739,6 +740,51 @@ def test_requests_a_minute_hold_for_tries_too(monkeypatch: pytest.MonkeyPatch) -
         done = ask(server, requests(5), requests_per_minute=3)
     assert len(done) == 5 and len(times) == 6
     assert times[3] - times[0] > 0.4
+
+
+LOST = {
+    "timeout": (replace(answer(), seconds=60), True),
+    "cut": (replace(answer("x" * 500), cut=100), True),
+    "no choices": (bad({"choices": []}), True),
+    "no end": (answer("half", None), True),
+    "429": (refuse(429), False),
+    "500": (refuse(500), False),
+    "400": (refuse(400), False),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_a_try_that_may_have_been_computed_is_charged(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, is_billed = LOST[kind]
+    charged: list[int] = []
+    monkeypatch.setattr(RateLimit, "correct", lambda _, charge, tokens: charged.append(tokens))
+    asked = request(prompt="a longer prompt, of some words")
+    prompt = estimate_prompt(asked) if is_billed else 0
+    with ChatServer(first(reply, 2)) as server:
+        more = options(timeout=0.2, tokens_per_minute=10**6, retries=1)
+        with open_backend(f"openai:m@{server.url}", more) as backend:
+            (one,) = backend.generate([asked])
+            tries = 1 if kind == "400" else 2
+            assert (one.finish_reason, one.lost_tokens) == ("error", tries * prompt)
+            assert backend.spent == Spent(failed=1, prompt_tokens=tries * prompt)
+        # before the first answer the longest one is expected
+        assert charged == [prompt + 100 if is_billed else 0] * tries
+        server.respond = lambda seen: answer() if seen.number > tries else reply
+        with open_backend(f"openai:m@{server.url}", more) as backend:
+            (one,) = backend.generate([asked])
+            if kind != "400":
+                assert (one.text, one.prompt_tokens, one.lost_tokens) == ("hi", 5, prompt)
+                assert backend.spent == Spent(1, 0, 0, 5 + prompt, 2)
+
+
+def test_a_server_that_is_not_there_charges_nothing() -> None:
+    with ChatServer(lambda _: answer()) as server:
+        engine = OpenAIEngine(ModelName.parse(f"openai:m@{server.url}"), options(retries=1))
+        assert next(iter(engine.generate([request()]))).lost_tokens == 0
+    (one,) = engine.generate([request()])
+    assert (one.finish_reason, one.lost_tokens) == ("error", 0)
 
 
 def test_one_engine_serves_one_loop_after_the_other() -> None:

@@ -150,7 +150,7 @@ class Spent:
         requests: requests that the engine answered.
         cached: requests that the cache answered; they cost nothing.
         failed: requests that failed for good.
-        prompt_tokens: tokens of the engine's prompts.
+        prompt_tokens: tokens of the engine's prompts, those of lost tries as estimated.
         completion_tokens: tokens of the engine's answers.
         cost: in the currency of the prices; ``None`` without prices.
     """
@@ -258,14 +258,14 @@ class Budget:
             self._in_flight -= 1
 
     def end(self, prompt: int, completion: Completion) -> None:
-        """Count an answer of the engine."""
+        """Count an answer of the engine, and the tries that were lost before it."""
         self.drop(prompt)
         if completion.finish_reason == "error":
             self._failed += 1
         else:
             self._requests += 1
             self._length.add(completion.completion_tokens)
-        self._prompt_tokens += completion.prompt_tokens
+        self._prompt_tokens += completion.prompt_tokens + completion.lost_tokens
         self._completion_tokens += completion.completion_tokens
 
     def count_cached(self) -> None:

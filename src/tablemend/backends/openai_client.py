@@ -8,7 +8,7 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -59,6 +59,7 @@ class Fault:
         after: seconds that the server asked to wait, if it did.
         unreachable: the server took no connection.
         of_server: it speaks against the server, not of this request.
+        billed: the server may have computed an answer, and counted its tokens.
         at_once: it leaves no doubt: a replica is left out without further faults.
         stops: why nobody gets an answer there; empty where others may.
     """
@@ -68,6 +69,7 @@ class Fault:
     after: float | None = None
     unreachable: bool = False
     of_server: bool = True
+    billed: bool = False
     at_once: bool = False
     stops: str = ""
 
@@ -82,6 +84,7 @@ class _Asked:
         begun: when it was sent first.
         declined: servers that will not answer it, however often they are asked.
         failed: the server that failed last.
+        lost: tokens of prompts that were sent without an answer, as estimated.
     """
 
     request: Request
@@ -89,6 +92,7 @@ class _Asked:
     begun: float = 0.0
     declined: list[Replica] = field(default_factory=list)
     failed: Replica | None = None
+    lost: int = 0
 
 
 @dataclass(slots=True)
@@ -188,7 +192,7 @@ class OpenAIEngine:
                 asked.begun = asked.begun or time.monotonic()
                 outcome = await self._try(place.wire, asked)
                 if isinstance(outcome, Completion):
-                    return outcome
+                    return replace(outcome, lost_tokens=asked.lost) if asked.lost else outcome
                 if not outcome.again and len(asked.declined) < len(self._replicas):
                     continue  # to another, at once
                 retries = tries - len(asked.declined)
@@ -221,7 +225,9 @@ class OpenAIEngine:
                 "mend the base URL"
             )
         seconds = time.monotonic() - asked.begun
-        return Completion(asked.request.id, "", 0, 0, "error", f"{fault.reason} ({said})", seconds)
+        why = f"{fault.reason} ({said})"
+        failed = Completion(asked.request.id, "", 0, 0, "error", why, seconds)
+        return replace(failed, lost_tokens=asked.lost)
 
     def _delay(self, tries: int, after: float = 0.0) -> float:
         """Seconds before the next try: doubling, with jitter, never before the server says."""
@@ -250,6 +256,9 @@ class OpenAIEngine:
                     used = outcome.prompt_tokens + outcome.completion_tokens
                     self._length.add(outcome.completion_tokens)
                 else:
+                    if outcome.billed:
+                        used = estimate
+                        asked.lost += estimate_prompt(request)
                     self._note(server, started, asked, outcome)
                 return outcome
         finally:
@@ -276,15 +285,16 @@ class OpenAIEngine:
             async with asyncio.timeout(self._options.timeout):
                 reply = await wire.post(server.url, asked.body)
         except TimeoutError:
-            return Fault(f"no whole answer within {self._options.timeout:g} s")
+            return Fault(f"no whole answer within {self._options.timeout:g} s", billed=True)
         except Broken as error:
-            return Fault(error.reason, unreachable=error.unreachable, at_once=error.unreachable)
+            lost = error.unreachable
+            return Fault(error.reason, unreachable=lost, billed=not lost, at_once=lost)
         if reply.status == 200:
             try:
                 seconds = time.monotonic() - asked.begun
                 return chat.read_reply(reply.content, asked.request, seconds)
             except chat.UnusableReply as error:
-                return Fault(f"the server sent {error}")
+                return Fault(f"the server sent {error}", billed=True)
         return self._judge(server, reply, asked.request)
 
     def _judge(self, server: Replica, reply: Reply, request: Request) -> Fault:

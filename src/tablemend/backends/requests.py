@@ -88,6 +88,8 @@ class Completion:
             the time that the request took; of a cached answer, what was measured then.
         cached_tokens: tokens of the prompt that the engine had read before (prefix caching).
         estimated: the server's token counts were missing or impossible, so they are estimates.
+        lost_tokens: estimate of the prompts of tries before it that a server may have computed,
+            and billed, without an answer; not part of ``prompt_tokens``, nor of the cache.
     """
 
     id: str
@@ -99,6 +101,7 @@ class Completion:
     seconds: float = 0.0
     cached_tokens: int = 0
     estimated: bool = False
+    lost_tokens: int = 0
 
     @property
     def answer(self) -> str:
