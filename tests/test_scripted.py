@@ -429,6 +429,7 @@ def test_the_command_refuses_in_one_line() -> None:
             ["--faults", "nothing:1"],
             ["--latency", "-1"],
             ["--answer", "x", "--examples", "y"],
+            ["--examples", "no/such/folder"],
             ["--answer", "x", "--port", str(taken.getsockname()[1])],
         ):
             done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)

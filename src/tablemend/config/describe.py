@@ -114,4 +114,6 @@ def _default(info: FieldInfo) -> str:
         return "{}" if info.annotation is dict or get_origin(info.annotation) is dict else "[]"
     if info.default is PydanticUndefined:
         return ""
+    if isinstance(info.default, Section):  # its keys follow, each with its own default
+        return ""
     return "null" if info.default is None else str(info.default)

@@ -30,6 +30,8 @@ def main() -> None:
         raise TablemendError(f"--latency {options.latency:g}: seconds from 0")
     if options.answer is not None and options.examples is not None:
         raise TablemendError("--answer is the answer to everything: leave --examples out")
+    if options.examples is not None and not options.examples.exists():
+        raise TablemendError(f"--examples: no file or folder {options.examples}")
     faults = Faults.parse(options.faults, options.seed)
     answerer = _answerer(options.answer, options.examples)
     asyncio.run(_serve(Server(answerer, faults, options.latency), options.port))
