@@ -360,6 +360,23 @@ def test_a_small_data_set_of_a_server_that_never_answered_is_made_by_the_same_co
     assert (examples["made"], examples["requests_failed"]) == (4, 1)
 
 
+@pytest.mark.parametrize("mended", [True, False])
+def test_a_server_that_dies_at_the_end_leaves_rows_that_are_asked_for_once_more(
+    mended: bool, fake: Fake, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    out = tmp_path / "out"
+    fake.row_of = lambda number: _failed(number) if number >= N - 5 else row_of(number)
+    with pytest.raises(TablemendError, match=r"^requests of \d+ rows in a row .*same command"):
+        make_llm_dataset(settings(out, *PRICES, "concurrency=1"))
+    fake.row_of = row_of if mended else fake.row_of
+    fake.made.clear()
+    make_llm_dataset(settings(out, *PRICES))
+    assert sorted(fake.made) == list(range(N - 5, N))
+    examples = json.loads((out / "counts.json").read_text())["examples"]
+    assert examples["requests_failed"] == (0 if mended else 5)
+    assert (files(out) == whole) is mended
+
+
 def _held_back() -> tuple[Callable[[Row], None], Callable[[Row], None], HeldBack, list[int]]:
     """What begins a row, what ends it, and what is let through."""
     let: list[int] = []
@@ -386,7 +403,7 @@ def test_a_failed_row_waits_for_one_that_was_begun_after_it_ended() -> None:
     end(_failed(3))
     end(row_of(4))
     assert let == [2, 4, 1]
-    held.end(answered_before=False)
+    held.end(answered_before=False)  # a row since then has not failed
     assert let == [2, 4, 1, 3]
 
 

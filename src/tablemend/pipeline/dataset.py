@@ -53,6 +53,7 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
 
     Raises:
         BudgetSpent: a cap is reached; what was made is kept.
+        Stopped: the requests of many rows in a row failed for good; likewise.
         TablemendError: the folder holds something else or is being written, a model cannot be
             had, a row cannot be read, or no row could be made.
         KeyboardInterrupt: the run was stopped; what was made is kept.

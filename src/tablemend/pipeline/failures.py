@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablemend.errors import TablemendError
+from tablemend.errors import Stopped
 from tablemend.pipeline.rows import Row, has_failed
 from tablemend.pipeline.run import Done, MakeRow
 
@@ -40,7 +40,7 @@ class HeldBack:
         """Let a row through that has just ended, or hold it back.
 
         Raises:
-            TablemendError: the :data:`MOST_FAILURES` latest rows have all failed.
+            Stopped: the :data:`MOST_FAILURES` latest rows have all failed.
         """
         begun = self._begun.pop(row.number)
         if has_failed(row):
@@ -58,13 +58,18 @@ class HeldBack:
     def end(self, answered_before: bool) -> None:
         """Let the rest through: every row was asked for, and the run was not stopped.
 
+        Rows that fail once more, in a run of nothing else, are let through: else a data set with
+        requests that no server ever takes would have no end.
+
         Args:
             answered_before: whether an earlier run had a row that did not fail.
 
         Raises:
-            TablemendError: no row was ever answered.
+            Stopped: the last rows of this run have all failed after others had not, or no row was
+                ever answered.
         """
-        if self._held and not (self._answered or answered_before):
+        gone = self._streak > 1 if self._answered else not answered_before
+        if self._held and gone:
             raise self._all_failed()
         self._release(self._failed)
 
@@ -74,10 +79,10 @@ class HeldBack:
             _, row, seconds = self._held.pop(0)
             self._write(row, seconds)
 
-    def _all_failed(self) -> TablemendError:
+    def _all_failed(self) -> Stopped:
         self._gone = True
         last = self._held[-1][1].rejections[-1].text
-        return TablemendError(
+        return Stopped(
             f"requests of {self._streak} rows in a row failed for good, the last because {last}: "
             "mend that; the same command makes these rows anew and goes on"
         )
