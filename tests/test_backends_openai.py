@@ -292,7 +292,7 @@ PASSING = {
     "content is a number": (answer(5), "a message whose content is no text"),  # type: ignore[arg-type]
     "an end that is none": (answer("x", "abort"), "an answer that ended with 'abort'"),
     "a call of a tool": (answer("x", "tool_calls"), "an answer that ended with 'tool_calls'"),
-    "no end": (answer("x", None), "an answer that ended with 'None'"),
+    "no end": (answer("x", None), "an answer without a finish_reason"),
     "an end that is a list": (answer("x", ["stop"]), "an answer that ended with"),  # type: ignore[arg-type]
     "nested for ever": (bad(b"[" * 200_000), "a body that is no JSON"),
     "500 nested for ever": (Reply(b"[" * 200_000, 500), "status 500"),
@@ -499,6 +499,11 @@ def free_port() -> int:
 def test_where_nothing_listens_the_run_stops(transport: str) -> None:
     with pytest.raises(TablemendError, match=r"no server answers at .* \(3 tries\): start it"):
         ask(f"http://127.0.0.1:{free_port()}/v1", requests(20), retries=2, transport=transport)
+
+
+def test_one_try_is_one_try() -> None:
+    with pytest.raises(TablemendError, match=r"no server answers at .* \(1 try\): start it"):
+        ask(f"http://127.0.0.1:{free_port()}/v1", requests(2), retries=0)
 
 
 @TRANSPORTS

@@ -132,6 +132,8 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
     message, end = choices[0].get("message"), choices[0].get("finish_reason")
     if not isinstance(message, dict):
         raise UnusableReply("a choice without a message")
+    if end is None:
+        raise UnusableReply("an answer without a finish_reason")
     if not isinstance(end, str) or end not in FINISHED:
         raise UnusableReply(f"an answer that ended with {str(end)[:40]!r}")
     finish = FINISHED[end]
