@@ -151,6 +151,15 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text("Name,Year\nAnn,1990\n")
+    with pytest.raises(TablemendError, match=r"gold\.csv is no request cache"):
+        RequestCache(path, {"model": "m"})
+    assert path.read_text() == "Name,Year\nAnn,1990\n"
+    assert list(tmp_path.glob("gold.csv*")) == [path]
+
+
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_damaged_file_is_set_aside_said_and_begun_anew(
     kind: str, path: Path, capsys: pytest.CaptureFixture[str]

@@ -35,6 +35,9 @@ ROWS = 400
 BUSY_SECONDS = 60.0
 """Longest wait for another process that is writing."""
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+HEAD = b"SQLite format 3\0"
+SUFFIXES = (".sqlite", ".sqlite3", ".db")
+"""A damaged file of another name may be anybody's."""
 MEND = "give cache=PATH of a file that can be written, or cache=null"
 
 
@@ -237,9 +240,15 @@ class RequestCache:
         base.execute("SELECT answer FROM answers LIMIT 1").fetchone()
 
     def _set_aside(self, inode: int, reason: str) -> None:
-        """Give a damaged file another name, its log of changes with it."""
+        """Give a damaged file another name, its log of changes with it.
+
+        Raises:
+            TablemendError: by name and content it is a file of something else.
+        """
         if _inode(self.path) != inode:  # another process has done so
             return
+        if self.path.suffix not in SUFFIXES and self.path.read_bytes()[:16] != HEAD:
+            raise TablemendError(f"cache={self.path} is no request cache ({reason}): {MEND}")
         stamp, number = time.strftime("%Y%m%d-%H%M%S"), 0
         while (aside := self.path.with_name(f"{self.path.name}.{stamp}-{number}")).exists():
             number += 1

@@ -221,10 +221,11 @@ class Budget:
         tokens = self._prompt_tokens + prompts + self._completion_tokens + answers
         cost = self._cost(self._prompt_tokens + prompts, self._completion_tokens + answers)
         if self._max_tokens is not None and tokens > self._max_tokens:
+            spent = self._prompt_tokens + self._completion_tokens
+            waited = self._prompts_in_flight + self._in_flight * self._length.expect(0)
             raise BudgetSpent(
-                f"max_tokens_total={self._max_tokens} is used up: "
-                f"{self._prompt_tokens + self._completion_tokens} tokens are spent and the next "
-                f"request would surpass it; {_KEPT}"
+                f"max_tokens_total={self._max_tokens} is used up: {spent} tokens are spent, about "
+                f"{waited:.0f} are on their way, and the next request would surpass it; {_KEPT}"
             )
         if self._max_cost is not None and cost > self._max_cost:
             now = self._cost(self._prompt_tokens, self._completion_tokens)
@@ -276,4 +277,4 @@ class Budget:
         return (prompt_tokens * self._price_in + completion_tokens * self._price_out) / MILLION
 
 
-_KEPT = "what was answered is kept, and the same command continues once the cap is raised"
+_KEPT = "what was answered is kept, and the same command goes on, the cap counted anew"
