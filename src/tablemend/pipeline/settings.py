@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -69,6 +70,7 @@ FREE = frozenset(
 
 
 BEYOND = 10**9
+SHARD = re.compile(r"[1-9]\d{0,3}/[1-9]\d{0,3}")
 """More rows than anybody asks for."""
 
 
@@ -156,7 +158,8 @@ class LlmSynthesis(Section):
     retries: int = Field(default=2, ge=0, le=20)
     """Times that a stage is asked again with the reasons for its rejection."""
     restarts: int = Field(default=1, ge=0, le=20)
-    """Times that a row begins anew with another kernel."""
+    """Times that a row begins anew: with another kernel, or, where the program makes kernels, with
+    other words for the same."""
     topics: str | None = None
     """File with topics of your own, one a line, as plain text or as JSON with `text` and
     optionally `category` and `domain`; null: the built-in ones."""
@@ -166,7 +169,7 @@ class LlmSynthesis(Section):
     """Other words for kernels of the program."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
-    shard: str = Field(default="1/1", pattern=r"^[1-9]\d{0,3}/[1-9]\d{0,3}$")
+    shard: str = "1/1"
     """Which part of the rows this process makes: `3/16` is the third of sixteen."""
     retry_failed: bool = False
     """Make rows anew that were given up because a request failed for good."""
@@ -192,9 +195,13 @@ class LlmSynthesis(Section):
         models = (self.generator, self.verifier_model)
         if self.engine_cluster and not any(model.startswith("vllm:") for model in models):
             yield "engine_cluster", "only vllm: models run on a cluster"
-        part, parts = self.part
-        if part >= parts:
+        if not SHARD.fullmatch(self.shard):
+            yield "shard", f"{self.shard!r} is none: write 3/16 for the third of sixteen"
+        elif self.part[0] >= self.part[1]:
+            parts = self.part[1]
             yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
+        if self.preview is not None and self.estimate_only:
+            yield "estimate_only", "a preview makes rows, with real requests: leave one of them out"
         if self.preview is not None and self.push_to_hub is not None:
             yield "push_to_hub", "a preview makes no data set"
         if self.kernel == "llm":
