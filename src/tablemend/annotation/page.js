@@ -320,7 +320,8 @@
         make("h3", {}, titled("Gold context", size(example.gold))),
         text(example.gold, "gold")),
       make("div", {}, breaks(example),
-        pane(titled("Adversarial context", size(example.adversarial)), legend(true),
+        pane(titled("Adversarial context", size(example.adversarial)),
+        legend(true, example.distractors.length),
           text(example.adversarial, "adversarial")))),
   };
 
@@ -332,12 +333,13 @@
   const size = (segments) => count(
     segments.reduce((sum, segment) => sum + [...segment[0]].length, 0), "character");
 
-  function legend(distractors) {
+  function legend(adversarial, recorded) {
     if (!marked) return null;
     return make("p", { class: "note legend" },
       make("mark", { class: "fact" }, "in scope"), " belongs into the table",
-      distractors ? ["; ", make("mark", { class: "distractor" }, "out of scope"),
-        " is a distractor"] : [],
+      !adversarial ? [] : recorded
+        ? ["; ", make("mark", { class: "distractor" }, "out of scope"), " is a distractor"]
+        : "; distractors are not marked: a model wrote them, and their places are not known",
       ". The marks are the generator's claim, to be checked; the switch at the top hides them. "
       + "Point at a mark to see whose value it is, press a cell of the table to find it in the text.");
   }
