@@ -321,7 +321,7 @@
         text(example.gold, "gold")),
       make("div", {}, breaks(example),
         pane(titled("Adversarial context", size(example.adversarial)),
-        legend(true, example.distractors.length),
+          legend(true, example.distractors.length),
           text(example.adversarial, "adversarial")))),
   };
 
