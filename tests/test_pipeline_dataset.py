@@ -864,6 +864,15 @@ def test_an_estimate_alone_makes_and_writes_nothing(
     assert "guessed" in page and "cost: " in page and "time: about" in page
 
 
+def test_a_finished_data_set_is_not_made_smaller(fake: Fake, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    make_llm_dataset(settings(out, "n=6"))
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    with pytest.raises(TablemendError, match="holds a data set of n=6, which n=4 would make"):
+        make_llm_dataset(settings(out, "n=4"))
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+
+
 def test_an_estimate_rests_on_the_rows_that_are_there(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

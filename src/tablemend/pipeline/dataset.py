@@ -65,7 +65,7 @@ def make_llm_dataset(settings: LlmSynthesis) -> None:
             preview_rows(settings, origin, backends)
         return
     out, noted = Path(settings.out), noted_of(settings, origin)
-    _check_folder(out, noted)
+    _check_folder(out, noted, settings.n)
     if settings.estimate_only:
         with closing(read_index(out, settings.n, noted)) as index:
             print(show(_forecast(settings, index), settings))
@@ -181,7 +181,7 @@ def _say_topics(settings: LlmSynthesis, origin: Origin) -> None:
         )
 
 
-def _check_folder(out: Path, noted: dict[str, Any]) -> None:
+def _check_folder(out: Path, noted: dict[str, Any], n: int) -> None:
     """Refuse a folder with another data set, or with anything else."""
     path = out / SETTINGS
     if path.exists():
@@ -192,6 +192,12 @@ def _check_folder(out: Path, noted: dict[str, Any]) -> None:
             )
         if (out / COUNTS).exists():  # else the rows say what they were made with, if any are there
             refuse_other(old, noted, f"the data set in out={out}")
+            asked = _read_object(out / COUNTS)["examples"]["asked"]
+            if n < asked:
+                raise TablemendError(
+                    f"out={out} holds a data set of n={asked}, which n={n} would make smaller: "
+                    "give another out=, or no smaller n"
+                )
     elif out.exists() and (not out.is_dir() or not all(map(_is_ours, out.iterdir()))):
         raise TablemendError(f"out={out} holds something else; give another out=")
 
