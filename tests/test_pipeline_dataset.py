@@ -487,17 +487,17 @@ def test_a_run_that_ended_while_joining_continues(
     assert files(out) == whole and sorted(fake.made) == list(range(N))
 
 
-def test_more_rows_continue_a_data_set_and_fewer_cut_it(
+def test_more_rows_continue_a_data_set_and_fewer_are_refused(
     fake: Fake, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     out = tmp_path / "out"
     make_llm_dataset(settings(out, *PRICES, "n=25"))
-    small = files(out)
     fake.made.clear()
     make_llm_dataset(settings(out, *PRICES))
     assert files(out) == whole and sorted(fake.made) == list(range(25, N))
-    make_llm_dataset(settings(out, *PRICES, "n=25"))
-    assert files(out) == small
+    with pytest.raises(TablemendError, match=f"holds a data set of n={N}, which n=25 would make"):
+        make_llm_dataset(settings(out, *PRICES, "n=25"))
+    assert files(out) == whole
 
 
 def test_rows_whose_requests_failed_are_made_anew_where_that_is_asked_for(
@@ -862,15 +862,6 @@ def test_an_estimate_alone_makes_and_writes_nothing(
     for stage in ("kernel", "query", "constraints", "verify_kernel", "perturb", "verify_preserved"):
         assert f"  {stage} " in page
     assert "guessed" in page and "cost: " in page and "time: about" in page
-
-
-def test_a_finished_data_set_is_not_made_smaller(fake: Fake, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    make_llm_dataset(settings(out, "n=6"))
-    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
-    with pytest.raises(TablemendError, match="holds a data set of n=6, which n=4 would make"):
-        make_llm_dataset(settings(out, "n=4"))
-    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
 
 
 def test_an_estimate_rests_on_the_rows_that_are_there(
