@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
+from tablemend.generations import Generations
 from tablemend.runs import (
     Run,
     append_jsonl,
@@ -199,6 +200,21 @@ def test_the_manifest_keeps_every_stage(tiny: Experiment, tmp_path: Path) -> Non
     assert manifest["sft"]["packages"]["numpy"]
 
 
+def test_a_broken_configuration_of_a_stage_is_refused_in_one_line(
+    tiny: Experiment, tmp_path: Path
+) -> None:
+    (tmp_path / "sft.yaml").write_text("train: [1, 2")
+    with pytest.raises(TablemendError, match=r"sft\.yaml cannot be read: move it away") as told:
+        Run(tmp_path).begin("sft", tiny, ())
+    assert "\n" not in str(told.value)
+
+
+def test_broken_settings_of_stored_answers_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"abc": ')
+    with pytest.raises(TablemendError, match=r"settings\.json is not JSON .*: move the folder"):
+        Generations(tmp_path).settings("abc")
+
+
 def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "same")
     write_text(tmp_path / "b", "same")
@@ -270,7 +286,7 @@ def test_a_reader_that_has_gone_is_no_defect() -> None:
         (b'{"generate": {"sp', "is not JSON"),
         (b"", "is not JSON"),
         (b"\xff\xfe{}", "is not JSON"),
-        (b"[1, 2]", "does not list stages"),
+        (b"[1, 2]", "holds no JSON object"),
         (b'{"generate": 3}', "does not list stages"),
     ],
 )

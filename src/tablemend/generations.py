@@ -16,9 +16,10 @@ from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.records import Answer, ContextKind
-from tablemend.runs import append_jsonl, hash_text, read_jsonl, write_json
+from tablemend.runs import append_jsonl, hash_text, read_jsonl, read_object, write_json
 
 SETTINGS = "settings.json"
+DAMAGED = "move the folder away to generate again"
 SYNC_SECONDS = 2.0
 """A power cut loses at most what was answered in so many seconds; a kill loses nothing."""
 
@@ -136,7 +137,7 @@ class Generations:
         if key not in known:
             raise TablemendError(
                 f"{self.folder / SETTINGS} does not know the settings {key} of stored answers: "
-                "move the folder away to generate again"
+                f"{DAMAGED}"
             )
         return known[key]
 
@@ -153,8 +154,7 @@ class Generations:
 
     def _read_settings(self) -> dict[str, dict[str, Any]]:
         path = self.folder / SETTINGS
-        known: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
-        return known
+        return read_object(path, DAMAGED) if path.exists() else {}
 
     @staticmethod
     def _aside(path: Path, key: str) -> Path:

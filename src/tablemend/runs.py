@@ -65,6 +65,25 @@ def write_json(path: Path, data: Any) -> None:
     write_text(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
+def read_object(path: Path, mend: str) -> dict[str, Any]:
+    """The JSON object of a file that was written whole: anything else there is a damage.
+
+    Args:
+        path: the file.
+        mend: what a user can do about a damage.
+
+    Raises:
+        TablemendError: it holds no object.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8
+        raise TablemendError(f"{path} is not JSON ({error}): {mend}") from error
+    if not isinstance(data, dict):
+        raise TablemendError(f"{path} holds no JSON object: {mend}")
+    return data
+
+
 def write_jsonl(path: Path, records: Sequence[Any]) -> None:
     """:func:`write_text` of one JSON object a line."""
     write_text(path, "".join(_line(record) for record in records))
@@ -262,7 +281,11 @@ class Run:
         path = self.path / f"{stage}.yaml"
         text = to_yaml(config)
         if path.exists():
-            old, new = yaml.safe_load(path.read_text("utf-8")), yaml.safe_load(text)
+            try:
+                old = yaml.safe_load(path.read_text("utf-8"))
+            except (yaml.YAMLError, ValueError) as error:
+                raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
+            new = yaml.safe_load(text)
             changes = [line for part in parts for line in _changes(part, old, new)]
             if changes:
                 raise TablemendError(
@@ -285,11 +308,8 @@ class Run:
     def _stages(self) -> dict[str, dict[str, Any]]:
         if not self.manifest.exists():
             return {}
-        try:
-            stages = json.loads(self.manifest.read_text("utf-8"))
-        except ValueError as error:  # no JSON, no UTF-8
-            raise TablemendError(f"{self.manifest} is not JSON ({error}): {MOVE_AWAY}") from error
-        if not isinstance(stages, dict) or not all(isinstance(s, dict) for s in stages.values()):
+        stages = read_object(self.manifest, MOVE_AWAY)
+        if not all(isinstance(stage, dict) for stage in stages.values()):
             raise TablemendError(f"{self.manifest} does not list stages: {MOVE_AWAY}")
         return stages
 

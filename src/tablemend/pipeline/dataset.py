@@ -9,7 +9,6 @@ rows of further shards the data set is joined anew from them.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +39,7 @@ from tablemend.pipeline.row_files import (
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.runs import hash_file, write_json
+from tablemend.runs import hash_file, read_object, write_json
 
 SETTINGS = "settings.json"
 JOINED = f"{FOLDER}/.joined.json"
@@ -185,14 +184,14 @@ def _check_folder(out: Path, noted: dict[str, Any], n: int) -> None:
     """Refuse a folder with another data set, or with anything else."""
     path = out / SETTINGS
     if path.exists():
-        old = _read_object(path)
+        old = read_object(path, _DAMAGED)
         if old.get("engine") != "llm":
             raise TablemendError(
                 f"out={out} holds a data set of engine={old.get('engine')}; give another out="
             )
         if (out / COUNTS).exists():  # else the rows say what they were made with, if any are there
             refuse_other(old, noted, f"the data set in out={out}")
-            asked = _read_object(out / COUNTS)["examples"]["asked"]
+            asked = read_object(out / COUNTS, _DAMAGED)["examples"]["asked"]
             if n < asked:
                 raise TablemendError(
                     f"out={out} holds a data set of n={asked}, which n={n} would make smaller: "
@@ -221,35 +220,20 @@ def _finished(settings: LlmSynthesis, out: Path) -> dict[str, Any] | None:
     path = out / COUNTS
     if not path.exists():
         return None
-    counts = _read_object(path)
+    counts = read_object(path, _DAMAGED)
     if counts.get("examples", {}).get("asked") != settings.n:
         return None
     now = _joined_from(out)
     if not now["rows"]:  # they are not needed any more
         return counts
     joined = out / JOINED
-    return counts if joined.exists() and _read_object(joined) == now else None
+    return counts if joined.exists() and read_object(joined, _DAMAGED) == now else None
 
 
 def _joined_from(out: Path) -> dict[str, Any]:
     """The data set that was joined, and the length of each file that it was joined from."""
     rows = {path.name: path.stat().st_size for path in sorted((out / FOLDER).glob("*.jsonl"))}
     return {"counts": hash_file(out / COUNTS), "rows": rows}
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    """An object that was written whole, so that anything else is a damage.
-
-    Raises:
-        TablemendError: it is none.
-    """
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise TablemendError(f"{path} holds no JSON ({error}): {_DAMAGED}") from error
-    if not isinstance(data, dict):
-        raise TablemendError(f"{path} holds no JSON object: {_DAMAGED}")
-    return data
 
 
 def report(counts: dict[str, Any], out: Path) -> str:
