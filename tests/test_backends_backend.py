@@ -234,11 +234,13 @@ def test_many_wait_in_an_event_loop_of_their_own(tmp_path: Path) -> None:
 
 
 CHILD = """
+import signal
 import sys
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config.backend import BackendOptions
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run behind a &
 url, cache, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 options = BackendOptions(cache=cache, concurrency=8, backoff=0.01)
 requests = (
