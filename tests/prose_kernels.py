@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from random import Random
 
 from tablemend.records import Condition, Constraints
+from tablemend.synthesis.columns import MONTHS
 from tablemend.synthesis.names import invent_word
 from tablemend.tables.table import Cell, Table
-
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 
 
 @dataclass(frozen=True)

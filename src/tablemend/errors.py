@@ -24,3 +24,7 @@ class Stopped(TablemendError):
 
     Scripts exit with status 1.
     """
+
+
+MOST_FAILURES = 20
+"""Failures in a row after which a server counts as gone, and a run is :class:`Stopped`."""

@@ -15,7 +15,7 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.config import Comparison
-from tablemend.errors import Stopped
+from tablemend.errors import MOST_FAILURES, Stopped
 from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer, ContextKind, Example
@@ -24,8 +24,6 @@ from tablemend.tasks import tablehallu
 
 Part = tuple[Arm, ContextKind, list[Example]]
 """What one arm has not answered on one context."""
-MOST_FAILURES = 20
-"""New failures in a row: a server that is gone is not asked for all."""
 
 
 def generate(

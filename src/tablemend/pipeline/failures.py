@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from tablemend.errors import Stopped
+from tablemend.errors import MOST_FAILURES, Stopped
 from tablemend.pipeline.rows import Row, has_failed
 from tablemend.pipeline.run import Done, MakeRow
-
-MOST_FAILURES = 20
-"""Rows in a row whose requests failed for good: a server that is gone is not asked for all."""
 
 
 class HeldBack:

@@ -35,6 +35,9 @@ _NUMBER = re.compile(
     r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
     r"(?P<shut>\))?\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
 )
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
 _MONTHS = {
     name: number
     for number, names in enumerate(

@@ -7,7 +7,7 @@ from datetime import date
 from random import Random
 
 from tablemend.records import Condition, Constraints, SortOrder
-from tablemend.synthesis.columns import TypedTable, words_of
+from tablemend.synthesis.columns import MONTHS, TypedTable, words_of
 from tablemend.synthesis.kernel import Kernel
 from tablemend.synthesis.scope import Bound
 
@@ -37,9 +37,6 @@ SORTS = (
     'Arrange the rows by "{sort}", {order}.',
     'Order the entries by "{sort}" in {order} order.',
 )
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 PLAIN_SUBJECT = "the entries"
 
 

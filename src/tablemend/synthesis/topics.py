@@ -6,6 +6,7 @@ from datetime import date
 from random import Random
 from typing import NamedTuple
 
+from tablemend.synthesis.columns import MONTHS
 from tablemend.synthesis.names import invent_word
 from tablemend.synthesis.topic_pool import SUB_CATEGORIES, Field, SubCategory
 from tablemend.tables.table import Cell, Table
@@ -13,9 +14,6 @@ from tablemend.tables.table import Cell, Table
 ROWS = 40
 ENTITIES_OF_PANEL = 11
 LATEST = 2024
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 FIRMS = ("{} Corp", "{} Partners", "{} & Sons", "{} Ltd", "{} Union")
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from tablemend.records import Condition, Example, Fact
-from tablemend.synthesis.columns import read_date, read_number, words_of
+from tablemend.synthesis.columns import MONTHS, read_date, read_number, words_of
 from tablemend.synthesis.names import NameGuard
 
 _QUOTED = re.compile(r'"([^"]*)"')
@@ -344,16 +344,12 @@ def _bounds(conditions: Iterable[Condition]) -> set[str | float | None]:
             if _ISO.fullmatch(end):
                 day = date.fromisoformat(end)
                 allowed.update((float(day.day), float(day.year), words_of(end)))
-                allowed.add(words_of(f"{day.day} {_MONTH_NAMES[day.month - 1]} {day.year}"))
+                allowed.add(words_of(f"{day.day} {MONTHS[day.month - 1]} {day.year}"))
             else:
                 allowed.add(_number(end))
     allowed.discard(None)
     return allowed
 
-
-_MONTH_NAMES = (
-    "January February March April May June July August September October November December"
-).split()
 
 CHECKS: tuple[Callable[[Evidence], str | None], ...] = (
     check_places,
