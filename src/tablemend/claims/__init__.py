@@ -1,0 +1,1 @@
+"""Taking a text or an answer table apart into claims."""

@@ -1,0 +1,1 @@
+"""STAF: claims, verifiers of every sort, and one way to run them."""

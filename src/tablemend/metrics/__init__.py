@@ -1,0 +1,1 @@
+"""Metrics to compare with: BLEU, PARENT, BERTScore, TRUE."""

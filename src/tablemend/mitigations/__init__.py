@@ -1,0 +1,1 @@
+"""Mending answers: CAVE, repair without a model, constrained decoding."""

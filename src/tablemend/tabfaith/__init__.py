@@ -1,0 +1,1 @@
+"""The TabFaith sets: faithful summaries, planted errors, three enterprise domains."""

@@ -1,0 +1,1 @@
+"""Does the metric agree with people?"""

@@ -1,0 +1,1 @@
+"""Verifying claims by program: values, comparisons, counts, arithmetic, time; no model."""
