@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from tablemend.detector.keys import primary_key
 from tablemend.pipeline import checks, omissions, preservation, queries
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.preservation import Preserved
+from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Mention
 from tablemend.synthesis.settings import Shape
 from tablemend.tables.table import Table

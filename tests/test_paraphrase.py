@@ -18,12 +18,12 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
 from tablemend.pipeline import rewording as words
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
-from tablemend.pipeline.drafts import Problem
 from tablemend.pipeline.paraphrase import Paraphrased, paraphrase_example
 from tablemend.pipeline.prompting import recognise
 from tablemend.pipeline.rewording import Rewording, Told
 from tablemend.pipeline.schemas import SCHEMAS
 from tablemend.pipeline.settings import Paraphrase
+from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Fact, Mention
 from tablemend.synthesis.compose import Sentence
 from tablemend.synthesis.engine import examples

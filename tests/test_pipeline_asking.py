@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.pipeline.asking import CUT, REQUEST_FAILED, Asked, GivenUp, Talk
-from tablemend.pipeline.drafts import Problem
-from tablemend.pipeline.parsing import NO_VERDICT, REFUSED, TWO_VERDICTS, read_query
+from tablemend.pipeline.asking import Asked, GivenUp, Talk
+from tablemend.pipeline.parsing import read_query
 from tablemend.pipeline.prompting import render
+from tablemend.prompting.replies import (
+    CUT,
+    NO_VERDICT,
+    REFUSED,
+    REQUEST_FAILED,
+    TWO_VERDICTS,
+    Problem,
+)
 
 QUERY = render("query", table="T", context="C", sort_column="S", sort_order="ascending")
 VERIFY = render("verify_preserved", adversarial="A", context="C")

@@ -15,8 +15,9 @@ from planted_drafts import SHAPE, Kernel, all_problems, defects
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.pipeline import checks, omissions, preservation, queries
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.statements import Statements, akin
+from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.synthesis.engine import Engine
 from tablemend.synthesis.settings import Shape, Synthesis

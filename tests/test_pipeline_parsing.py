@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tablemend.pipeline import parsing
-from tablemend.pipeline.parsing import Unreadable
 from tablemend.pipeline.prompting import prompt
 from tablemend.pipeline.schemas import SCHEMAS
+from tablemend.prompting import replies
+from tablemend.prompting.replies import Unreadable
 from tablemend.records import Condition, Constraints
 
 KERNEL: dict[str, Any] = {
@@ -90,33 +91,33 @@ def test_cells_are_the_text_that_was_written() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", parsing.EMPTY),
-        ("  \n ", parsing.EMPTY),
-        ("I'm sorry, but I can't help with that.", parsing.REFUSED),
-        ("I\u2019m sorry, I cannot produce this table.", parsing.REFUSED),
-        ("The table is about ferries.", parsing.NO_JSON),
-        ('["Alba", "Sella"]', parsing.NO_JSON),
-        (kernel()[:80], parsing.TRUNCATED),
-        (kernel()[:-1], parsing.TRUNCATED),
-        ("```json\n" + kernel()[:-40] + "\n```", parsing.TRUNCATED),
-        (kernel().replace('"columns":', "columns:"), parsing.INVALID),
-        (kernel().replace('"1998"', "'1998'"), parsing.INVALID),
-        (kernel().replace('"1998"', "NaN"), parsing.INVALID),
-        (kernel().replace('"title"', '"columns"'), parsing.INVALID),
-        ('{"columns":' * 100_000, parsing.INVALID),
-        (kernel() + kernel(title="Other"), parsing.SEVERAL),
+        ("", replies.EMPTY),
+        ("  \n ", replies.EMPTY),
+        ("I'm sorry, but I can't help with that.", replies.REFUSED),
+        ("I\u2019m sorry, I cannot produce this table.", replies.REFUSED),
+        ("The table is about ferries.", replies.NO_JSON),
+        ('["Alba", "Sella"]', replies.NO_JSON),
+        (kernel()[:80], replies.TRUNCATED),
+        (kernel()[:-1], replies.TRUNCATED),
+        ("```json\n" + kernel()[:-40] + "\n```", replies.TRUNCATED),
+        (kernel().replace('"columns":', "columns:"), replies.INVALID),
+        (kernel().replace('"1998"', "'1998'"), replies.INVALID),
+        (kernel().replace('"1998"', "NaN"), replies.INVALID),
+        (kernel().replace('"title"', '"columns"'), replies.INVALID),
+        ('{"columns":' * 100_000, replies.INVALID),
+        (kernel() + kernel(title="Other"), replies.SEVERAL),
         (kernel(rows=[["Alba", "1998"]]), parsing.UNEVEN),
         (kernel(rows=[["Alba", "1998", ["1", "2"]]]), parsing.NESTED),
-        (kernel(rows=[{"Ferry": "Alba"}]), parsing.WRONG_FIELD),
-        (kernel(rows="none"), parsing.WRONG_FIELD),
-        (kernel(columns=[]), parsing.WRONG_FIELD),
-        (kernel(columns=["Ferry", None, "Length"]), parsing.WRONG_FIELD),
-        (kernel(sort_order="by size"), parsing.WRONG_FIELD),
-        (kernel(sort_column=[3]), parsing.WRONG_FIELD),
-        (kernel(context=" "), parsing.WRONG_FIELD),
-        (json.dumps({k: v for k, v in KERNEL.items() if k != "context"}), parsing.WRONG_FIELD),
-        (kernel().replace("Alba", "\\ud800"), parsing.BAD_CHARACTER),
-        (kernel().replace("Alba", "\\u0000"), parsing.BAD_CHARACTER),
+        (kernel(rows=[{"Ferry": "Alba"}]), replies.WRONG_FIELD),
+        (kernel(rows="none"), replies.WRONG_FIELD),
+        (kernel(columns=[]), replies.WRONG_FIELD),
+        (kernel(columns=["Ferry", None, "Length"]), replies.WRONG_FIELD),
+        (kernel(sort_order="by size"), replies.WRONG_FIELD),
+        (kernel(sort_column=[3]), replies.WRONG_FIELD),
+        (kernel(context=" "), replies.WRONG_FIELD),
+        (json.dumps({k: v for k, v in KERNEL.items() if k != "context"}), replies.WRONG_FIELD),
+        (kernel().replace("Alba", "\\ud800"), replies.BAD_CHARACTER),
+        (kernel().replace("Alba", "\\u0000"), replies.BAD_CHARACTER),
     ],
 )
 def test_unreadable_kernels(text: str, kind: str) -> None:
@@ -129,13 +130,13 @@ INNER = json.dumps(CONSTRAINTS)
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ('{"constraints": ' + INNER[:-30], parsing.TRUNCATED),
-        ('{"constraints": ' + INNER, parsing.TRUNCATED),
-        (f'{{"draft": {INNER}, "final": {{"entity_scope": ["b"], "sort_col', parsing.TRUNCATED),
-        (f'{{"draft": {INNER}, "note": "a }} in a str', parsing.TRUNCATED),
-        (f'{INNER}\nBetter: {{"entity_scope": ["b"], "sort_col', parsing.TRUNCATED),
-        (f"{{draft: {INNER}}}", parsing.INVALID),
-        (f'{{"a": 1, "a": {INNER}}}', parsing.INVALID),
+        ('{"constraints": ' + INNER[:-30], replies.TRUNCATED),
+        ('{"constraints": ' + INNER, replies.TRUNCATED),
+        (f'{{"draft": {INNER}, "final": {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
+        (f'{{"draft": {INNER}, "note": "a }} in a str', replies.TRUNCATED),
+        (f'{INNER}\nBetter: {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
+        (f"{{draft: {INNER}}}", replies.INVALID),
+        (f'{{"a": 1, "a": {INNER}}}', replies.INVALID),
     ],
 )
 def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer(text: str, kind: str) -> None:
@@ -185,7 +186,7 @@ def test_constraints_say_none_in_several_ways() -> None:
 )
 def test_unreadable_constraints(changes: dict[str, Any]) -> None:
     text = json.dumps({**CONSTRAINTS, **changes})
-    assert kind_of(lambda: parsing.read_constraints(text)) == parsing.WRONG_FIELD
+    assert kind_of(lambda: parsing.read_constraints(text)) == replies.WRONG_FIELD
 
 
 @pytest.mark.parametrize(
@@ -216,14 +217,14 @@ def test_quotes_and_colons_of_the_request_itself_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", parsing.EMPTY),
-        ("Here is the request:\n", parsing.EMPTY),
-        ("Sorry, I cannot do this.", parsing.REFUSED),
-        ("Unfortunately, I am not able to do this.", parsing.REFUSED),
-        ("As an AI language model, I have no opinion.", parsing.REFUSED),
-        ('{"query": "Make a table."}', parsing.NOT_PROSE),
-        ("Text\n```\nmore\n```", parsing.NOT_PROSE),
-        ("a\x00b", parsing.BAD_CHARACTER),
+        ("", replies.EMPTY),
+        ("Here is the request:\n", replies.EMPTY),
+        ("Sorry, I cannot do this.", replies.REFUSED),
+        ("Unfortunately, I am not able to do this.", replies.REFUSED),
+        ("As an AI language model, I have no opinion.", replies.REFUSED),
+        ('{"query": "Make a table."}', replies.NOT_PROSE),
+        ("Text\n```\nmore\n```", replies.NOT_PROSE),
+        ("a\x00b", replies.BAD_CHARACTER),
     ],
 )
 def test_unreadable_prose(text: str, kind: str) -> None:
@@ -242,33 +243,33 @@ def test_unreadable_prose(text: str, kind: str) -> None:
     ],
 )
 def test_verdicts(line: str) -> None:
-    verdict = parsing.read_verdict(
+    verdict = replies.read_verdict(
         f"All of 3 break it.\nNone fits.\n\n{line}\n", "VALID", "INVALID"
     )
     assert verdict == (True, "All of 3 break it.\nNone fits.")
     refusing = line.upper().replace("VALID", "INVALID")
-    assert parsing.read_verdict(refusing, "VALID", "INVALID") == (False, "")
+    assert replies.read_verdict(refusing, "VALID", "INVALID") == (False, "")
     twice = f"{line}\nSo, finally:\n{line}"
-    assert parsing.read_verdict(twice, "VALID", "INVALID").ok
-    assert parsing.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
+    assert replies.read_verdict(twice, "VALID", "INVALID").ok
+    assert replies.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", parsing.EMPTY),
-        ("I cannot judge this.", parsing.REFUSED),
-        ("It is valid.", parsing.NO_VERDICT),
-        ("VERDICT: VALID or INVALID", parsing.NO_VERDICT),
-        ("VERDICT: UNSURE", parsing.NO_VERDICT),
-        ("The VERDICT: VALID would need more.", parsing.NO_VERDICT),
-        ("VERDICT: VALID\nVERDICT: INVALID", parsing.TWO_VERDICTS),
-        ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", parsing.NO_VERDICT),
-        ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", parsing.TWO_VERDICTS),
+        ("", replies.EMPTY),
+        ("I cannot judge this.", replies.REFUSED),
+        ("It is valid.", replies.NO_VERDICT),
+        ("VERDICT: VALID or INVALID", replies.NO_VERDICT),
+        ("VERDICT: UNSURE", replies.NO_VERDICT),
+        ("The VERDICT: VALID would need more.", replies.NO_VERDICT),
+        ("VERDICT: VALID\nVERDICT: INVALID", replies.TWO_VERDICTS),
+        ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", replies.NO_VERDICT),
+        ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", replies.TWO_VERDICTS),
     ],
 )
 def test_unreadable_verdicts(text: str, kind: str) -> None:
-    assert kind_of(lambda: parsing.read_verdict(text, "VALID", "INVALID")) == kind
+    assert kind_of(lambda: replies.read_verdict(text, "VALID", "INVALID")) == kind
 
 
 def test_paraphrases() -> None:
@@ -276,9 +277,9 @@ def test_paraphrases() -> None:
     assert parsing.read_paraphrases(text, 2) == ["Alba sails from Corran.", "Sella too."]
     assert kind_of(lambda: parsing.read_paraphrases(text, 3)) == parsing.WRONG_COUNT
     assert kind_of(lambda: parsing.read_paraphrases('{"sentences": ["a", null]}', 2)) == (
-        parsing.WRONG_FIELD
+        replies.WRONG_FIELD
     )
-    assert kind_of(lambda: parsing.read_paraphrases('{"other": []}', 0)) == parsing.WRONG_FIELD
+    assert kind_of(lambda: parsing.read_paraphrases('{"other": []}', 0)) == replies.WRONG_FIELD
 
 
 def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
@@ -304,7 +305,7 @@ READERS: list[Callable[[str], object]] = [
     parsing.read_constraints,
     parsing.read_query,
     parsing.read_context,
-    lambda text: parsing.read_verdict(text, "YES", "NO"),
+    lambda text: replies.read_verdict(text, "YES", "NO"),
     lambda text: parsing.read_paraphrases(text, 1),
 ]
 _VALUES = st.recursive(

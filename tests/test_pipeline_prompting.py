@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablemend.pipeline import prompting
-from tablemend.pipeline.drafts import Problem
 from tablemend.pipeline.prompting import FOLDER, RETRY, STAGES, prompt, recognise, render
+from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table

@@ -28,9 +28,9 @@ from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.errors import TablemendError
-from tablemend.pipeline.asking import REQUEST_FAILED
 from tablemend.pipeline.dataset import make_llm_dataset
 from tablemend.pipeline.settings import LlmSynthesis
+from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.runs import Run
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu

@@ -22,7 +22,7 @@ from tablemend.errors import TablemendError
 from tablemend.pipeline import checks, omissions, parsing, preservation
 from tablemend.pipeline import queries as checked_queries
 from tablemend.pipeline.asking import Asked
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.prompting import (
     STAGES,
     render,
@@ -35,6 +35,8 @@ from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import Models, make_row
 from tablemend.pipeline.topics import PoolTopics
+from tablemend.prompting import replies
+from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example
 from tablemend.scripted import kernels, oracle, paraphrases, perturbations, queries, tables
 from tablemend.scripted.chat import Chat, Reply, read_chat
@@ -113,7 +115,7 @@ class Made:
             ("verify_distractors", "VALID", "INVALID", {**slots, **more, "table": table}),
         )
         return {
-            name: parsing.read_verdict(say(name, **asked).content, yes, no).ok
+            name: replies.read_verdict(say(name, **asked).content, yes, no).ok
             for name, yes, no, asked in answers
         }
 
@@ -282,12 +284,12 @@ def test_verifiers_see_what_is_wrong_and_can_be_wrong_themselves(chains: list[Ma
     table = show_table(made.draft.table)
     slots = {"context": made.draft.context, "query": made.query, "table": table}
     foreign = say("verify_kernel", **{**slots, "context": other.draft.context}).content
-    assert not parsing.read_verdict(foreign, "CORRECT", "INCORRECT").ok
+    assert not replies.read_verdict(foreign, "CORRECT", "INCORRECT").ok
     wrong = say("verify_kernel", "wrong-verdict", **slots)
-    assert wrong.mistaken and not parsing.read_verdict(wrong.content, "CORRECT", "INCORRECT").ok
+    assert wrong.mistaken and not replies.read_verdict(wrong.content, "CORRECT", "INCORRECT").ok
     both = say("verify_kernel", "two-verdicts", **slots)
-    with pytest.raises(parsing.Unreadable, match=parsing.TWO_VERDICTS):
-        parsing.read_verdict(both.content, "CORRECT", "INCORRECT")
+    with pytest.raises(replies.Unreadable, match=replies.TWO_VERDICTS):
+        replies.read_verdict(both.content, "CORRECT", "INCORRECT")
 
 
 def test_an_answer_depends_on_turns_and_seed_and_on_nothing_else() -> None:
@@ -317,7 +319,7 @@ def test_a_rejected_answer_is_mended_in_the_next_turn() -> None:
 def test_what_the_pool_has_not_is_answered_with_a_sentence(columns: str, rows: str) -> None:
     reply = say("kernel", "unsorted", **{**kernel_slots(0), "columns": columns, "rows": rows})
     assert not reply.mistaken
-    with pytest.raises(parsing.Unreadable, match=parsing.NO_JSON):
+    with pytest.raises(replies.Unreadable, match=replies.NO_JSON):
         parsing.read_kernel(reply.content)
 
 
@@ -350,7 +352,7 @@ def test_sentences_come_back_in_other_words_with_every_name_and_number() -> None
     for kept in ("Brax Hall", "1,200", "35", "3 May 1999", "Doral House", "Maro Keldan", "7"):
         assert [kept in text for text in new] == [kept in text for text in sentences()]
     fewer = say("paraphrase", "lost-sentence", count="3", sentences=listing)
-    with pytest.raises(parsing.Unreadable, match=parsing.WRONG_COUNT):
+    with pytest.raises(replies.Unreadable, match=parsing.WRONG_COUNT):
         parsing.read_paraphrases(fewer.content, 3)
     changed = say("paraphrase", "changed-value", count="3", sentences=listing)
     texts = parsing.read_paraphrases(changed.content, 3)

@@ -6,15 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
-from tablemend.pipeline.drafts import Problem
-from tablemend.pipeline.parsing import REFUSED, Unreadable, Verdict, read_verdict
 from tablemend.pipeline.prompting import version, with_problems
 from tablemend.pipeline.rows import Rejection
 from tablemend.pipeline.schemas import SCHEMAS
+from tablemend.prompting.replies import Problem, Unreadable, Verdict, read_verdict, why_no_answer
 from tablemend.records import Call, CallVerdict
 
-REQUEST_FAILED = "request failed"
-CUT = "cut by the token limit"
 T = TypeVar("T")
 
 
@@ -167,21 +164,8 @@ class Talk:
             )
         )
         self.failed = completion.finish_reason == "error"
-        return _Answered(completion, _failure(completion), len(self.calls) - 1)
+        return _Answered(completion, why_no_answer(completion), len(self.calls) - 1)
 
     def _judge(self, place: int, verdict: CallVerdict) -> None:
         """Set the verdict of a call; verifiers may have been called since."""
         self.calls[place] = self.calls[place]._replace(verdict=verdict)
-
-
-def _failure(completion: Completion) -> Problem | None:
-    """Why there is nothing to read; an answer that was cut is not read as if it were whole."""
-    match completion.finish_reason:
-        case "error":
-            return Problem(REQUEST_FAILED, completion.error)
-        case "length":
-            return Problem(CUT, f"The answer was cut after {completion.completion_tokens} tokens.")
-        case "refusal":
-            return Problem(REFUSED, completion.answer[:200] or "The model declined.")
-        case _:
-            return None

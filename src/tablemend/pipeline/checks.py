@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.omissions import Omissions
 from tablemend.pipeline.preservation import check_adversarial, locate_facts
 from tablemend.pipeline.queries import check_constraints, check_query
 from tablemend.pipeline.statements import Statements
+from tablemend.prompting.replies import Problem
 from tablemend.synthesis.settings import Shape
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank

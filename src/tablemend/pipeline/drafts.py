@@ -32,15 +32,3 @@ class KernelDraft:
     sort_column: str
     sort_order: SortOrder
     context: str
-
-
-class Problem(NamedTuple):
-    """One reason to reject what a model wrote.
-
-    Attributes:
-        kind: stable words without particulars, by which rejections are counted.
-        text: the reason with its particulars, in one line, as the model is told it.
-    """
-
-    kind: str
-    text: str

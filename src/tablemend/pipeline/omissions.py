@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
-from tablemend.pipeline.drafts import Problem
 from tablemend.pipeline.statements import (
     Sentence,
     Statements,
@@ -15,6 +14,7 @@ from tablemend.pipeline.statements import (
     is_text,
     overlap,
 )
+from tablemend.prompting.replies import Problem
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.dates import StatedDate
 from tablemend.values.numbers import Number, Stated

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from tablemend.backends.requests import Message
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
-from tablemend.pipeline.drafts import Problem
 from tablemend.pipeline.parsing import read_paraphrases
 from tablemend.pipeline.prompting import render, with_problems
 from tablemend.pipeline.rewording import NOT_REWORDED, Rewording, Told
 from tablemend.pipeline.settings import Paraphrase
+from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Mention
 from tablemend.synthesis.compose import Sentence, Stated
 from tablemend.synthesis.verification import Limits, verify

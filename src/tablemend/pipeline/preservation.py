@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.omissions import Omissions, foreign_names
 from tablemend.pipeline.statements import Sentence, Statements, content_words, is_text, overlap
+from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table

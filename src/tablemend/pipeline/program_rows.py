@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.pipeline.asking import GivenUp, Talk
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.paraphrase import ENGINE as PARAPHRASE
 from tablemend.pipeline.paraphrase import paraphrase_example
 from tablemend.pipeline.rows import Rejection, Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import ENGINE, Kernel, Models, Stages
+from tablemend.prompting.replies import Problem
 from tablemend.records import Example
 
 NO_EXAMPLE = "the program found no example"

@@ -8,8 +8,9 @@ from datetime import date
 
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.pipeline.drafts import KernelDraft, Problem
+from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.statements import akin, content_words
+from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.synthesis.columns import read_date, read_number
 from tablemend.synthesis.verification import meets

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from tablemend.pipeline.drafts import Problem
+from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Fact
 from tablemend.synthesis.columns import words_of
 from tablemend.synthesis.compose import Sentence, Stated

@@ -20,7 +20,7 @@ from tablemend.pipeline.checks import (
     check_query,
     locate_facts,
 )
-from tablemend.pipeline.drafts import KernelDraft, Problem, Topic
+from tablemend.pipeline.drafts import KernelDraft, Topic
 from tablemend.pipeline.parsing import read_constraints, read_context, read_kernel, read_query
 from tablemend.pipeline.prompting import (
     render,
@@ -31,6 +31,7 @@ from tablemend.pipeline.prompting import (
 )
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
+from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example, Fact
 from tablemend.synthesis.engine import EXPANSION
 from tablemend.synthesis.kernel import Rejected

@@ -16,8 +16,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.errors import TablemendError
-from tablemend.pipeline.parsing import Unreadable, read_constraints
-from tablemend.pipeline.prompting import BLANK, Recognised, recognise
+from tablemend.pipeline.parsing import read_constraints
+from tablemend.pipeline.prompting import BLANK, recognise
+from tablemend.prompting.files import Recognised
+from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
 from tablemend.scripted import kernels, paraphrases, perturbations, queries, tables, verdicts
 from tablemend.scripted.chat import Chat, Reply
