@@ -16,13 +16,14 @@ from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.pipeline import checks, omissions, preservation, queries
 from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.statements import Statements, akin
+from tablemend.pipeline.statements import Statements
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.synthesis.engine import Engine
 from tablemend.synthesis.settings import Shape, Synthesis
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value, same_value
+from tablemend.values.words import akin
 
 FERRIES, PAINTERS, ECONOMY = CASES[:3]
 

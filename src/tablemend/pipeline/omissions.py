@@ -9,8 +9,6 @@ from functools import cached_property
 from tablemend.pipeline.statements import (
     Sentence,
     Statements,
-    akin,
-    content_words,
     is_text,
     overlap,
 )
@@ -22,6 +20,7 @@ from tablemend.values.places import Places, singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
+from tablemend.values.words import akin, content_words
 
 NULL_STATED = "empty cell stated"
 NULL_REMARKED = "remark that something is missing"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.omissions import Omissions, foreign_names
-from tablemend.pipeline.statements import Sentence, Statements, content_words, is_text, overlap
+from tablemend.pipeline.statements import Sentence, Statements, is_text, overlap
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.synthesis.verification import meets
@@ -16,6 +16,7 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import Span, paragraph_spans
 from tablemend.values.text import fold
+from tablemend.values.words import content_words
 
 TOO_SHORT = "too short"
 NO_PROSE = "lists or headings"

@@ -9,7 +9,6 @@ from datetime import date
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.statements import akin, content_words
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.synthesis.columns import read_date, read_number
@@ -20,6 +19,7 @@ from tablemend.values.places import Places
 from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
+from tablemend.values.words import akin, content_words
 
 COLUMN_MISSING = "column not named"
 COLUMNS_UNORDERED = "columns not listed in order"

@@ -19,30 +19,22 @@ from tablemend.detector.keys import primary_key
 from tablemend.records import Mention
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
-from tablemend.values.places import Places, singular
+from tablemend.values.places import Places
 from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
 from tablemend.values.text import tokens_of
 from tablemend.values.units import header_unit
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
-LITTLE_WORDS = frozenset(
-    "a an and are as at by for from had has have in is its no number of on or per s the to total "
-    "was were with".split()
-)
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _COLLECTIVE = re.compile(r"\b(?:all|each|every|both|these|those|they|their|together)\b", re.I)
 _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|that|these|both|the (?:former|latter|same))\b", re.I
 )
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
-_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _NEXT_SENTENCE = re.compile(r"\.\s+[A-Z]")
 _SHORT_NAME = 3
 _PARTS = re.compile(r"[,;]|\band\b")
 _PARTED = 50  # characters
-_VERB_ENDINGS = frozenset({"", "s", "d", "ed", "ing"})
-_ENDINGS = _VERB_ENDINGS | frozenset(
-    "al ally ance ation cation e ee ence er ers es ies ion ity ive ment n or r tion y".split()
-)
 
 
 class Sentence(NamedTuple):
@@ -337,25 +329,6 @@ def is_text(cell: Cell) -> bool:
     """Whether a cell is neither a number nor a date; an empty one counts with the texts."""
     value = read_value(cell)
     return value.number is None and not value.dates
-
-
-def content_words(header: str) -> list[str]:
-    """The words of a column's name that carry its meaning, without units in brackets."""
-    words = tokens_of(_BRACKETS.sub(" ", header)).words
-    return [singular(word) for word in words if word not in LITTLE_WORDS]
-
-
-def akin(one: str, other: str) -> bool:
-    """Whether two words are forms of one: "rank" and "ranked", "designer" and "designed"."""
-    if one == other:
-        return True
-    same = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        same += 1
-    endings = {one[same:], other[same:]}
-    return (same >= 4 and endings <= _VERB_ENDINGS) or (same >= 5 and endings <= _ENDINGS)
 
 
 def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
