@@ -1,0 +1,46 @@
+"""What eval/validate.py takes on its command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.config import Section
+from tablemend.runs import RUNS, Run
+from tablemend.validation.sets import SETS, SetName
+
+
+class ValidateCommand(Section):
+    """Which scorers are compared with people, on which sets."""
+
+    data: str = "../shared/data"
+    """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
+    sets: tuple[SetName, ...] = Field(default=SETS, min_length=1)
+    """The sets to read."""
+    half: Literal["report", "rules", "all"] = "report"
+    """Half of every set, by the hash of its split keys. Rules are chosen by looking at the rules
+    half; figures are reported on the report half."""
+    n: int | None = Field(default=None, ge=1)
+    """At most so many texts of each set, drawn by the hash of their ids; null: all."""
+    verifiers: tuple[Literal["program"], ...] = Field(default=("program",), min_length=1)
+    """The verifiers whose verdicts are compared with people's."""
+    workers: int = Field(default=1, ge=1)
+    """Processes of the program verifier."""
+    run: str = "validation"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+    errors: str | None = None
+    """File (JSON lines) to write every disagreement of the program with people into; only with
+    half=rules, because single records of the other half are not looked at."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Keys that do not go together."""
+        if self.errors is not None and self.half != "rules":
+            yield "errors", "single records are written of half=rules only"
+
+    @property
+    def folder(self) -> Run:
+        """The run folder."""
+        return Run(Path(self.run) if "/" in self.run else RUNS / self.run)

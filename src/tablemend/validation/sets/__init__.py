@@ -1,0 +1,63 @@
+"""The sets with human labels: one reader each, from its records to items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tablemend.errors import TablemendError
+from tablemend.runs import read_jsonl
+from tablemend.validation.halves import Half, half_of
+from tablemend.validation.items import Item
+from tablemend.validation.sets.statements import infotabs, logicnlg, scitab, tabfact
+
+SetName = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
+SETS: tuple[SetName, ...] = get_args(SetName)
+Reader = Callable[[dict[str, Any]], Iterator[Item]]
+READERS: dict[SetName, tuple[str, Reader]] = {
+    "tabfact": ("tabfact/open.jsonl", tabfact),
+    "logicnlg": ("logicnlg/open.jsonl", logicnlg),
+    "infotabs": ("infotabs/open.jsonl", infotabs),
+    "scitab": ("scitab/open.jsonl", scitab),
+}
+"""Set -> its file below the data folder, and how one record becomes items."""
+
+
+def read_set(name: SetName, data: Path, half: Half | None, n: int | None = None) -> list[Item]:
+    """The items of a set.
+
+    Args:
+        name: the set.
+        data: folder of all sets.
+        half: only this half of the split keys; ``None`` for both.
+        n: at most so many items, drawn by the hash of their ids.
+
+    Raises:
+        TablemendError: the file is not there, or a record is not as its README says.
+    """
+    file, reader = READERS[name]
+    path = data / file
+    if not path.is_file():
+        raise TablemendError(f"no file {path}: give data=FOLDER, or leave {name} out of sets=")
+    items: list[Item] = []
+    for number, record in enumerate(read_jsonl(path), 1):
+        try:
+            if half is None or half_of(record["split_key"]) == half:
+                items += reader(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TablemendError(
+                f"{path}:{number} is no record of {name} ({type(error).__name__}: {error}): "
+                "see the README beside it"
+            ) from error
+    return items if n is None else draw(items, n)
+
+
+def draw(items: Sequence[Item], n: int) -> list[Item]:
+    """At most ``n`` items, the same ones on every machine, in their order."""
+    if len(items) <= n:
+        return list(items)
+    chosen = sorted(items, key=lambda item: sha256(f"{item.set} {item.id}".encode()).digest())[:n]
+    kept = {item.id for item in chosen}
+    return [item for item in items if item.id in kept]

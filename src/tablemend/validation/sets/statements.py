@@ -1,0 +1,117 @@
+"""Single statements about a table that people labelled: TabFact, LogicNLG, InfoTabS, SciTab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tablemend.evidence.source import Source
+from tablemend.tables.table import Table
+from tablemend.validation.items import Item, Label
+
+SCITAB_LABELS: dict[str, Label] = {
+    "supports": "supported",
+    "refutes": "contradicted",
+    "not enough info": "not_in_source",
+}
+INFOTABS_LABELS: dict[str, Label] = {
+    "E": "supported",
+    "C": "contradicted",
+    "N": "not_in_source",
+}
+_MARKUP = re.compile(r"\[(?:BOLD|ITALIC|EMPTY|CONTINUE)\]\s*")
+LIST = "; "
+"""Between the values of an attribute that has several."""
+
+
+def tabfact(record: dict[str, Any]) -> Iterator[Item]:
+    """Entailed (1) and refuted (0) statements about Wikipedia tables, two difficulties."""
+    source = Source((Table.of(record["header"], record["rows"], record["caption"]),))
+    for number, statement in enumerate(record["statements"]):
+        yield Item(
+            id=f"{record['table_id']} {number}",
+            set="tabfact",
+            group=record["difficulty"],
+            text=statement["text"],
+            source=source,
+            split_key=record["split_key"],
+            label="supported" if statement["label"] else "contradicted",
+        )
+
+
+def logicnlg(record: dict[str, Any]) -> Iterator[Item]:
+    """True statements and their minimally edited, false counterparts.
+
+    Pairs whose two sides are equal say nothing and are left out, repeated statements too. The
+    references are those of the table's other pairs.
+    """
+    source = Source((Table.of(record["header"], record["rows"], record["title"]),))
+    pairs = [pair for pair in record["pos_neg"] if pair["pos"] != pair["neg"]]
+    true = {pair["pos"] for pair in pairs}
+    seen: set[str] = set()
+    for number, pair in enumerate(pairs):
+        references = tuple(
+            one["text"]
+            for one in record["references"]
+            if one["text"] not in (pair["pos"], pair["neg"])
+        )
+        for side in ("pos", "neg"):
+            text = pair[side]
+            if text in seen or (side == "neg" and text in true):
+                continue
+            seen.add(text)
+            yield Item(
+                id=f"{record['table_id']} {number} {side}",
+                set="logicnlg",
+                group="",
+                text=text,
+                source=source,
+                split_key=record["split_key"],
+                references=references,
+                label="supported" if side == "pos" else "contradicted",
+            )
+
+
+def infotabs(record: dict[str, Any]) -> Iterator[Item]:
+    """Entailed, contradicted and neutral statements about the info box of one thing."""
+    source = Source((attribute_table(record["table"], record["category"]),))
+    for number, hypothesis in enumerate(record["hypotheses"]):
+        yield Item(
+            id=f"{record['table_id']} {number}",
+            set="infotabs",
+            group=record["part"],
+            text=hypothesis["text"],
+            source=source,
+            split_key=record["split_key"],
+            label=INFOTABS_LABELS[hypothesis["label"]],
+        )
+
+
+def scitab(record: dict[str, Any]) -> Iterator[Item]:
+    """Claims of papers about their tables, altered ones, and ones that the table leaves open."""
+    yield Item(
+        id=record["id"],
+        set="scitab",
+        group="",
+        text=record["claim"],
+        source=Source((science_table(record),)),
+        split_key=record["split_key"],
+        label=SCITAB_LABELS[record["label"]],
+    )
+
+
+def science_table(record: dict[str, Any]) -> Table:
+    """The table of a SciGen or SciTab record, without the marks of bold and italic type."""
+    columns = [_MARKUP.sub("", name).strip() for name in record["table_column_names"]]
+    rows = [
+        [_MARKUP.sub("", cell).strip() for cell in row] for row in record["table_content_values"]
+    ]
+    return Table.of(columns, rows, record["table_caption"])
+
+
+def attribute_table(values: dict[str, list[str]], title: str) -> Table:
+    """The attributes of one thing as a table of one row; several values stand in one cell."""
+    columns = list(values)
+    row = [LIST.join(value.strip() for value in values[name]) for name in columns]
+    return Table.of(columns, [row], title)
