@@ -1,0 +1,348 @@
+"""A text, read once: its words, amounts, dates and sentences with their places."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal
+
+from tablemend.values.numbers import Number, Stated
+from tablemend.values.places import Places
+from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import align, placed_tokens
+
+Hedge = Literal["", "about", "over", "under", "at least", "at most"]
+AmountRole = Literal["value", "year", "ordinal", "article"]
+PairKind = Literal["", "score", "of", "range"]
+
+_HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
+    ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
+    ("at most", re.compile(r"(?:at most|up to|no more than|not more than|a maximum of|<=)\s*$")),
+    (
+        "over",
+        re.compile(
+            r"(?:more than|over|above|exceed\w*|greater than|upwards? of|in excess of"
+            r"|surpass\w*|topp?(?:ed|ing|s)|higher than|just over|>)\s*(?:the )?$"
+        ),
+    ),
+    (
+        "under",
+        re.compile(
+            r"(?:less than|fewer than|under|below|lower than|just under|short of|<)"
+            r"\s*(?:the )?$"
+        ),
+    ),
+    (
+        "about",
+        re.compile(
+            r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|close to"
+            r"|some|circa|ca\.|an estimated|estimated(?: at)?|just about|~|≈)"
+            r"\s*(?:a |an )?$"
+        ),
+    ),
+)
+_HEDGED = 24  # characters before an amount in which a hedge stands
+_DECLINE = re.compile(
+    r"\b(?:declin|decreas|contract|fell|fall|drop|shr[aiu]nk|negative|minus|down|loss|lost|lose"
+    r"|deficit|reduc|slump|dip|slid|below zero)\w*"
+)
+_ORDINAL_WORDS = {
+    word: value
+    for value, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+        1,
+    )
+}
+_ORDINAL = re.compile(rf"(?<![\w-])(?:{'|'.join(_ORDINAL_WORDS)})(?![\w])")
+_ORDINAL_DIGITS = re.compile(r"\d(?:st|nd|rd|th)$")
+_GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick": 3}
+_GROUP = re.compile(
+    r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
+)
+_ARTICLE = re.compile(r"(?<![\w'.-])an?(?= [a-z])")
+_ZERO = re.compile(r"(?<![\w-])(?:no|zero)(?= [a-z])")
+_HUNDRED = re.compile(r"\s(?:hundred)(?:\s+and\s+|\s+)?$")
+_YEAR_BEFORE = re.compile(
+    r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"
+    r"|fy|early|late|mid|ended|ending|for|through|the|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december)|[(\-/,'])\s*$"
+)
+_QUARTER = re.compile(
+    r"\b(?:q(?P<q>[1-4])|(?P<word>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter"
+    r"|quarter (?P<number>[1-4]))"
+    r"(?:(?:,? of| in|,)?(?: fiscal| fy)?(?: year)? ?'?(?P<year>\d{4})\b)?"
+    r"|\b(?P<before>\d{4})[ -]?q(?P<after>[1-4])\b"
+)
+_HALF = re.compile(r"\bh[12] (?:of )?\d{4}\b|\b\d{4} h[12]\b")
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(_WEEKDAYS)})\b")
+_CLOCK = re.compile(
+    r"\b(\d{1,2}):(\d{2})(?::\d{2})?(?: ?([ap])\.?m\.?)?(?![\d:])|\b(\d{1,2}) ?([ap])\.?m\b"
+)
+_PAIR_BETWEEN = re.compile(r"\s*-\s*$")
+_OF_BETWEEN = re.compile(r"\s*-?\s*(?:of|out of|for)\s*-?\s*$")
+_AND_BETWEEN = re.compile(r"\s*and\s*$")
+_BETWEEN = re.compile(r"\b(?:between|from)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the text in small letters, without accents or a possessive, and its place."""
+
+    word: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number that the text states.
+
+    Attributes:
+        start, end: its place, currency and unit included.
+        digits_end: where its digits or its number word end.
+        number: value with its scale applied, unit, and the decimals as written.
+        spelled: whether it is written in words.
+        hedge: how it is bounded or blurred by the words before it.
+        decline: whether a word of decline stands before it, so that it may state a negative.
+        role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd";
+            ``article``: "a" in "a steal", which can mean one.
+        pair: what it forms with its neighbour: "122-114" is a ``score`` (a record or a range of
+            years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``.
+        mate: place of the neighbour in :attr:`Reading.amounts`; -1 without one.
+    """
+
+    start: int
+    end: int
+    digits_end: int
+    number: Number
+    spelled: bool = False
+    hedge: Hedge = ""
+    decline: bool = False
+    role: AmountRole = "value"
+    pair: PairKind = ""
+    mate: int = -1
+
+    @property
+    def value(self) -> Decimal:
+        """The number, its scale applied."""
+        return self.number.value
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date, a period or a time of day that the text states.
+
+    Attributes:
+        start, end: its place.
+        kind: ``date`` of a day, ``month`` with its year, ``year``, ``quarter`` (with or without a
+            year), ``month name`` alone, ``weekday`` alone, ``span`` of years ("2019/2020"),
+            ``clock``.
+        readings: ISO, as :func:`~tablemend.values.dates.parse_date` gives them; ``2020-q3`` or
+            ``q3``; ``--03``; ``monday``; ``17:30``.
+    """
+
+    start: int
+    end: int
+    kind: Literal["date", "month", "year", "quarter", "month name", "weekday", "span", "clock"]
+    readings: tuple[str, ...]
+
+
+class Reading:
+    """A text and everything it states, each found once.
+
+    Args:
+        text: any text; all places are those of its characters.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = align(text)
+        self._places = Places(text)
+
+    @cached_property
+    def sentences(self) -> tuple[Span, ...]:
+        """The sentences, in order."""
+        return tuple(sentence_spans(self.text))
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """All words and numbers, in order."""
+        return tuple(Token(*token) for token in placed_tokens(self.plain))
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    def tokens_within(self, start: int, end: int) -> tuple[Token, ...]:
+        """The tokens that begin between two places."""
+        low, high = bisect_left(self._token_starts, start), bisect_left(self._token_starts, end)
+        return self.tokens[low:high]
+
+    def token_at(self, place: int) -> int:
+        """Index of the last token that begins at or before a place; -1 before the first."""
+        return bisect_right(self._token_starts, place) - 1
+
+    def sentence_of(self, place: int) -> Span:
+        """The sentence around a place, or the last one that begins before it."""
+        index = bisect_right([sentence.start for sentence in self.sentences], place) - 1
+        return self.sentences[max(index, 0)] if self.sentences else Span(0, len(self.text))
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """Dates, periods and times of day, in order; none inside another."""
+        found: list[Moment] = []
+        for match in _CLOCK.finditer(self.plain):
+            if clock := _clock(match):
+                found.append(Moment(match.start(), match.end(), "clock", (clock,)))
+        for date in self._places.dates:
+            found.append(_dated(date.readings, date.start, date.end))
+        for match in _QUARTER.finditer(self.plain):
+            found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
+        taken = sorted((moment.start, moment.end) for moment in found)
+        for pattern, names in ((_MONTH, _MONTHS), (_WEEKDAY, _WEEKDAYS)):
+            for match in pattern.finditer(self.plain):
+                if _inside(taken, match.start()) or not self.text[match.start()].isupper():
+                    continue  # "may" and "march" are verbs too
+                if names is _WEEKDAYS:
+                    found.append(Moment(*match.span(), "weekday", (match[0],)))
+                else:
+                    month = f"--{_MONTHS.index(match[0]) + 1:02d}"
+                    found.append(Moment(*match.span(), "month name", (month,)))
+        taken = sorted((moment.start, moment.end) for moment in found)
+        for amount in self.amounts:
+            if amount.role == "year" and not _inside(taken, amount.start):
+                year = str(amount.value)
+                found.append(Moment(amount.start, amount.digits_end, "year", (year,)))
+        found.sort(key=lambda moment: (moment.start, -moment.end))
+        kept: list[Moment] = []
+        for moment in found:
+            if not kept or moment.start >= kept[-1].end:
+                kept.append(moment)
+        return tuple(kept)
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """All numbers outside dates and times of day, in order."""
+        clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
+        clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
+        clocks += [match.span() for match in _HALF.finditer(self.plain)]
+        clocks.sort()
+        found = {}
+        for stated in self._places.numbers:
+            if not _inside(clocks, stated.start):
+                found[stated.start] = self._amount(stated)
+        for match in _ORDINAL.finditer(self.plain):
+            if match.start() not in found and not _inside(clocks, match.start()):
+                value = Number(Decimal(_ORDINAL_WORDS[match[0]]))
+                found[match.start()] = Amount(
+                    *match.span(), match.end(), value, spelled=True, role="ordinal"
+                )
+        for match in _GROUP.finditer(self.plain):
+            size = Number(Decimal(_GROUPS[match[1].replace("-", " ")]))
+            start = match.start(1) if match.start() in found else match.start()
+            found[start] = Amount(start, match.end(), match.end(1), size, spelled=True)
+        taken = sorted((amount.start, amount.end) for amount in found.values())
+        for pattern, count in ((_ARTICLE, 1), (_ZERO, 0)):
+            for match in pattern.finditer(self.plain):
+                if not _inside(taken, match.start()):
+                    found[match.start()] = Amount(
+                        *match.span(),
+                        match.end(),
+                        Number(Decimal(count)),
+                        spelled=True,
+                        role="article" if count else "value",
+                    )
+        return self._paired([found[start] for start in sorted(found)])
+
+    def _amount(self, stated: Stated) -> Amount:
+        plain = self.plain
+        digits_end = stated.start
+        spelled = not any(c.isdigit() for c in plain[stated.start : stated.end])
+        while digits_end < stated.end and (spelled or not plain[digits_end].isspace()):
+            digits_end += 1
+        if spelled:
+            word = re.compile(r"[a-z]+(?:[- ][a-z]+)?").match(plain, stated.start)
+            digits_end = min(stated.end, word.end() if word else stated.end)
+        before = plain[max(0, stated.start - _HEDGED) : stated.start]
+        hedge: Hedge = next((name for name, pattern in _HEDGES if pattern.search(before)), "")
+        clause = re.split(r"[.;,]\s", plain[max(0, stated.start - 60) : stated.start])[-1]
+        role: AmountRole = "value"
+        written = plain[stated.start : stated.end]
+        if _ORDINAL_DIGITS.search(plain[stated.start : digits_end]):
+            role = "ordinal"
+        elif (
+            re.fullmatch(r"(?:1[5-9]|20)\d\d", written)
+            and not hedge
+            and (_YEAR_BEFORE.search(before) or not before.strip())
+        ):
+            role = "year"
+        return Amount(
+            stated.start,
+            stated.end,
+            digits_end,
+            stated.number,
+            spelled,
+            hedge,
+            bool(_DECLINE.search(clause)),
+            role,
+        )
+
+    def _paired(self, amounts: list[Amount]) -> tuple[Amount, ...]:
+        """Join "122-114", "11 of 20" and "between 3 and 5"."""
+        for left in range(len(amounts) - 1):
+            one, other = amounts[left], amounts[left + 1]
+            if one.pair or "article" in (one.role, other.role) or other.start - one.end > 12:
+                continue
+            between = self.plain[one.digits_end : other.start]
+            kind: PairKind = ""
+            if _PAIR_BETWEEN.match(between):
+                kind = "score"
+            elif _OF_BETWEEN.match(between) and not one.number.unit.symbol:
+                kind = "of"
+            elif _AND_BETWEEN.match(between) and _BETWEEN.search(self.plain[: one.start][-9:]):
+                kind = "range"
+            if kind:
+                amounts[left] = replace(one, pair=kind, mate=left + 1)
+                amounts[left + 1] = replace(other, pair=kind, mate=left)
+        return tuple(amounts)
+
+
+def _dated(readings: tuple[str, ...], start: int, end: int) -> Moment:
+    first = readings[0]
+    if "q" in first:
+        return Moment(start, end, "quarter", readings)
+    if "/" in first:
+        return Moment(start, end, "span", readings)
+    return Moment(start, end, "month" if len(first) == 7 and first[0] != "-" else "date", readings)
+
+
+def _quarter(match: re.Match[str]) -> str:
+    name = match["q"] or match["number"] or match["after"] or ""
+    name = name or str(_ORDINAL_WORDS.get(match["word"]) or match["word"][0])
+    year = match["year"] or match["before"]
+    return f"{year}-q{name}" if year else f"q{name}"
+
+
+def _clock(match: re.Match[str]) -> str:
+    """``17:30`` of "5:30 pm"; empty where it is no time of day ("1:23" can be, "45:10" not)."""
+    hour, minute = int(match[1] or match[4]), int(match[2] or 0)
+    half = match[3] or match[5]
+    if half == "p" and hour < 12:
+        hour += 12
+    elif half == "a" and hour == 12:
+        hour = 0
+    return f"{hour:02d}:{minute:02d}" if hour < 24 and minute < 60 else ""
+
+
+def _inside(spans: list[tuple[int, int]], place: int) -> bool:
+    """Whether a place lies in one of the sorted spans."""
+    index = bisect_right(spans, (place, 1 << 60)) - 1
+    return index >= 0 and place < spans[index][1]
