@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,3 +97,14 @@ def test_a_value_is_found_as_it_is_spelled(cell: str, header: str, text: str, fo
 )
 def test_another_value_is_not_found(cell: str, text: str) -> None:
     assert Places(text).find(cell) == []
+
+
+def test_many_names_that_begin_alike_are_found_in_time() -> None:
+    count = 4000
+    text = " ".join(f"Player {number} scored {number + 7} points." for number in range(count))
+    places = Places(text)
+    start = time.process_time()
+    for number in range(count):
+        assert len(places.find(f"Player {number}")) == 1
+        assert places.find(str(number + 7))
+    assert time.process_time() - start < 5

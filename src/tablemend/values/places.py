@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from tablemend.values.dates import StatedDate, find_dates
 from tablemend.values.numbers import Number, Stated, find_quantities, find_spelled, same_number
 from tablemend.values.sentences import Span
 from tablemend.values.text import align, placed_tokens, tokens_of
-from tablemend.values.units import ONE, PLAIN, Unit
+from tablemend.values.units import MEASURES, MILLION, ONE, PLAIN, Unit
 
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _ORDINALS = {
@@ -113,25 +114,24 @@ class Places:
         if not words:
             return []
         wanted = [singular(word) for word in words]
+        # By its rarest word: all of "Player 1" to "Player 9000" begin alike.
+        rarest = min(range(len(wanted)), key=lambda n: len(self._by_word.get(wanted[n], ())))
+        starts = (place - rarest for place in self._by_word.get(wanted[rarest], ()))
         return [
-            Span(self.tokens[place][1], self.tokens[place + len(wanted) - 1][2])
-            for place in self._by_word.get(wanted[0], ())
-            if self._words[place : place + len(wanted)] == wanted
+            Span(self.tokens[start][1], self.tokens[start + len(wanted) - 1][2])
+            for start in starts
+            if start >= 0 and self._words[start : start + len(wanted)] == wanted
         ]
 
     def _find_number(self, value: Value, number: Number, unit: Unit) -> list[Span]:
         found = [
             Span(stated.start, stated.end)
-            for stated in self.numbers
+            for stated in self._near_numbers(number, unit)
             if _equal(number, stated.number, unit)
             or (number.value < 0 and self._is_negative(stated, number, unit))
         ]
         if year := year_of(value):
-            found += [
-                Span(date.start, date.end)
-                for date in self.dates
-                if any(reading.startswith((f"{year}-", f"{year}/")) for reading in date.readings)
-            ]
+            found += [Span(date.start, date.end) for date in self._dates_of_year.get(year, ())]
         if number.value in _ORDINALS.values() and not number.unit.symbol:
             found += [
                 Span(*match.span())
@@ -141,6 +141,34 @@ class Places:
         if not number.value:
             found += [Span(*match.span()) for match in _ZERO.finditer(self._plain)]
         return sorted(set(found))
+
+    def _near_numbers(self, number: Number, unit: Unit) -> Iterable[Stated]:
+        """The numbers that can be equal to one: no other passes :func:`_equal`."""
+        sizes = {abs(number.value * scale) for scale in {ONE, unit.scale, 1 / unit.scale}}
+        sizes |= {size * scale for size in sizes for scale in (MILLION, 1 / MILLION)}
+        for symbol in {number.unit.symbol, unit.symbol} - {""}:
+            sizes |= {size * MEASURES[symbol][1] for size in sizes}
+        places = {place for size in sizes for place in self._by_size.get(size, ())}
+        return (self.numbers[place] for place in sorted(places))
+
+    @cached_property
+    def _by_size(self) -> dict[Decimal, list[int]]:
+        """Numbers without their sign, as written and in the base unit of what they measure."""
+        places: dict[Decimal, list[int]] = defaultdict(list)
+        for place, stated in enumerate(self.numbers):
+            size = abs(stated.number.value)
+            symbol = stated.number.unit.symbol
+            for key in {size, size * MEASURES[symbol][1]} if symbol else {size}:
+                places[key].append(place)
+        return dict(places)
+
+    @cached_property
+    def _dates_of_year(self) -> dict[str, list[StatedDate]]:
+        dates: dict[str, list[StatedDate]] = defaultdict(list)
+        for date in self.dates:
+            for year in {reading[:4] for reading in date.readings if reading[4:5] in ("-", "/")}:
+                dates[year].append(date)
+        return dict(dates)
 
     def _is_negative(self, stated: Stated, number: Number, unit: Unit) -> bool:
         """Whether "fell by 3.2 %" states this negative number."""
