@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -56,7 +57,7 @@ def primary_key(table: Table) -> int:
     """
     dates = None
     for index in range(len(table.columns)):
-        kind = _kind([row[index] for row in table.rows])
+        kind = column_kind([row[index] for row in table.rows])
         if kind == "name":
             return index
         if kind == "date" and dates is None:
@@ -64,7 +65,7 @@ def primary_key(table: Table) -> int:
     return dates or 0
 
 
-def _kind(cells: list[Cell]) -> str:
+def column_kind(cells: Sequence[Cell]) -> str:
     """``name``, ``date`` or ``number``: what most filled cells of a column are."""
     values = [value for cell in cells if not (value := read_value(cell)).blank]
     names = sum(

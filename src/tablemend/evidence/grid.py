@@ -7,15 +7,39 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from tablemend.detector.keys import primary_key
+from tablemend.detector.keys import column_kind, primary_key
+from tablemend.evidence.labels import (
+    caption_unit,
+    counts_by_itself,
+    merge_units,
+    names_average,
+    names_total_column,
+    row_unit,
+)
+from tablemend.evidence.layout import Body, Layout, lay_out
+from tablemend.evidence.marks import plain_cell, plain_header, read_cell
+from tablemend.evidence.totals import averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
-from tablemend.values.cells import Value, read_value
-from tablemend.values.units import Unit, header_unit
+from tablemend.values.cells import Value, year_of
+from tablemend.values.units import PLAIN, Unit
 
 ColumnKind = Literal["name", "number", "date", "text"]
-_TOTAL = re.compile(
-    r"\s*(?:(?:grand |sub-?)?totals?|sum|overall|all|average|avg\.?|mean|median)\b", re.I
+SAMPLE = 256
+"""Rows that decide what a column is."""
+
+_GENERIC = frozenset(
+    "attribute property field key name item feature metric parameter characteristic".split()
+)
+_GENERIC_VALUES = frozenset("value values detail details description information content".split())
+_NAME = re.compile(r"[^\W\d_]{2}")
+_YEARS = re.compile(r"\b(?:year|season|date|period|quarter|month|edition|fiscal)s?\b", re.I)
+_PERIOD = re.compile(
+    r"(?:[\w ]+,? )?(?:fy ?|q[1-4],? ?|h[12],? ?)?'?(?:1[5-9]|2[01])\d\d"
+    r"(?:[-/]\d\d(?:\d\d)?)?[a-z*]?"
+    r"|(?:fy ?|q[1-4],? ?|h[12],? ?)'?\d\d|q[1-4]|(?:first|second|third|fourth) quarter"
+    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?(?: \d{1,4}){0,2}",
+    re.I,
 )
 
 
@@ -27,8 +51,9 @@ class Column:
         index: its place in the table.
         header: what it is called; the levels of a hierarchical header joined by ``, ``.
         path: the levels, from the top.
-        unit: what the header states.
-        kind: what most of its cells are; ``name`` for those that name rows.
+        unit: what the header states, and the caption where the header leaves it open.
+        kind: what most of its cells are; ``name`` for those that name rows, ``date`` for years too.
+        total: whether it adds up or averages other columns.
     """
 
     index: int
@@ -36,6 +61,12 @@ class Column:
     path: tuple[str, ...]
     unit: Unit
     kind: ColumnKind
+    total: bool = False
+
+    @property
+    def name(self) -> str:
+        """The innermost level of the header."""
+        return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +75,22 @@ class Line:
 
     Attributes:
         index: its place in the table.
-        header: what it is called: its key, below its section.
-        path: section headings and key, from the outermost.
+        header: what it is called: :attr:`path`, joined by ``, ``.
+        path: what leads to it, from the outermost: section headings, merged row headings, its
+            key, and, where several rows share one key, what tells them apart (a season, a date).
         total: whether it adds up or averages other rows, so that no count or maximum includes it.
+        name: its cell in the key column, from above where that is merged.
+        unit: what its name or its section states: ``Revenue ($ millions)``.
+        sections: the section headings alone.
     """
 
     index: int
     header: str
     path: tuple[str, ...]
     total: bool
+    name: str = ""
+    unit: Unit = PLAIN
+    sections: tuple[str, ...] = ()
 
 
 class Grid:
@@ -66,50 +104,266 @@ class Grid:
     def __init__(self, table: Table, number: int = 0) -> None:
         self.table = table
         self.number = number
+        self._values: dict[int, tuple[Value, ...]] = {}
 
     @cached_property
     def key(self) -> int:
-        """Index of the column that names the rows."""
-        return primary_key(self.table)
+        """Index of the column that names the rows.
+
+        The detector's primary key; of two columns of names, the right one where the left only
+        groups the rows ("Setting", "Metrics").
+        """
+        sample = self._sample
+        key = primary_key(sample)
+        if self._distinct(key) or any(self._distinct(left) for left in range(key)):
+            return key
+        for index in range(key + 1, min(key + 4, len(self.table.columns))):
+            filled = sum(bool(row[index]) for row in sample.rows)
+            if (
+                self._has_names(index)
+                and self._distinct(index)
+                and 10 * filled >= 9 * len(sample.rows)
+            ):
+                return index
+        return key
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
-        return tuple(
-            Column(index, name, (name,), header_unit(name), self._kind(index))
-            for index, name in enumerate(self.table.columns)
-        )
+        columns = []
+        for index, path in enumerate(self._layout.paths):
+            kind = self._kinds[index]
+            header = ", ".join(path)
+            unit = self._layout.header_units[index]
+            if kind == "number" and not counts_by_itself(header):
+                unit = merge_units(unit, self._caption_unit)
+            columns.append(Column(index, header, path, unit, kind, self._totals(index)))
+        return tuple(columns)
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """All body rows, top to bottom; rows that only head a section or the table are none."""
+        body = self._layout.body
+        names = [self._names[part.row][self.key] for part in body]
+        groups = self._grouping
+        qualifier = self._qualifier
+        paths = []
+        for part, name in zip(body, names, strict=True):
+            cells = self._names[part.row]
+            path = [*part.sections, *(cells[group] for group in groups), name]
+            if qualifier is not None:
+                path.append(cells[qualifier])
+            paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
+        totals = find_totals(self, [part.row for part in body], names, paths)
         lines = []
-        for index, row in enumerate(self.table.rows):
-            name = row[self.key] or ""
-            lines.append(Line(index, name, (name,), bool(_TOTAL.match(name))))
+        for part, name, levels, total in zip(body, names, paths, totals, strict=True):
+            unit = merge_units(row_unit(name), *map(row_unit, reversed(part.sections)))
+            header = ", ".join(levels)
+            lines.append(Line(part.row, header, levels, total, name, unit, part.sections))
         return tuple(lines)
 
+    @cached_property
+    def caption(self) -> str:
+        """The title, and notes below the body."""
+        return "\n".join(filter(None, (self.table.title, *self._layout.notes)))
+
+    @cached_property
+    def key_value(self) -> bool:
+        """Whether the table is a list of attributes with their values, as an info box."""
+        used = [index for index in range(len(self.table.columns)) if self._filled(index)]
+        if len(used) != 2 or self.key != used[0]:
+            return False
+        one, other = (self._layout.paths[index][-1].strip().casefold() for index in used)
+        generic = (not one or one in _GENERIC) and (not other or other in _GENERIC_VALUES)
+        kinds = {self._value_kind(part.row, used[1]) for part in self._layout.body[:SAMPLE]}
+        return generic and (bool(other) or len(kinds) > 1)
+
+    @cached_property
+    def transposed(self) -> bool:
+        """Whether rows are metrics and columns what they are told of: periods, or entities.
+
+        Periods over numbers, or rows that each keep to a unit that other rows do not share.
+        """
+        others = [column for column in self.columns if column.kind != "name" and column.header]
+        if self.key_value:
+            return True
+        periods = [column for column in others if any(map(_PERIOD.fullmatch, column.path))]
+        numbers = [column for column in others if column.kind == "number"]
+        if len(periods) >= 2 and 2 * len(periods) > len(others) and numbers:
+            return True
+        units = {line.unit for line in self.lines}
+        return len(units) > 2 and len(numbers) >= 2 and len({c.unit for c in numbers}) == 1
+
     def cell(self, row: int, column: int) -> str:
-        """A cell as written; the empty string for an empty one."""
-        return self.table.rows[row][column] or ""
+        """A cell as written, less marks of print; the empty string for an empty one."""
+        return self._cells[row][column]
 
     def value(self, row: int, column: int) -> Value:
         """A cell, read."""
-        return read_value(self.table.rows[row][column])
+        values = self._values.get(row)
+        if values is None:
+            values = self._values[row] = tuple(map(read_cell, self._cells[row]))
+        return values[column]
+
+    def unit(self, row: int, column: int) -> Unit:
+        """What a cell counts in beyond what it says itself.
+
+        From its row's name or section, the column's header, a unit row above it, and the caption,
+        which leaves out per-share figures, rates and counts.
+        """
+        part, line = self._by_row[row]
+        stated = self._layout.header_units[column]
+        if part.units >= 0:
+            stated = self._layout.units[part.units][column] or stated
+        own = merge_units(line.unit, stated)
+        header = self.columns[column].header
+        if counts_by_itself(header) or any(map(counts_by_itself, line.path)):
+            return own
+        return merge_units(own, self._caption_unit)
+
+    def names(self, row: int) -> tuple[str, ...]:
+        """All texts of a row that can name it: its path and its other cells of text."""
+        _, line = self._by_row[row]
+        texts = [
+            self._names[row][column.index] for column in self.columns if column.kind != "number"
+        ]
+        return tuple(dict.fromkeys(text for text in (*line.path, *texts) if text))
 
     def evidence(self, row: int, column: int) -> Evidence:
         """A cell as evidence, serialised as in TabFaith, Appendix A."""
-        line = next(line for line in self.lines if line.index == row)
+        line = self._by_row[row][1]
         header = self.columns[column].header
         text = f'Row "{line.header}", Column "{header}": {self.cell(row, column)}'
         return Evidence(text, self.number, row, column)
 
+    @cached_property
+    def _cells(self) -> list[list[str]]:
+        """Plain cells; a mark that a spacer column holds apart stands with its number."""
+        cells = [list(map(plain_cell, row)) for row in self.table.rows]
+        _join_split_cells(cells, len(self.table.columns))
+        return cells
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return lay_out([plain_header(name) for name in self.table.columns], self._cells)
+
+    @cached_property
+    def _by_row(self) -> dict[int, tuple[Body, Line]]:
+        pairs = zip(self._layout.body, self.lines, strict=True)
+        return {part.row: (part, line) for part, line in pairs}
+
+    @cached_property
+    def _caption_unit(self) -> Unit:
+        corner = self._layout.paths[self._layout.lead]
+        for text in (*self._layout.notes, *corner, self.table.title):
+            if text and (unit := caption_unit(text)) != PLAIN:
+                return unit
+        return PLAIN
+
+    @cached_property
+    def _names(self) -> dict[int, list[str]]:
+        """Body rows whose blank row headings are filled from above, as merged cells came apart."""
+        named = {}
+        above: list[str] | None = None
+        merged = range(self._layout.lead, self._layout.lead + 1)
+        for part in self._layout.body:
+            row = self._cells[part.row]
+            if above is not None and not all(row[column] for column in merged):
+                row = list(row)
+                for column in merged:
+                    row[column] = row[column] or above[column]
+            named[part.row] = above = row
+        return named
+
+    @cached_property
+    def _sample(self) -> Table:
+        rows = [self._names[part.row] for part in self._layout.body[:SAMPLE]]
+        return Table.of(self.table.columns, rows)
+
+    @cached_property
+    def _grouping(self) -> tuple[int, ...]:
+        """Columns of names left of the key, which it stands below."""
+        return tuple(index for index in range(self.key) if self._has_names(index))
+
+    @cached_property
+    def _qualifier(self) -> int | None:
+        """The column that tells rows of one name apart; ``None`` where names are distinct."""
+        if self._distinct(self.key):
+            return None
+        for index in range(len(self.table.columns)):
+            if index == self.key or index in self._grouping:
+                continue
+            if self._kinds[index] != "number" and self._distinct(index, self.key):
+                return index
+        return None
+
+    def _distinct(self, *indices: int) -> bool:
+        """Whether a column's cells, or pairs of two, are found once each; one in ten may not be."""
+        rows = self._sample.rows
+        cells = [tuple(row[index] for index in indices) for row in rows]
+        filled = [key for key in cells if any(key)]
+        return bool(filled) and len(set(filled)) >= 0.9 * len(filled)
+
+    def _has_names(self, index: int) -> bool:
+        """Whether a column holds words: no dates in any spelling, no ranks such as "T2"."""
+        cells = [cell for row in self._sample.rows if (cell := row[index])]
+        words = sum(_NAME.search(cell) is not None for cell in cells)
+        dated = any(_YEARS.search(part) for part in self._layout.paths[index])
+        return column_kind(cells) == "name" and 2 * words > len(cells) and not dated
+
+    def _totals(self, index: int) -> bool:
+        """Whether a column is named as a sum of others, or as their average and is it."""
+        path = self._layout.paths[index]
+        if len(path) == 1 and self._kinds.count("number") < 3:
+            return False
+        if any(names_total_column(label) and not names_average(label) for label in path):
+            return True
+        return names_average(path[-1]) and averages_columns(
+            self, index, [part.row for part in self._layout.body[:SAMPLE]]
+        )
+
+    def _filled(self, index: int) -> bool:
+        return any(row[index] for row in self._sample.rows)
+
+    def _value_kind(self, row: int, column: int) -> str:
+        value = self.value(row, column)
+        return "number" if value.number is not None else "date" if value.dates else "text"
+
+    @cached_property
+    def _kinds(self) -> tuple[ColumnKind, ...]:
+        return tuple(map(self._kind, range(len(self.table.columns))))
+
     def _kind(self, index: int) -> ColumnKind:
-        if index == self.key:
+        if index == self.key or index in self._grouping:
             return "name"
-        values = [value for row in self.table.rows if not (value := read_value(row[index])).blank]
+        rows = [part.row for part in self._layout.body[:SAMPLE]]
+        values = [value for row in rows if not (value := self.value(row, index)).blank]
         numbers = sum(value.number is not None for value in values)
         dates = sum(bool(value.dates) for value in values)
         if values and 2 * numbers >= len(values):
-            return "number"
+            years = sum(year_of(value) is not None for value in values)
+            named = any(_YEARS.search(part) for part in self._layout.paths[index])
+            return "date" if named and 10 * years >= 8 * len(values) else "number"
         return "date" if values and 2 * dates >= len(values) else "text"
+
+
+_BEFORE = frozenset("$ € £ ¥ ( $( us$".split())
+_AFTER = frozenset(") % )% % )".split())
+
+
+def _join_split_cells(cells: list[list[str]], width: int) -> None:
+    """Put ``$`` and ``)`` that stand in columns of their own (SEC filings) to their number."""
+    for column in range(width):
+        marks = {row[column].strip().casefold() for row in cells} - {""}
+        if not marks:
+            continue
+        if marks <= _BEFORE and column + 1 < width:
+            for row in cells:
+                if row[column] and row[column + 1]:
+                    row[column + 1] = row[column].strip() + row[column + 1]
+                    row[column] = ""
+        elif marks <= _AFTER and column:
+            for row in cells:
+                if row[column] and row[column - 1]:
+                    row[column - 1] += row[column].strip()
+                    row[column] = ""

@@ -1,0 +1,276 @@
+"""Which rows of a table are header, section headings, units and notes; what spans what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tablemend.evidence.labels import is_label, is_unit_label, label_unit
+from tablemend.evidence.marks import read_cell
+from tablemend.values.units import PLAIN, Unit
+
+MAX_HEADER_ROWS = 6
+_LOOK_AHEAD = 8
+_NOTE_LENGTH = 100
+_NOTE = ("note", "source", "*", "(", '"', "†", "‡", "legend", "key:", "http")
+
+Cells = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One body row and what stands above it.
+
+    Attributes:
+        row: index in the table.
+        sections: headings above it, from the outermost.
+        units: number of the unit row that holds for it in :attr:`Layout.units`; -1 for the
+            header's own units.
+    """
+
+    row: int
+    sections: tuple[str, ...]
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A table taken apart.
+
+    Attributes:
+        paths: for each column, the levels of its header from the top.
+        header_units: for each column, the unit that the header states.
+        units: for each unit row within the body, the units by column.
+        body: the body rows, top to bottom.
+        notes: rows of one text below the body, and what the header says of all cells.
+        lead: the first column that holds anything: where row headings stand.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+    header_units: tuple[Unit, ...]
+    units: tuple[tuple[Unit, ...], ...]
+    body: tuple[Body, ...]
+    notes: tuple[str, ...]
+    lead: int
+
+
+def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
+    """Tell header rows, unit rows, section headings and notes from body rows.
+
+    Reads hierarchical headers whose merged cells came apart into blanks (HiTab, SEC filings) and
+    those whose cells were repeated (HTML spans). Linear in cells.
+
+    Args:
+        columns: the header row of the table.
+        cells: the rows below it, plain; an empty string is an empty cell.
+    """
+    width = len(columns)
+    used = [any(row[column] for row in cells) for column in range(width)]
+    lead = next((column for column in range(width) if used[column]), 0)
+    levels = [list(columns)]
+    first = 0
+    while first < min(len(cells) - 1, MAX_HEADER_ROWS):
+        row = cells[first]
+        if any(row) and not _continues_header(levels, cells, first, lead):
+            break
+        if any(row):
+            levels.append(list(row))
+        first += 1
+    headings = [level[lead] for level in levels[1:] if level[lead] and _is_unit_row(level, lead)]
+    paths, header_units, unit_notes = _name_columns(levels, used, lead)
+    body, units, notes = _read_body(cells, first, lead, tuple(headings), used)
+    return Layout(paths, header_units, units, body, (*unit_notes, *notes), lead)
+
+
+def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
+    """Whether a leading row belongs to the header.
+
+    It names no row (its first cell is blank), holds words, years or periods only, and stands
+    below a blank or a repeated header cell or above numbers; or it states units.
+    """
+    row = cells[index]
+    filled = [column for column in range(lead + 1, len(row)) if row[column]]
+    if not filled:
+        return False
+    below = [other for other in cells[index + 1 : index + 1 + _LOOK_AHEAD] if any(other)]
+    if not below:
+        return False
+    if _is_unit_row(row, lead):
+        return True
+    if row[lead] and row[lead] != levels[-1][lead]:
+        return False
+    if not all(is_label(row[column]) for column in filled):
+        return False
+    if sum(not other[lead] for other in below) * 2 > len(below):
+        return False  # the first column is blank as a rule: it names nothing
+    above = levels[-1][lead + 1 :]
+    spans = not all(above) or any(one == other for one, other in pairwise(above))
+    repeats = any(row[column] == levels[-1][column] for column in filled)
+    if not spans and not repeats:
+        return False
+    numbers = [
+        read_cell(other[column]).number is not None
+        for column in filled
+        for other in below
+        if other[column]
+    ]
+    years = any(read_cell(row[column]).number is not None for column in filled)
+    # Years above numbers are a header; years in a column of years are not.
+    return bool(not years or 2 * sum(numbers) >= len(numbers) > 0)
+
+
+def _is_unit_row(row: Sequence[str], lead: int) -> bool:
+    filled = [cell for column, cell in enumerate(row) if cell and column != lead]
+    return bool(filled) and all(map(is_unit_label, filled))
+
+
+def _name_columns(
+    levels: list[list[str]], used: list[bool], lead: int
+) -> tuple[tuple[tuple[str, ...], ...], tuple[Unit, ...], list[str]]:
+    """Paths and units of the columns, and labels that speak of all cells."""
+    width = len(used)
+    written = [[bool(cell) for cell in level] for level in levels]
+    labels: list[list[str]] = []
+    units = [PLAIN] * width
+    notes = []
+    for depth, level in enumerate(levels):
+        unit_row = depth > 0 and _is_unit_row(level, lead)
+        filled = [column for column in range(width) if level[column] and column != lead]
+        spread = list(level)
+        lone = len(filled) == 1 and len(levels) > 1 and filled[0] != lead + 1
+        if lone and not any(level[lead + 1 : filled[0]]):
+            for column in range(lead + 1, width):
+                spread[column] = level[filled[0]]
+        else:
+            _spread(spread, labels, written, depth, lead, used, unit_row)
+        if unit_row:
+            stated = [label_unit(cell) if cell else PLAIN for cell in spread]
+            stated[lead] = PLAIN
+            units = [new if new != PLAIN else old for new, old in zip(stated, units, strict=True)]
+            if len({level[column] for column in filled}) == 1:
+                notes.append(level[filled[0]])
+                spread = [""] * width
+            spread[lead] = ""
+        labels.append(spread)
+    paths: list[tuple[str, ...]] = []
+    for column in range(width):
+        if not used[column] and _repeats(labels, column):
+            paths.append(("",))  # the empty half of a span
+            continue
+        path = tuple(dict.fromkeys(label[column] for label in labels if label[column]))
+        paths.append(path or ("",))
+        own = [unit for part in path if (unit := label_unit(part)) != PLAIN]
+        if own and units[column] == PLAIN:
+            units[column] = own[-1]
+    return tuple(paths), tuple(units), notes
+
+
+def _repeats(labels: list[list[str]], column: int) -> bool:
+    beside = [other for other in (column - 1, column + 1) if 0 <= other < len(labels[0])]
+    return any(all(level[column] == level[other] for level in labels) for other in beside)
+
+
+def _spread(
+    spread: list[str],
+    labels: list[list[str]],
+    written: list[list[bool]],
+    depth: int,
+    lead: int,
+    used: list[bool],
+    unit_row: bool,
+) -> None:
+    """Carry each label of one header level to the right, over the columns that it spans."""
+    last = 0
+    for column in range(lead + 1, len(spread)):
+        if spread[column]:
+            last = column
+            continue
+        if not last or (not used[column] and depth == len(written) - 1):
+            continue
+        own = any(written[level][column] for level in range(depth))
+        if own and not unit_row:
+            continue
+        # A span ends where the span above it ends.
+        if not unit_row and any(level[column] != level[last] for level in labels):
+            continue
+        below = any(row[column] for row in written[depth + 1 :])
+        if unit_row or below or not own:
+            spread[column] = spread[last]
+
+
+def _read_body(
+    cells: Cells, first: int, lead: int, headings: tuple[str, ...], used: list[bool]
+) -> tuple[tuple[Body, ...], tuple[tuple[Unit, ...], ...], list[str]]:
+    """Body rows with the headings and units above them; trailing rows of one text are notes."""
+    single = [_heads_section(row, lead, used) for row in cells]
+    speaking = [i for i in range(first, len(cells)) if any(cells[i]) and not single[i]]
+    if sum(used) == 2 and sum(single[first:]) * 2 > len(cells) - first:
+        single = [False] * len(cells)  # the second column is blank as a rule
+        speaking = list(range(first, len(cells)))
+    last = speaking[-1] if speaking else -1
+    body: list[Body] = []
+    units: list[tuple[Unit, ...]] = []
+    notes: list[str] = []
+    sections = headings
+    depth = len(headings)
+    pending: list[str] = []
+    for index in range(first, len(cells)):
+        row = cells[index]
+        if not any(row):
+            continue
+        if single[index]:
+            text = next(cell for cell in row if cell)
+            (notes if index > last or _is_note(text) else pending).append(text)
+            continue
+        if index < last and _is_unit_row(row, lead):
+            units.append(_row_units(row, lead))
+            pending += [row[lead]] if row[lead] else []
+            continue
+        if pending:
+            # A lone heading takes the place of the innermost; several open all levels anew.
+            kept = sections[: depth - 1] if len(pending) == 1 and depth else ()
+            sections = (*kept, *pending)
+            depth = len(sections)
+            pending = []
+        body.append(Body(index, sections, len(units) - 1))
+        if sections and _closes(row[lead], sections[-1]):
+            sections = sections[:-1]
+    return tuple(body), tuple(units), notes
+
+
+def _heads_section(row: Sequence[str], lead: int, used: list[bool]) -> bool:
+    """Whether a row is one text: in its first cell alone, or the same in all of several cells."""
+    text = row[lead]
+    if sum(used) < 2 or not text:
+        return False
+    others = [row[column] for column in range(len(row)) if used[column] and column != lead]
+    if not any(others):
+        return True
+    return len(others) > 1 and all(cell == text for cell in others) and is_heading(text)
+
+
+def is_heading(text: str) -> bool:
+    """Whether a text repeated over a whole row can be its heading: words, no lone value."""
+    value = read_cell(text)
+    return not value.blank and value.number is None and len(text) > 2
+
+
+def _closes(name: str, section: str) -> bool:
+    """Whether "Total Industrial Solutions" ends the section "Industrial Solutions:"."""
+    name = name.casefold()
+    return name.startswith("total") and name.endswith(section.casefold().strip(" :"))
+
+
+def _is_note(text: str) -> bool:
+    return len(text) > _NOTE_LENGTH or text.casefold().startswith(_NOTE)
+
+
+def _row_units(row: Sequence[str], lead: int) -> tuple[Unit, ...]:
+    units = [PLAIN] * len(row)
+    current = PLAIN
+    for column in range(lead + 1, len(row)):
+        if row[column]:
+            current = label_unit(row[column])
+        units[column] = current
+    return tuple(units)

@@ -1,0 +1,76 @@
+"""What print adds to a cell (emphasis, footnotes, markup, deviations), told from what it says."""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import lru_cache
+
+from tablemend.values.cells import Value, read_value
+
+_MARKED = re.compile(r"[\[<&]")
+# As arXiv tables (SciGen, SciTab) and HTML leave them; other words in brackets are content.
+_TAGS = re.compile(
+    r"\[/?(?:bold|italic|underline|empty|continue)\]"
+    r"|</?(?:bold|italic|underline|[biupsqa]|em|strong|su[bp]|span|small|big|font|div|code|abbr"
+    r"|center|cite|strike|del|ins|mark|nobr|li|ul|ol|img|ref)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\w{1,7}|[a-zA-Z]{2,8}\d?);")
+_SPACES = re.compile(r" {2,}")
+_FOOTNOTE = re.compile(r"(?:\s?\[(?:note )?\w{1,2}\]|\s?[†‡§¶])+$", re.IGNORECASE)
+_SIGN = re.compile(r"^([-+\u2212\u2013]) (?=[\d.$€£])")
+_DEVIATION = re.compile(
+    r"(?P<value>[-\u2212]?\d[\d,]*(?:\.\d+)?%?)\s*"
+    r"(?:(?:±|\+/-|\\pm)\s*\d[\d.,]*%?|\(\s?±?\s?\d*\.\d+%?\s?\))\s*[*†‡]*"
+)
+_SUM = re.compile(r"[\d.]+(?: ?[-+\u2013\u2212] ?[\d.]+)+ ?= ?(?P<value>[-+]? ?\d[\d.,]*)")
+_CACHED_LENGTH = 256
+
+
+def plain_cell(cell: str | None) -> str:
+    """A cell as written, less marks of print: ``[BOLD]``, tags, entities, footnote marks.
+
+    Empty for an empty cell and for one that holds marks only.
+    """
+    if not cell:
+        return ""
+    if _MARKED.search(cell):
+        cell = _BREAK.sub("\n", cell)
+        cell = _SPACES.sub(" ", _TAGS.sub("", cell)).strip()
+        if "&" in cell:
+            cell = _ENTITY.sub(lambda match: html.unescape(match[0]), cell)
+    if not cell.isascii() or cell.endswith("]"):
+        cell = _FOOTNOTE.sub("", cell) or cell
+        cell = _SPACES.sub(" ", cell.replace("\xa0", " ")).strip()
+    return cell
+
+
+def plain_header(name: str) -> str:
+    """A header as :func:`plain_cell`, on one line."""
+    return " ".join(plain_cell(name).split())
+
+
+def read_cell(cell: str) -> Value:
+    """A plain cell, read as statistics are printed.
+
+    Beyond :func:`~tablemend.values.cells.read_value`: a sign apart from its digits (``- 2``), a
+    mean with its deviation (``29.3±0.5``, ``12.3 (0.4)``) and a sum with its result
+    (``71 + 64 = 135``) are the number that they state first, or last.
+    """
+    return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else read_value(cell)
+
+
+@lru_cache(maxsize=1 << 16)
+def _read_cached(cell: str) -> Value:
+    value = read_value(cell)
+    if value.number is not None or value.dates or value.blank:
+        return value
+    if match := _SIGN.match(cell):
+        signed = read_value(match[1].replace("+", "") + cell[match.end() :])
+        return signed if signed.number is not None else value
+    for pattern in (_DEVIATION, _SUM):
+        if match := pattern.fullmatch(cell):
+            return read_value(match["value"].replace("+", "").replace(" ", ""))
+    return value
