@@ -102,8 +102,9 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
         return False
     if not all(is_label(row[column]) for column in filled):
         return False
-    if sum(not other[lead] for other in below) * 2 > len(below):
-        return False  # the first column is blank as a rule: it names nothing
+    under = below[0]
+    if not under[lead] and not all(is_label(cell) for cell in under if cell):
+        return False  # rows below it have no name either
     above = levels[-1][lead + 1 :]
     spans = not all(above) or any(one == other for one, other in pairwise(above))
     repeats = any(row[column] == levels[-1][column] for column in filled)
