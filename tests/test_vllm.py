@@ -34,6 +34,7 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.errors import TablemendError
+from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
@@ -147,6 +148,19 @@ class TestOneEngine:
                 assert isinstance(value["rows"], int) and isinstance(value["sorted"], bool)
             else:
                 assert completion.text.startswith(tablehallu.MARKER)
+
+    def test_a_grammar_holds(
+        self, vllm: VllmEngine, examples: list[Example], requests: list[Request]
+    ) -> None:
+        """With a header that the model has never seen, and cells from the context alone."""
+        columns = ("Zug", "Quax", "Ort")
+        asked = [
+            replace(request, grammar=answer_grammar(columns, "markdown", example.gold_context))
+            for request, example in zip(requests[:5], examples, strict=False)
+        ]
+        for completion in vllm.generate([*asked, requests[5]]):
+            held = keeps_header(completion.text, columns, "markdown")
+            assert held == (completion.id != requests[5].id)
 
     def test_a_schema_does_not_forbid_thinking(
         self, vllm: VllmEngine, requests: list[Request]
@@ -381,6 +395,11 @@ def test_vllms_server_answers_as_transformers(
             f"openai:tiny@{url}", [replace(requests[0], schema=SCHEMA, sampling=SHORT)]
         ).values()
         assert held.text.lstrip().startswith("{")
+        grammar = answer_grammar(("Zug", "Quax"), "markdown", None)
+        (held,) = ask_server(
+            f"openai:tiny@{url}", [replace(requests[0], grammar=grammar, sampling=SHORT)]
+        ).values()
+        assert keeps_header(held.text, ("Zug", "Quax"), "markdown")
         assert sum(c.cached_tokens for c in ask_server(f"openai:tiny@{url}", requests).values())
 
 

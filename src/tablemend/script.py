@@ -18,6 +18,7 @@ EXTRAS = {
     "accelerate": "train",
     "datasets": "data",
     "httptools": "api",
+    "llguidance": "constrained",
     "httpx2": "api",
     "matplotlib": "report",
     "openai": "api",

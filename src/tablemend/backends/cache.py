@@ -87,6 +87,7 @@ class RequestCache:
             request.thinking,
             request.schema,
             request.seed if sampling.temperature > 0 else None,
+            *([] if request.grammar is None else [request.grammar]),
         )
         digest.update(_bytes(parts))
         return digest.digest()

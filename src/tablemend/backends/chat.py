@@ -77,6 +77,8 @@ def body_of(request: Request, model: str, options: BackendOptions) -> dict[str, 
                 "strict": _is_strict(request.schema),
             },
         }
+    if request.grammar is not None:
+        body["structured_outputs"] = {"grammar": request.grammar}
     for name, value in options.body.items():
         both = (body.get(name), value)
         if all(isinstance(one, dict) for one in both):  # such as chat_template_kwargs

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.backends import kv
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.grammars import Grammars, Matcher
 from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
@@ -48,6 +50,11 @@ class HFModel:
     window: int
     stop_ids: frozenset[int]
 
+    @cached_property
+    def grammars(self) -> Grammars:
+        """What holds answers to grammars."""
+        return Grammars(self.tokenizer, self.stop_ids)
+
     def generate(
         self, prompts: Sequence[Prompt], sampling: Sampling, batch_size: int
     ) -> Iterator[Completion]:
@@ -57,7 +64,7 @@ class HFModel:
 
         Raises:
             TablemendError: before the first token, a prompt that does not fit into the window;
-                a batch that does not fit into the GPU's memory.
+                a grammar that cannot be read; a batch that does not fit into the GPU's memory.
         """
         check_window(prompts, sampling.max_new_tokens, self.window)
         queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
@@ -95,6 +102,7 @@ class _Row:
 
     prompt: Prompt
     stream: random.Random
+    grammar: Matcher | None = None
     ids: list[int] = field(default_factory=list)
     finish: FinishReason | None = None
     left: bool = False
@@ -118,7 +126,7 @@ class _Batch:
         width = max(len(prompt.ids) for prompt in prompts)
         ids = [[0] * (width - len(p.ids)) + list(p.ids) for p in prompts]
         mask = [[0] * (width - len(p.ids)) + [1] * len(p.ids) for p in prompts]
-        rows = [_Row(prompt, random.Random(prompt.seed)) for prompt in prompts]
+        rows = [self._row(prompt) for prompt in prompts]
         new_mask = torch.tensor(mask, device=self.device)
         cache = kv.new_cache()
         output = self.owner.model(
@@ -138,6 +146,10 @@ class _Batch:
             self.cache, self.mask, self.last = cache, new_mask, last
         self.rows += rows
 
+    def _row(self, prompt: Prompt) -> _Row:
+        grammar = None if prompt.grammar is None else self.owner.grammars.matcher(prompt.grammar)
+        return _Row(prompt, random.Random(prompt.seed), grammar)
+
     @torch.inference_mode()
     def step(self) -> None:
         """One more token for every row."""
@@ -154,6 +166,9 @@ class _Batch:
 
     def _choose(self, rows: Sequence[_Row], logits: Tensor) -> Tensor:
         """The next token of every row, (rows, 1), noted in the rows that have not ended."""
+        for row, own in zip(rows, logits, strict=True):
+            if row.grammar is not None and row.finish is None:
+                row.grammar.forbid(own)
         if self.sampling.temperature == 0:
             chosen = logits.argmax(-1, keepdim=True)
         else:
@@ -165,6 +180,8 @@ class _Batch:
         for row, token in zip(rows, chosen[:, 0].tolist(), strict=True):
             if row.finish is None:
                 row.ids.append(token)
+                if row.grammar is not None:
+                    row.grammar.take(token)
                 if token in self.owner.stop_ids:
                     row.finish = "stop"
                 elif len(row.ids) == self.sampling.max_new_tokens:

@@ -21,8 +21,8 @@ from tablemend.renderer import prompt_ids
 class HFEngine(BatchEngine):
     """transformers in this process.
 
-    Weights are loaded with the first request and let go by :meth:`close`. There is no
-    structured output: a request's schema is for whoever reads the answer.
+    Weights are loaded with the first request and let go by :meth:`close`. An answer is held to its
+    request's grammar; a schema is for whoever reads the answer.
 
     Args:
         checkpoint: folder, adapter's folder or Hub name.
@@ -110,6 +110,7 @@ class HFEngine(BatchEngine):
                 request.id,
                 tuple(prompt_ids(self._tokenizer, request.messages, request.thinking)),
                 request.seed,
+                request.grammar,
             )
             for request in requests
         ]

@@ -319,6 +319,8 @@ def _row(job: Job) -> dict[str, Any]:
         parameters["seed"] = job.seed
     if job.schema is not None:
         parameters["structured_outputs"] = {"json": json.dumps(job.schema)}
+    elif job.grammar is not None:
+        parameters["structured_outputs"] = {"grammar": job.grammar}
     return {"key": job.key, "ids": list(job.ids), "parameters": json.dumps(parameters)}
 
 

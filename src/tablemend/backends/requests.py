@@ -41,6 +41,8 @@ class Request:
         thinking: whether the model is to think first; ``None`` asks for nothing.
         schema: JSON schema of the answer, for engines that have structured output; what comes
             back is checked by whoever asked, whatever the engine promises.
+        grammar: GBNF grammar of the answer, in place of a schema, for engines that can be held to
+            one: transformers, vLLM, and servers that take vLLM's ``structured_outputs``.
         seed: of the request's own stream of random numbers, with a temperature above 0: an
             answer does not depend on what it was batched with, beyond rounding. Two requests
             that are to be answered independently have two seeds.
@@ -51,6 +53,7 @@ class Request:
     sampling: Sampling
     thinking: bool | None = None
     schema: Mapping[str, Any] | None = None
+    grammar: str | None = None
     seed: int = 0
 
 
@@ -62,11 +65,13 @@ class Prompt:
         id: the request's.
         ids: the rendered prompt, special tokens included.
         seed: the request's.
+        grammar: the request's.
     """
 
     id: str
     ids: tuple[int, ...]
     seed: int = 0
+    grammar: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

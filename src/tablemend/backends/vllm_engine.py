@@ -272,11 +272,18 @@ class VllmEngine(BatchEngine):
 
     def _job(self, key: int, prompt: Prompt, request: Request) -> Job:
         sampling = request.sampling
-        schema = request.schema
-        if schema is not None and self.options.vllm.reasoning_parser is None:
-            schema = None if self._thinks(prompt, request) else dict(schema)
+        schema, grammar = request.schema, request.grammar
+        held = self.options.vllm.reasoning_parser is not None or not (
+            (schema or grammar) and self._thinks(prompt, request)
+        )
         return Job(
-            key, prompt.ids, sampling.max_new_tokens, sampling.temperature, prompt.seed, schema
+            key,
+            prompt.ids,
+            sampling.max_new_tokens,
+            sampling.temperature,
+            prompt.seed,
+            dict(schema) if schema is not None and held else None,
+            grammar if held else None,
         )
 
     def _thinks(self, prompt: Prompt, request: Request) -> bool:

@@ -58,6 +58,7 @@ class Job:
     temperature: float
     seed: int
     schema: Mapping[str, Any] | None = None
+    grammar: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,11 @@ class Replica:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        schema = job.schema
+        held = None
+        if job.schema is not None:
+            held = StructuredOutputsParams(json=dict(job.schema))
+        elif job.grammar is not None:
+            held = StructuredOutputsParams(grammar=job.grammar)
         return SamplingParams(
             max_tokens=job.max_new_tokens,
             temperature=job.temperature,
@@ -200,7 +205,7 @@ class Replica:
             stop_token_ids=sorted(self._stop_ids),
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
-            structured_outputs=None if schema is None else StructuredOutputsParams(json=schema),
+            structured_outputs=held,
         )
 
     def _outcome(self, output: Any) -> Outcome:

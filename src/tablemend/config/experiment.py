@@ -233,6 +233,10 @@ class Arm(Section):
     """As the top-level `thinking`, which holds where this is null."""
     format: Format | None = None
     """As the top-level `format`, which holds where this is null."""
+    constrain: Literal["header", "spans"] | None = None
+    """Constrained decoding (transformers, vLLM, a vLLM server): `header` fixes format and header,
+    as the query lists its columns; `spans` also limits each cell to the blank or a run of words of
+    one sentence of the context."""
     options: BackendOptions | None = None
     """How this arm's model is asked, in place of the whole of evaluation.options."""
 
@@ -293,6 +297,12 @@ class Comparison(Recipe):
             yield from self._conflicts_without_training()
         else:
             yield from self._conflicts_of_training(self.train)
+        for name, arm in self.evaluation.arms.items():
+            if arm.constrain is not None and self.thinking_of(arm) != "off":
+                yield (
+                    f"evaluation.arms.{name}.constrain",
+                    "leaves no room for thinking: set the arm's thinking to off",
+                )
         window = self.model.context_length
         if window is not None and self.evaluation.max_new_tokens >= window:
             yield (

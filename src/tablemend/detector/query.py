@@ -1,4 +1,4 @@
-"""The sort rule of a query, read from its wording."""
+"""The sort rule and the columns of a query, read from its wording."""
 
 from __future__ import annotations
 
@@ -33,6 +33,51 @@ _DIRECTIONS: tuple[tuple[SortOrder, re.Pattern[str]], ...] = (
 )
 _QUOTED = re.compile(r"(?<!\w)[\"'`\u201c\u2018*]+([^\"`\u201d\u2019*]+?)[\"'`\u201d\u2019*]+")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
+
+
+_COLUMNS = re.compile(r"\b(?:columns?|headers?|fields)\b", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s*(?:,\s*(?:and\s+|then\s+)?|;\s*|\s+and\s+|\s*&\s*)", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?P<mark>\*\*|[\"\u201c`'\u2018])(?P<name>[^\"\u201c\u201d`\n*]{1,200}?)(?:\*\*|[\"\u201d`'\u2019])(?!\w)"
+)
+_BEFORE_A_LIST = 80
+_BARE_LIST = re.compile(
+    r"\b(?:columns?|headers?|fields)\b[^.:;\n\"]{0,60}:\s*(?P<list>[^.;:\n\"]+?)\s*(?:[.;\n]|$)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r",?\s*(?:in (?:that|this|exactly|the)\b.*|respectively)$", re.IGNORECASE)
+
+
+def columns_from_query(query: str) -> tuple[str, ...] | None:
+    """The columns that a query asks for, in its order and as it writes them.
+
+    Read where "columns", "header" or "fields" stands within a few words before a list of quoted
+    names (the longest such list counts), or before a colon and a list without quotation marks.
+    ``None`` where the query names no columns, or one twice.
+    """
+    found: list[tuple[str, ...]] = []
+    position = 0
+    while match := _NAME.search(query, position):
+        names, end = [match["name"].strip()], match.end()
+        while separator := _SEPARATOR.match(query, end):
+            following = _NAME.match(query, separator.end())
+            if following is None:
+                break
+            names.append(following["name"].strip())
+            end = following.end()
+        position = end
+        before = query[max(0, match.start() - _BEFORE_A_LIST) : match.start()]
+        words = before[max(map(before.rfind, ".;!?\n")) + 1 :]
+        if _COLUMNS.search(words) and not _SORT_BY.search(words):
+            found.append(tuple(names))
+    if not found:
+        for bare in _BARE_LIST.finditer(query):
+            text = _ASIDE.sub("", bare["list"])
+            found.append(tuple(name.strip() for name in _SEPARATOR.split(text)))
+    best = max(found, key=len, default=())
+    if not best or not all(best) or len({header_key(name) for name in best}) < len(best):
+        return None
+    return best
 
 
 def sort_rule_from_query(query: str, columns: Sequence[str]) -> SortRule | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
@@ -12,11 +12,13 @@ from tablemend.backends.requests import Sampling
 from tablemend.config import BackendOptions, Comparison, Format, Thinking
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
+from tablemend.mitigations.constrained import VERSION
 from tablemend.records import Example
 from tablemend.runs import Run, hash_text
 from tablemend.tasks.sources import read_examples
 from tablemend.tasks.tablehallu import Strategy
 
+Constraint = Literal["header", "spans"]
 STAGE = "generate"
 IN_PROCESS = ("hf", "vllm")
 """Engines that load the weights here; their answers are kept by the comparison alone."""
@@ -35,6 +37,7 @@ class Arm:
         prompt: the instruction.
         thinking: whether the prompt leaves room for thinking.
         format: the table format that is asked for.
+        constrain: what a grammar holds the answer to; ``None`` is no grammar.
         asked: what the recipe alone says of how the arm answers; JSON-serialisable.
     """
 
@@ -44,6 +47,7 @@ class Arm:
     prompt: Strategy
     thinking: Thinking
     format: Format
+    constrain: Constraint | None
     asked: dict[str, Any]
 
 
@@ -85,6 +89,7 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
                 recipe.prompt,
                 config.thinking_of(recipe),
                 config.format_of(recipe),
+                recipe.constrain,
                 asked_of(config, name),
             )
         )
@@ -104,6 +109,7 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
         "format": config.format_of(arm),
         **asdict(sampling_of(config)),
         "seed": seed_of(config),
+        **({} if arm.constrain is None else {"constrain": arm.constrain, "grammar": VERSION}),
     }
 
 

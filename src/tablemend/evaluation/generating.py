@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from tqdm import tqdm
@@ -15,9 +16,11 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.config import Comparison
-from tablemend.errors import MOST_FAILURES, Stopped
+from tablemend.detector.query import columns_from_query
+from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
+from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Answer, ContextKind, Example
 from tablemend.runs import Run
 from tablemend.tasks import tablehallu
@@ -70,7 +73,7 @@ def _by_model(arms: Sequence[Arm]) -> list[list[Arm]]:
     return groups
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     """One model, and what its arms have not answered.
 
@@ -146,6 +149,7 @@ class _Asked:
                     progress.update()
                     if not one.failed:
                         in_a_row = 0
+                        self._refuse_unheld(one)
                         continue
                     answer = one.answer
                     failures[answer.error] += 1
@@ -164,6 +168,32 @@ class _Asked:
                 "They count as unjudged; the same command asks them again",
                 file=sys.stderr,
             )
+
+    def _refuse_unheld(self, one: Stored) -> None:
+        """Stop where a server passes over the grammar that an arm's answers are to keep to.
+
+        Raises:
+            TablemendError: a whole answer that begins otherwise; it stays stored.
+        """
+        arm, example = self._arms[one.answer.arm], self._examples[one.answer.example_id]
+        columns = columns_from_query(example.query)
+        if arm.constrain is None or columns is None or one.answer.finish_reason != "stop":
+            return
+        if not keeps_header(one.answer.text, columns, arm.format):
+            raise TablemendError(
+                f"arm {arm.name}: an answer of {self.backend.name} does not keep to its grammar: "
+                "constrain needs transformers, vLLM, or a server that knows vLLM's "
+                "structured_outputs (a vLLM server without a reasoning parser); take the arm out, "
+                "or name another model"
+            )
+
+    @cached_property
+    def _arms(self) -> dict[str, Arm]:
+        return {arm.name: arm for arm, _, _ in self.parts}
+
+    @cached_property
+    def _examples(self) -> dict[str, Example]:
+        return {example.id: example for _, _, missing in self.parts for example in missing}
 
     def record(self, run: Run) -> None:
         """Add to the manifest what was spent, by this command and those before it."""
@@ -206,6 +236,7 @@ class _Asked:
             messages=tablehallu.messages(example, context, arm.prompt, arm.format),
             sampling=sampling_of(self.config),
             thinking=arm.thinking != "off",
+            grammar=None if arm.constrain is None else grammar_of(arm, context, example),
             seed=stream_seed(seed, name) if self.config.evaluation.temperature else 0,
         )
 
@@ -218,6 +249,15 @@ def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
     assert not identity.keys() & arm.asked.keys(), (identity, arm.asked)
     known = {name: value for name, value in identity.items() if name != "server"}
     return {**known, "prompts": tablehallu.prompt_hash(), **arm.asked}
+
+
+def grammar_of(arm: Arm, context: ContextKind, example: Example) -> str:
+    """What holds a constrained arm's answer to one example; nothing of the gold is used."""
+    return answer_grammar(
+        columns_from_query(example.query),
+        arm.format,
+        example.context(context) if arm.constrain == "spans" else None,
+    )
 
 
 def _describe(parts: Iterable[Part], backend: Backend) -> str:
