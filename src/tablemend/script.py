@@ -24,6 +24,7 @@ EXTRAS = {
     "openai": "api",
     "peft": "train",
     "pyarrow": "data",
+    "sacrebleu": "metrics",
     "sentence_transformers": "embed",
     "torch": "train",
     "transformers": "train",
