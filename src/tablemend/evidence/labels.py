@@ -74,6 +74,7 @@ _TOTAL_COLUMN = re.compile(
     rf"{_ADDED}(?:totals?|sum|overall|average|avg\.?|mean|all)(?: ?\([^()]*\))?", re.I
 )
 _US = re.compile(r"\bu\.s\.?", re.I)
+_THOUSANDS = re.compile(r"(?<![\d.,])['\u2019]?000(?:'?s)?\b")
 _PLURAL = re.compile(r" ?\((?:e?s|ies)\)")
 _AVERAGE = re.compile(r"(?:overall |macro[- ])?(?:average|avg\.?|mean|ave\.?)", re.I)
 
@@ -84,7 +85,7 @@ def label_unit(label: str) -> Unit:
 
     As :func:`~tablemend.values.units.header_unit`, and where the label is a unit and nothing else.
     """
-    label = _PLURAL.sub("", _US.sub("US", label))
+    label = _THOUSANDS.sub(" thousands", _PLURAL.sub("", _US.sub("US", label)))
     unit = header_unit(f"({label})") if is_unit_label(label) else header_unit(label)
     if attached := _ATTACHED.search(label):
         scale = SCALES.get(attached["scale"].lower(), MILLION)
@@ -124,7 +125,8 @@ def caption_unit(caption: str) -> Unit:
 @lru_cache(maxsize=1 << 12)
 def is_unit_label(label: str) -> bool:
     """Whether a label names a unit and nothing else: ``percent``, ``(in millions)``, ``€m``."""
-    words = _WORD.findall(_ATTACHED.sub("dollars", label.casefold()))
+    label = _THOUSANDS.sub(" thousands", _ATTACHED.sub("dollars", label.casefold()))
+    words = _WORD.findall(label)
     if not words or len(words) > 8 or any(character.isdigit() for character in label):
         return False
     return all(word in _UNIT_WORDS or word in _FILLING for word in words) and any(

@@ -79,15 +79,15 @@ def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
         first += 1
     headings = [level[lead] for level in levels[1:] if level[lead] and _is_unit_row(level, lead)]
     paths, header_units, unit_notes = _name_columns(levels, used, lead)
-    body, units, notes = _read_body(cells, first, lead, tuple(headings), used)
+    body, units, notes = _read_body(list(columns), cells, first, tuple(headings), used)
     return Layout(paths, header_units, units, body, (*unit_notes, *notes), lead)
 
 
 def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
     """Whether a leading row belongs to the header.
 
-    It names no row (its first cell is blank), holds words, years or periods only, and stands
-    below a blank or a repeated header cell or above numbers; or it states units.
+    It names no row (its first cell is blank), holds words, years or periods only (or counts from
+    1), and stands below a blank or a repeated header cell or above numbers; or it states units.
     """
     row = cells[index]
     filled = [column for column in range(lead + 1, len(row)) if row[column]]
@@ -100,25 +100,26 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
         return True
     if row[lead] and row[lead] != levels[-1][lead]:
         return False
-    if not all(is_label(row[column]) for column in filled):
+    counted = [row[column] for column in filled] == [str(n + 1) for n in range(len(filled))]
+    if not counted and not all(is_label(row[column]) for column in filled):
         return False
     under = below[0]
     if not under[lead] and not all(is_label(cell) for cell in under if cell):
         return False  # rows below it have no name either
-    above = levels[-1][lead + 1 :]
-    spans = not all(above) or any(one == other for one, other in pairwise(above))
-    repeats = any(row[column] == levels[-1][column] for column in filled)
-    if not spans and not repeats:
-        return False
     numbers = [
         read_cell(other[column]).number is not None
         for column in filled
         for other in below
         if other[column]
     ]
-    years = any(read_cell(row[column]).number is not None for column in filled)
-    # Years above numbers are a header; years in a column of years are not.
-    return bool(not years or 2 * sum(numbers) >= len(numbers) > 0)
+    above_numbers = 2 * sum(numbers) >= len(numbers) > 0
+    above = levels[-1][lead + 1 :]
+    spans = not all(above) or any(one == other for one, other in pairwise(above))
+    repeats = any(row[column] == levels[-1][column] for column in filled)
+    if any(read_cell(row[column]).number is not None for column in filled):
+        # Years above numbers are a header; years in a column of years are not.
+        return above_numbers and (spans or repeats)
+    return above_numbers or spans or repeats
 
 
 def _is_unit_row(row: Sequence[str], lead: int) -> bool:
@@ -201,9 +202,10 @@ def _spread(
 
 
 def _read_body(
-    cells: Cells, first: int, lead: int, headings: tuple[str, ...], used: list[bool]
+    header: list[str], cells: Cells, first: int, headings: tuple[str, ...], used: list[bool]
 ) -> tuple[tuple[Body, ...], tuple[tuple[Unit, ...], ...], list[str]]:
-    """Body rows with the headings and units above them; trailing rows of one text are notes."""
+    """Body rows with headings and units above them; trailing rows of one text are notes."""
+    lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
     speaking = [i for i in range(first, len(cells)) if any(cells[i]) and not single[i]]
     if sum(used) == 2 and sum(single[first:]) * 2 > len(cells) - first:
@@ -218,7 +220,7 @@ def _read_body(
     pending: list[str] = []
     for index in range(first, len(cells)):
         row = cells[index]
-        if not any(row):
+        if not any(row) or list(row) == header:
             continue
         if single[index]:
             text = next(cell for cell in row if cell)
@@ -243,12 +245,15 @@ def _read_body(
 def _heads_section(row: Sequence[str], lead: int, used: list[bool]) -> bool:
     """Whether a row is one text: in its first cell alone, or the same in all of several cells."""
     text = row[lead]
-    if sum(used) < 2 or not text:
+    if sum(used) < 2:
         return False
     others = [row[column] for column in range(len(row)) if used[column] and column != lead]
     if not any(others):
-        return True
-    return len(others) > 1 and all(cell == text for cell in others) and is_heading(text)
+        return bool(text)
+    same = len(others) > 1 and all(cell == others[0] for cell in others)
+    return (
+        same and text in ("", others[0]) and len(others) + bool(text) > 2 and is_heading(others[0])
+    )
 
 
 def is_heading(text: str) -> bool:
