@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tablemend.evidence.grid import Grid
+from tablemend.evidence.retrieval import CellIndex, SentenceIndex
 from tablemend.tables.table import Table
 
 
@@ -25,3 +26,13 @@ class Source:
     def grids(self) -> tuple[Grid, ...]:
         """The tables, read for verification."""
         return tuple(Grid(table, number) for number, table in enumerate(self.tables))
+
+    @cached_property
+    def cell_index(self) -> CellIndex:
+        """All cells, for retrieval."""
+        return CellIndex(self.grids)
+
+    @cached_property
+    def sentence_index(self) -> SentenceIndex:
+        """All sentences of the text, for retrieval."""
+        return SentenceIndex(self.text)
