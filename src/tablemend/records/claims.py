@@ -154,6 +154,7 @@ class Verification:
         verdicts: one a claim, in the document's order.
         judge: verifier and extractor with their versions.
         calls, prompt_tokens, completion_tokens: what models were asked for it; 0 for a program.
+        notes: what a reader must know beside, such as claims of a model that were dropped.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -161,6 +162,7 @@ class Verification:
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[VerdictName, int]:
@@ -208,4 +210,5 @@ class Verification:
             "calls": self.calls,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
+            "notes": list(self.notes),
         }

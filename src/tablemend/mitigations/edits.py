@@ -1,0 +1,170 @@
+"""What a mitigation changed: every edit with its place and its reason, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tablemend.records import ClaimError, Verification
+
+_WORD = re.compile(r"\s+|[\w.,%$\u20ac\u00a3-]+|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a text or an answer table.
+
+    Attributes:
+        old: the words or the cell before.
+        new: what stands there now; ``None`` for a row that is dropped or a cell left blank.
+        reason: why, in one line for a person.
+        method: what made it: ``repair/1``, ``cave/1``.
+        error_type: what was wrong, where one claim was.
+        start, end: place of ``old`` in the original text; ``None`` in a table.
+        row: index of the original answer table's row; ``None`` for the order of rows or columns.
+        column: name of its column; ``None`` for a whole row.
+    """
+
+    old: str
+    new: str | None
+    reason: str
+    method: str
+    error_type: ClaimError | None = None
+    start: int | None = None
+    end: int | None = None
+    row: int | None = None
+    column: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``tablemend mend --json`` prints of it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A text or a raw answer after a mitigation.
+
+    Attributes:
+        text: as it is now; without edits the same as before, byte for byte.
+        edits: what was changed, in the order of the text or the rows.
+        undone: rewrites that were tried and taken back, with the reason.
+        before, after: what was found of it; the same object where nothing was changed.
+        calls, prompt_tokens, completion_tokens: what models were asked for it, verifying included.
+    """
+
+    text: str
+    edits: tuple[Edit, ...]
+    before: Verification
+    after: Verification
+    undone: tuple[Edit, ...] = ()
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``tablemend mend --json`` prints."""
+        return {
+            "text": self.text,
+            "edits": [edit.to_json() for edit in self.edits],
+            "undone": [edit.to_json() for edit in self.undone],
+            "staf_before": self.before.staf,
+            "staf_after": self.after.staf,
+            "unjudged_before": self.before.unjudged,
+            "unjudged_after": self.after.unjudged,
+            "judge": self.before.judge,
+            "calls": self.calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+        }
+
+
+def apply_edits(original: str, edits: Sequence[Edit]) -> str:
+    """A text with its edits; whatever lies between them is untouched.
+
+    Raises:
+        ValueError: edits that overlap, or whose ``old`` does not stand at their place.
+    """
+    parts, position = [], 0
+    for edit in sorted(edits, key=_place):
+        start, end = _place(edit)
+        if start < position or original[start:end] != edit.old:
+            raise ValueError(f"{edit.old!r} does not stand alone at {start}:{end}")
+        parts += [original[position:start], edit.new or ""]
+        position = end
+    return "".join([*parts, original[position:]])
+
+
+def add_edit(original: str, edits: Sequence[Edit], edit: Edit) -> tuple[Edit, ...]:
+    """One more edit to a text that was edited before.
+
+    Args:
+        original: the text before all edits.
+        edits: those so far, in places of the original.
+        edit: the next, in places of the text as it is now. Where it touches words that were
+            edited before, the two become one.
+
+    Returns:
+        All edits in places of the original, in the order of the text.
+
+    Raises:
+        ValueError: its ``old`` does not stand at its place.
+    """
+    text = apply_edits(original, edits)
+    start, end = _place(edit)
+    if text[start:end] != edit.old:
+        raise ValueError(f"{edit.old!r} does not stand at {start}:{end}")
+    apart, touched = [], []
+    grown = before = 0
+    left, right = start, end
+    for known in sorted(edits, key=_place):
+        growth = len(known.new or "") - len(known.old)
+        begins = _place(known)[0] + grown
+        ends = begins + len(known.new or "")
+        if begins <= end and ends >= start:
+            touched.append(known)
+            left, right = min(left, begins), max(right, ends)
+        else:
+            apart.append(known)
+            before += growth if ends < start else 0
+        grown += growth
+    new = text[left:start] + (edit.new or "") + text[end:right]
+    first = left - before
+    last = right - before - sum(len(one.new or "") - len(one.old) for one in touched)
+    reasons = dict.fromkeys([*(one.reason for one in touched), edit.reason])
+    merged = replace(
+        edit,
+        old=original[first:last],
+        new=new,
+        start=first,
+        end=last,
+        reason="; ".join(reasons),
+        error_type=touched[0].error_type if touched else edit.error_type,
+    )
+    kept = apart if merged.old == merged.new else [*apart, merged]  # one that takes another back
+    return tuple(sorted(kept, key=_place))
+
+
+def narrowed(edit: Edit) -> Edit:
+    """The same edit of a text without the words at both ends that stay as they are."""
+    old, new = _WORD.findall(edit.old), _WORD.findall(edit.new or "")
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    tail = next((i for i in range(most - head) if old[-1 - i] != new[-1 - i]), most - head)
+    start = _place(edit)[0] + sum(map(len, old[:head]))
+    kept = "".join(old[head : len(old) - tail])
+    return replace(
+        edit,
+        old=kept,
+        new="".join(new[head : len(new) - tail]),
+        start=start,
+        end=start + len(kept),
+    )
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    """Where an edit of a text stands."""
+    if edit.start is None or edit.end is None:
+        raise ValueError("an edit of a table has no place in a text")
+    return edit.start, edit.end
