@@ -11,16 +11,30 @@ from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
 from tablemend.validation.halves import Half, half_of
 from tablemend.validation.items import Item
-from tablemend.validation.sets.statements import infotabs, logicnlg, scitab, tabfact
+from tablemend.validation.sets.basketball import accuracy_shared_task
+from tablemend.validation.sets.ratings import d2t_human_ratings
+from tablemend.validation.sets.science import scigen, scitab
+from tablemend.validation.sets.statements import infotabs, logicnlg, tabfact
 
-SetName = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
+SetName = Literal[
+    "scigen",
+    "accuracy_shared_task",
+    "d2t_human_ratings",
+    "tabfact",
+    "scitab",
+    "infotabs",
+    "logicnlg",
+]
 SETS: tuple[SetName, ...] = get_args(SetName)
 Reader = Callable[[dict[str, Any]], Iterator[Item]]
 READERS: dict[SetName, tuple[str, Reader]] = {
+    "scigen": ("scigen/open.human_eval.jsonl", scigen),
+    "accuracy_shared_task": ("accuracy_shared_task/open.jsonl", accuracy_shared_task),
+    "d2t_human_ratings": ("d2t_human_ratings/open.jsonl", d2t_human_ratings),
     "tabfact": ("tabfact/open.jsonl", tabfact),
-    "logicnlg": ("logicnlg/open.jsonl", logicnlg),
-    "infotabs": ("infotabs/open.jsonl", infotabs),
     "scitab": ("scitab/open.jsonl", scitab),
+    "infotabs": ("infotabs/open.jsonl", infotabs),
+    "logicnlg": ("logicnlg/open.jsonl", logicnlg),
 }
 """Set -> its file below the data folder, and how one record becomes items."""
 

@@ -1,8 +1,7 @@
-"""Single statements about a table that people labelled: TabFact, LogicNLG, InfoTabS, SciTab."""
+"""Single statements about a table that people labelled: TabFact, LogicNLG, InfoTabS."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,17 +9,11 @@ from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
 from tablemend.validation.items import Item, Label
 
-SCITAB_LABELS: dict[str, Label] = {
-    "supports": "supported",
-    "refutes": "contradicted",
-    "not enough info": "not_in_source",
-}
 INFOTABS_LABELS: dict[str, Label] = {
     "E": "supported",
     "C": "contradicted",
     "N": "not_in_source",
 }
-_MARKUP = re.compile(r"\[(?:BOLD|ITALIC|EMPTY|CONTINUE)\]\s*")
 LIST = "; "
 """Between the values of an attribute that has several."""
 
@@ -86,28 +79,6 @@ def infotabs(record: dict[str, Any]) -> Iterator[Item]:
             split_key=record["split_key"],
             label=INFOTABS_LABELS[hypothesis["label"]],
         )
-
-
-def scitab(record: dict[str, Any]) -> Iterator[Item]:
-    """Claims of papers about their tables, altered ones, and ones that the table leaves open."""
-    yield Item(
-        id=record["id"],
-        set="scitab",
-        group="",
-        text=record["claim"],
-        source=Source((science_table(record),)),
-        split_key=record["split_key"],
-        label=SCITAB_LABELS[record["label"]],
-    )
-
-
-def science_table(record: dict[str, Any]) -> Table:
-    """The table of a SciGen or SciTab record, without the marks of bold and italic type."""
-    columns = [_MARKUP.sub("", name).strip() for name in record["table_column_names"]]
-    rows = [
-        [_MARKUP.sub("", cell).strip() for cell in row] for row in record["table_content_values"]
-    ]
-    return Table.of(columns, rows, record["table_caption"])
 
 
 def attribute_table(values: dict[str, list[str]], title: str) -> Table:
