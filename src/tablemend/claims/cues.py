@@ -59,7 +59,7 @@ SENSES: dict[CueKind, str] = {
     "count": "there_are, number, times, out_of, only, streak, multi_double (double - double)",
     "quantifier": "all, both, none, neither, only, most, half, some, several, any, one_of",
     "aggregate": "sum, mean, median, range",
-    "change": "rise, fall, multiply (doubled), divide (halved), stable, difference",
+    "change": "rise, fall, multiply (doubled), divide (halved), stable, fluctuate, difference",
     "temporal": "before, after, since, until, during, between, first, last, early, late, next, "
     "previous, quarter, half, period, fiscal, weekday, month, season, clock, decade, century",
     "negation": "not, never, without, fail",
@@ -302,7 +302,7 @@ _RULES: tuple[_Rule, ...] = (
         1,
         r"increas(?:e|es|ed|ing|ingly)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)|"
         r"climb(?:s|ed|ing)?|surg(?:e|es|ed|ing)|soar(?:s|ed|ing)?|jump(?:s|ed|ing)?|"
-        r"expand(?:s|ed|ing)?|accelerat(?:e|es|ed|ing)|improv(?:e|es|ed|ing|ement|ements)|"
+        r"expand(?:s|ed|ing)?(?=\s+(?:by|to|from)\b)|accelerat(?:e|es|ed|ing)|improv(?:e|es|ed|ing|ement|ements)|"
         r"(?:go|goes|went|going|gone|trend(?:s|ed|ing)?|move[ds]?)\s+up|upward(?:s)?|uptick|"
         r"up\s+by|up\s+from|up(?=\s+\d)|gains?(?=\s+(?:of|over|in)\b)|gain(?:s|ed)?\s+by",
     ),
@@ -321,8 +321,9 @@ _RULES: tuple[_Rule, ...] = (
         "change",
         "stable",
         0,
-        r"unchanged|(?:remain|stay)\w*\s+(?:the\s+same|constant|stable|flat|steady)|fluctuat\w+",
+        r"unchanged|(?:remain|stay)\w*\s+(?:the\s+same|constant|stable|flat|steady)",
     ),
+    ("change", "fluctuate", 0, r"fluctuat(?:e|es|ed|ing|ion|ions)"),
     ("change", "difference", 0, r"difference|gap|margin|deficit|differential|disparity"),
     # ---- quantifiers
     ("quantifier", "both", 0, r"both"),
@@ -340,7 +341,7 @@ _RULES: tuple[_Rule, ...] = (
         0,
         rf"all(?!{_DASH}(?:star|time|around|round|pro|purpose|rounder)|\s+in\s+all)"
         r"(?:\s+of)?|(?:each|every)(?:\s+(?:one|other))?(?:\s+of)?|everyone|everything|always|"
-        r"entire|whole|throughout|any\s+other|everybody",
+        r"entire|whole|any\s+other|everybody",
     ),
     ("quantifier", "most", 1, r"(?:the\s+)?(?:vast\s+)?majority(?:\s+of)?|most\s+of|mostly|mainly"),
     ("quantifier", "most", -1, r"(?:the\s+|a\s+)?minority(?:\s+of)?"),
@@ -381,8 +382,7 @@ _RULES: tuple[_Rule, ...] = (
         r"(?:the\s+)?(?:exact\s+)?same(?:\s+as)?|equal(?:s|led|ly)?(?:\s+to)?|ti(?:e|es|ed|ing)(?:\s+"
         r"(?:with|for|at))?|identical|(?:even|level)\s+with|(?:is|are|was|were|be)\s+even|drew|draw|"
         r"similar(?:ly)?|comparable|on\s+par|matched|shar(?:e|es|ed|ing)(?=\s+(?:the|a|first|second))|"
-        r"as\s+(?:many|much|few|little|high|low|good|large|well|old|long|tall)(?:\s+\w+){0,3}?\s+as"
-        r"(?=\s+(?!well)\w)",
+        r"as\s+(?:many|much|few|little|high|low|good|large|old|long|tall)(?:\s+\w+){0,3}?\s+as",
     ),
     ("comparative", "different", 0, r"differ(?:s|ed|ent|ently)?|unequal|vary|varies|varied|unlike"),
     (
@@ -422,7 +422,7 @@ _RULES: tuple[_Rule, ...] = (
         r"ahead(?:\s+of)?|(?:take|takes|took|hold|holds|held)\s+(?:a|the)\s+lead"
         r"|lead(?:s)?\s+(?:over|of)|led\s+by(?=\s+\d)",
     ),
-    ("temporal", "late", 1, r"later(?:\s+than)?|afterwards?|subsequent(?:ly)?"),
+    ("temporal", "late", 1, r"later(?:\s+than)?|afterwards?"),
     (
         "temporal",
         "early",
@@ -502,8 +502,8 @@ _RULES: tuple[_Rule, ...] = (
         r"(?:between|from)(?=\s+(?:\w+\s+)?(?:1[5-9]|20)\d{2}\s*(?:and|to|-|until|through)\b)",
     ),
     ("temporal", "first", -1, r"first|initial(?:ly)?|debut\w*|1st"),
-    ("temporal", "last", 1, r"last|final(?:ly)?|ultimate(?:ly)?|eventual(?:ly)?|recent(?:ly)?"),
-    ("temporal", "next", 1, r"next"),
+    ("temporal", "last", 1, r"last|final(?!\s+(?:score|result))|recent(?:ly)?"),
+    ("temporal", "next", 1, r"next|finally|ultimately|eventually|subsequent(?:ly)?"),
     # ---- negation
     ("negation", "never", 0, r"never"),
     ("negation", "without", 0, r"without|lack(?:s|ed|ing)?"),
@@ -524,6 +524,7 @@ _MARKS: tuple[tuple[CueKind, str, int, re.Pattern[str]], ...] = (
     ("hedge", "below", -1, re.compile(r"[<≤](?=\s?[$€£¥]?\d)")),
 )
 _ARTICLE = re.compile(r"(?:with\s+)?(?:the|an?|its|his|her|their|'s)\s+")
+_CAPITAL_AFTER = re.compile(r"[ -][A-Z][a-z]")
 _WORD = re.compile(r"[a-z]+|\d+")
 _NUMBERED = frozenset({"quarter", "half", "period", "century", "multiple", "multiply"})
 
@@ -535,10 +536,17 @@ def find_cues(text: str) -> tuple[Cue, ...]:
     A number alone is no cue, nor is a date: :class:`~tablemend.values.places.Places` finds them.
     """
     aligned = align(text)
-    found = [_cue(match) for match in _CUE.finditer(aligned)]
+    found = [cue for match in _CUE.finditer(aligned) if not _in_name(text, cue := _cue(match))]
     for kind, sense, direction, pattern in _MARKS:
         found += [Cue(kind, sense, direction, *m.span()) for m in pattern.finditer(aligned)]
     return tuple(sorted(found, key=lambda cue: cue.start))
+
+
+def _in_name(text: str, cue: Cue) -> bool:
+    """Whether a cue is a word of a name: "Trail Blazers", "Most Valuable Player"."""
+    if cue.kind in ("temporal", "aggregate", "count") or not text[cue.start].isupper():
+        return False
+    return _CAPITAL_AFTER.match(text, cue.end) is not None
 
 
 def _cue(match: re.Match[str]) -> Cue:

@@ -1,19 +1,261 @@
-"""The program extractor: sentences, clauses, coordinations and lists become claims."""
+"""The program extractor: sentences, clauses, coordinations and lists become atomic claims.
+
+Every amount, comparison, point in time and name that a sentence states is the focus of one claim
+(TabFaith 4.1); what is left, a part that states something without any of them, is one claim.
+"""
 
 from __future__ import annotations
 
-from tablemend.records import Claim, Document
-from tablemend.values.sentences import sentence_spans
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
 
-VERSION = "program/1"
+from tablemend.claims.clauses import Clauses, Part
+from tablemend.claims.cues import Cue, find_cues
+from tablemend.claims.tokens import name_spans
+from tablemend.records import Claim, ClaimKind, Document
+from tablemend.values.places import Places
+from tablemend.values.sentences import Span
+from tablemend.values.text import align
+
+VERSION = "program/2"
+
+_TIMES = frozenset(
+    "weekday month season clock quarter half period fiscal decade century before after first last "
+    "early late".split()
+)
+_COMPARED = frozenset({"superlative", "rank", "comparative", "change"})
+_ALONE = frozenset({"all", "both", "none", "neither", "only", "most", "half"})
+_COUNTED = frozenset({"times", "only", "multi_double"})
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
+_YEAR_BEFORE = re.compile(
+    r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"
+    r"|fy|early|late|mid|ended|ending|for|through|the|be|is|was|on|at)|[(\-/,'&]|^)\s*$"
+)
+_GLUED = re.compile(
+    r"(?<![\w.,-])(?:(?P<amount>\d+(?:[.,]\d+)?(?!(?:st|nd|rd|th|s)\b)[^\W\d_]{1,4}\d?)"
+    r"|[A-Z][A-Za-z]*-\d+(?:\.\d+)?)(?![\w-])"
+)
+_PERIOD = re.compile(
+    r"(?:q[1-4]|quarter|half|fiscal|spring|summer|autumn|fall|winter|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|h[12])$"
+)
+_YEAR_OF = re.compile(r"\s*,?\s*(?:(?:of|in|fiscal|fy)\s+)?(?:1[5-9]|20)\d\d")
+_COUNTED_AFTER = re.compile(
+    r"\s+(?!in\b|to\b|and\b|of\b|the\b|with\b|season|year)[a-z]+s\b|\s*[%°]"
+)
+_META = re.compile(
+    r"(?:sure|certainly|of course|here (?:is|are|'s)|here's|please|thank|hello|hi|i hope|i'm|i am|"
+    r"let me|let us|we hope|feel free|as an ai)\b|"
+    r"(?:overall\s*,\s*)?(?:this|the|these)\s+(?:following\s+|above\s+|given\s+|provided\s+)?"
+    r"(?:table|data|summary|report|text|information|figures?|dataset|chart)\s+"
+    r"(?:is|are|shows?|provides?|presents?|contains?|describes?|summari[sz]es?|lists?|gives?|below)\b"
+)
+_LONG = 200
+_HAVING = frozenset(
+    "is are was were be has have had features feature includes include offers offer supports "
+    "support comes come contains contain boasts boast 's provides provide".split()
+)
+_ITEM_BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|or|as well as)\s+)?|\s+(?:and|or|as well as)\s+")
+_MAX_ITEM = 5  # words
+_UNIT = 4  # characters: "8-14 FG", "2GB RAM"
+
+
+class _Focus(NamedTuple):
+    """The words that a claim turns on."""
+
+    start: int
+    end: int
+    kind: ClaimKind
 
 
 def extract_claims(text: str) -> Document:
-    """Take a text apart into atomic claims (TabFaith 4.1, step 1)."""
-    return Document(
-        text,
-        tuple(
-            Claim(text[s.start : s.end], s.start, s.end, "attribute", text[s.start : s.end], s, s)
-            for s in sentence_spans(text)
-        ),
+    """Take a text apart into atomic claims (TabFaith 4.1, step 1).
+
+    Every amount that :class:`~tablemend.values.places.Places` finds lies in the focus of a claim;
+    the numbers that count the items of a list state nothing and are left out. The time is linear
+    in the text.
+    """
+    places = Places(text)
+    dates = [Span(date.start, date.end) for date in places.dates]
+    numbers = [Span(stated.start, stated.end) for stated in places.numbers]
+    foci = _foci(align(text), dates, numbers, find_cues(text))
+    foci = _with_glued(text, foci)
+    parts = list(Clauses(text, sorted([*dates, *numbers])).parts())
+    claims: list[Claim] = []
+    for part, inside in zip(parts, _by_part(parts, foci), strict=True):
+        for focus in sorted(_claimed(text, part, inside)):
+            start, end = min(part.start, focus.start), max(part.end, focus.end)
+            turns_on = Span(focus.start, focus.end)
+            claims.append(
+                Claim(
+                    text[start:end],
+                    start,
+                    end,
+                    focus.kind,
+                    part.statement,
+                    turns_on,
+                    Span(min(part.sentence.start, start), max(part.sentence.end, end)),
+                )
+            )
+    return Document(text, tuple(claims))
+
+
+# ---- what a claim can turn on
+
+
+def _foci(plain: str, dates: list[Span], numbers: list[Span], cues: Sequence[Cue]) -> list[_Focus]:
+    """Amounts, dates and cue words, in order; what overlaps is one."""
+    found = [(_Focus(*date, "temporal"), 0) for date in dates]
+    found += [(_Focus(*cue[3:5], kind), 1) for cue in cues if (kind := _cue_kind(cue))]
+    found += [(_Focus(*number, _number_kind(plain, *number)), 2) for number in numbers]
+    joined: list[tuple[_Focus, int]] = []
+    for focus, rank in sorted(found, key=lambda one: (one[0].start, one[1])):
+        if joined and _belong(plain, joined[-1][0], focus):
+            before, first = joined[-1]
+            kind = before.kind if first <= rank else focus.kind
+            kind = "temporal" if _is_season(plain, before, focus) else kind
+            joined[-1] = (
+                _Focus(before.start, max(before.end, focus.end), kind),
+                min(first, rank),
+            )
+        else:
+            joined.append((focus, rank))
+    return [focus for focus, _ in joined]
+
+
+def _belong(plain: str, one: _Focus, other: _Focus) -> bool:
+    """Whether two foci overlap, or are a period and its year ("Q3 2023", "March of 2020")."""
+    if other.start < one.end or _is_season(plain, one, other):
+        return True
+    return (
+        one.kind == other.kind == "temporal"
+        and _PERIOD.search(plain, max(0, one.end - 12), one.end) is not None
+        and _YEAR_OF.fullmatch(plain, one.end, other.end) is not None
     )
+
+
+def _is_season(plain: str, one: _Focus, other: _Focus) -> bool:
+    """``23/24``: two years that follow each other."""
+    first, second = plain[one.start : one.end], plain[other.start : other.end]
+    return (
+        plain[one.end : other.start] == "/"
+        and first.isdecimal()
+        and second.isdecimal()
+        and len(second) == 2
+        and (int(first) + 1) % 100 == int(second)
+    )
+
+
+def _with_glued(text: str, foci: list[_Focus]) -> list[_Focus]:
+    """Numbers glued to letters: "5MP" is an amount, the 19 of "COVID-19" part of a name."""
+    starts = [focus.start for focus in foci]
+    found = {focus.start: focus for focus in foci}
+    for match in _GLUED.finditer(text):
+        start, end = match.span()
+        inside = foci[bisect_left(starts, start) : bisect_left(starts, end)]
+        index = bisect_left(starts, start) - 1
+        if index >= 0 and foci[index].end > start:
+            continue
+        kind: ClaimKind = "numeric" if match["amount"] else "attribute"
+        if match["amount"] and inside:
+            continue
+        if match["amount"] or (inside and inside[-1].end <= end):
+            for focus in inside:
+                del found[focus.start]
+            found[start] = _Focus(start, end, kind)
+    return [found[start] for start in sorted(found)]
+
+
+def _cue_kind(cue: Cue) -> ClaimKind | None:
+    """The kind of the claim that a cue alone makes; ``None`` where it only colours another."""
+    if cue.kind in _COMPARED:
+        return None if cue.sense == "compare" else "comparative"
+    if cue.kind == "quantifier":
+        return "comparative" if cue.sense in _ALONE else None
+    if cue.kind == "count":
+        return "numeric" if cue.sense in _COUNTED else None
+    return "temporal" if cue.kind == "temporal" and cue.sense in _TIMES else None
+
+
+def _number_kind(plain: str, start: int, end: int) -> ClaimKind:
+    if not _YEAR.match(plain[start:end]):
+        return "numeric"
+    if _COUNTED_AFTER.match(plain, end):
+        return "numeric"
+    return "temporal" if _YEAR_BEFORE.search(plain[max(0, start - 12) : start]) else "numeric"
+
+
+def _by_part(parts: Sequence[Part], foci: Sequence[_Focus]) -> list[list[_Focus]]:
+    """The foci of each part: a focus belongs where its last character stands."""
+    starts = [part.start for part in parts]
+    shared: list[list[_Focus]] = [[] for _ in parts]
+    for focus in foci:
+        index = max(bisect_right(starts, focus.end - 1) - 1, 0)
+        if parts and parts[index].sentence.start < focus.end <= parts[index].sentence.end + 1:
+            shared[index].append(focus)
+    return shared
+
+
+# ---- the claims of a part
+
+
+def _claimed(text: str, part: Part, foci: list[_Focus]) -> list[_Focus]:
+    """What the claims of a part turn on."""
+    if not foci and _asserts_nothing(text, part):
+        return []
+    taken = list(foci)
+    for span in _items(text, part):
+        if not _overlaps(taken, span):
+            taken.append(_Focus(*span, "attribute"))
+    kind: ClaimKind = "attribute" if _is_copula(part) else "relational"
+    for span in name_spans(part.tokens):
+        opening = span.start == part.sentence.start and part.verb is None
+        unit = len(text[span.start : span.end]) <= _UNIT and any(
+            0 <= span.start - focus.end <= 1 for focus in foci
+        )
+        if not (opening or unit) and not _overlaps([*taken, _Focus(*part.subject, kind)], span):
+            taken.append(_Focus(*span, kind))
+    return taken or [_Focus(*_predicate(part), "attribute")]
+
+
+def _asserts_nothing(text: str, part: Part) -> bool:
+    """Greetings, questions, and sentences about the summary itself."""
+    sentence = align(text[part.sentence.start : part.sentence.end])
+    if sentence.endswith("?"):
+        return True
+    return len(sentence) < _LONG and _META.match(sentence) is not None
+
+
+def _is_copula(part: Part) -> bool:
+    word = next((token.word for token in part.tokens if token.start == part.verb), "")
+    return word in _HAVING
+
+
+def _predicate(part: Part) -> Span:
+    """What is said of the subject; the whole part where that is not clear."""
+    behind = [token for token in part.tokens if part.verb is not None and token.start > part.verb]
+    if not behind or not any(token.word[0].isalnum() for token in behind):
+        return Span(part.start, part.end)
+    return Span(behind[0].start, part.end)
+
+
+def _items(text: str, part: Part) -> list[Span]:
+    """The items of a list of three or more nouns: "Wi-Fi, a compass and NFC"."""
+    start, end = _predicate(part)
+    borders = [Span(*match.span()) for match in _ITEM_BORDER.finditer(text, start, end)]
+    if len(borders) < 2:
+        return []
+    edges = [start, *(place for border in borders for place in border), end]
+    items = [Span(*edge) for edge in zip(edges[::2], edges[1::2], strict=True)]
+    short = [
+        item
+        for item in items
+        if item.start < item.end and len(text[item.start : item.end].split()) <= _MAX_ITEM
+    ]
+    return short if len(short) >= 3 else []
+
+
+def _overlaps(foci: Sequence[_Focus], span: Span) -> bool:
+    return any(focus.start < span.end and span.start < focus.end for focus in foci)
