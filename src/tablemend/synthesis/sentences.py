@@ -209,11 +209,11 @@ _COMMON = frozenset(
     winners winning wins year years
     """.split()
 )
-_JOINING = frozenset("of per in by and for to at from the on no &".split())
+JOINING = frozenset("of per in by and for to at from the on no &".split())
 _NOT_PLURAL = frozenset("series news species gross status basis".split())
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX")
 _PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
-_EVENTS = frozenset(
+EVENTS = frozenset(
     "founded established opened commissioned released built completed published launched created "
     "introduced discovered signed enacted formed constructed inaugurated premiered".split()
 )
@@ -224,7 +224,7 @@ _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 def label_of(header: str) -> str:
     """The header as it reads inside a sentence: small if all its words are common ones."""
     words = header.split()
-    common = all(word.lower() in _COMMON or word.lower() in _JOINING for word in words)
+    common = all(word.lower() in _COMMON or word.lower() in JOINING for word in words)
     return header.lower() if common else header
 
 
@@ -238,7 +238,8 @@ def with_article(label: str) -> str:
     return f"{'an' if vowel else 'a'} {label}"
 
 
-def _is_plural(label: str) -> bool:
+def is_plural(label: str) -> bool:
+    """Whether the last word of a label is a plural."""
     last = label.split()[-1].casefold()
     return (
         len(last) > 3
@@ -383,11 +384,11 @@ class Speaker:
 def _wordings_of(column: Column) -> tuple[Wording, Wording | None]:
     """The usual wording, and the one for plain counts where the header is a plural."""
     label = label_of(column.name)
-    plural = _is_plural(label)
+    plural = is_plural(label)
     if column.kind in ("category", "name", "text"):
         return _wording("many" if plural else column.kind, label), None
     if column.kind in ("year", "date"):
-        if label in _EVENTS:
+        if label in EVENTS:
             return _wording("event", label, "in" if column.kind == "year" else "on"), None
         return _wording(column.kind, label), None
     if _PERIOD.search(label):

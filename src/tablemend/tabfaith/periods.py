@@ -1,0 +1,119 @@
+"""Years, quarters, months and days as rows and columns of tables are called by them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from random import Random
+from typing import Literal, NamedTuple
+
+from tablemend.values.dates import parse_date
+
+Grain = Literal["year", "season", "quarter", "month", "day"]
+
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_YEAR = re.compile(r"(?:(FY|fiscal year|fiscal)\s?)?((?:1[6-9]|20)\d\d)", re.I)
+_QUARTER_ORDINALS = ("first", "second", "third", "fourth")
+
+
+class Period(NamedTuple):
+    """A stretch of time with a name.
+
+    Attributes:
+        grain: how long it is.
+        order: sorts periods of one grain; for a year, season, quarter and month consecutive
+            ones are one apart.
+        iso: one spelling for all: ``2021``, ``2021/2022``, ``2021-q3``, ``2021-03``,
+            ``2021-03-04``.
+        text: as the table has it.
+    """
+
+    grain: Grain
+    order: int
+    iso: str
+    text: str
+
+
+@lru_cache(maxsize=1 << 14)
+def read_period(text: str) -> Period | None:
+    """The period that a cell or header names and nothing else; ``None`` where it is in doubt."""
+    text = " ".join(text.split())
+    if match := _YEAR.fullmatch(text):
+        return Period("year", int(match[2]), match[2], text)
+    readings = parse_date(text)
+    if len(readings) != 1 or readings[0].startswith("--"):
+        return None
+    iso = readings[0]
+    year = int(iso[:4])
+    if "/" in iso:
+        last = int(iso[5:])
+        return Period("season", year, iso, text) if last == year + 1 else None
+    if "q" in iso:
+        return Period("quarter", 4 * year + int(iso[-1]) - 1, iso, text)
+    if len(iso) == 7:
+        return Period("month", 12 * year + int(iso[5:]) - 1, iso, text)
+    return Period("day", 372 * year + 31 * (int(iso[5:7]) - 1) + int(iso[8:]) - 1, iso, text)
+
+
+def spell_period(period: Period, rng: Random) -> str:
+    """The period in the table's spelling or another usual one."""
+    if rng.random() < 0.5 or period.grain in ("year", "season"):
+        return period.text
+    return rng.choice(spellings(period))
+
+
+def spellings(period: Period) -> list[str]:
+    """Usual spellings of a quarter, month or day; of a longer period the table's own."""
+    year = period.iso[:4]
+    if period.grain == "quarter":
+        number = int(period.iso[-1])
+        ordinal = _QUARTER_ORDINALS[number - 1]
+        return [f"Q{number} {year}", f"the {ordinal} quarter of {year}"]
+    if period.grain == "month":
+        month = MONTHS[int(period.iso[5:]) - 1]
+        return [f"{month} {year}"] if month == "May" else [f"{month} {year}", f"{month[:3]} {year}"]
+    if period.grain == "day":
+        month, day = MONTHS[int(period.iso[5:7]) - 1], int(period.iso[8:])
+        return [f"{day} {month} {year}", f"{month} {day}, {year}", period.iso]
+    return [period.text]
+
+
+def move_period(period: Period, steps: int) -> Period:
+    """A period so many steps later (earlier, if negative), in the same spelling.
+
+    A day moves by years, so that no month gets too many days.
+    """
+    match period.grain:
+        case "year":
+            year = str(period.order + steps)
+            return Period("year", period.order + steps, year, period.text.replace(period.iso, year))
+        case "season":
+            first = period.order + steps
+            iso = f"{first}/{first + 1}"
+            last = str(first + 1) if len(period.text) > 7 else f"{(first + 1) % 100:02d}"
+            text = f"{first}{period.text[4]}{last}"
+            return Period("season", first, iso, text)
+        case "quarter":
+            order = period.order + steps
+            iso = f"{order // 4}-q{order % 4 + 1}"
+            moved = Period("quarter", order, iso, "")
+        case "month":
+            order = period.order + steps
+            moved = Period("month", order, f"{order // 12}-{order % 12 + 1:02d}", "")
+        case "day":
+            after, day = int(period.iso[:4]) + steps, period.iso[5:]
+            iso = f"{after}-{'02-28' if day == '02-29' else day}"
+            moved = Period("day", period.order + 372 * steps, iso, "")
+    return moved._replace(text=_spell_alike(moved, period.text))
+
+
+def _spell_alike(period: Period, model: str) -> str:
+    """The period spelled as another one is; ISO where that spelling is not one of ours."""
+    source = read_period(model)
+    if source is not None:
+        for own, other in zip(spellings(source), spellings(period), strict=False):
+            if own == model:
+                return other
+    return period.iso if period.grain != "quarter" else spellings(period)[0]

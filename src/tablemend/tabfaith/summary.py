@@ -1,0 +1,142 @@
+"""A summary of a table with what each of its words claims, and the errors planted in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from tablemend.records import ClaimError, ClaimKind
+from tablemend.values.sentences import Span
+
+Role = Literal[
+    "entity", "other", "column", "period", "until", "value", "cue", "threshold", "category"
+]
+Operation = Literal[
+    "value",  # a cell: of an entity, a column and a period, as far as they are stated
+    "compare",  # one entity against another
+    "difference",  # how far apart they are
+    "superlative",  # highest or lowest, earliest or latest, among rows or among periods
+    "rank",  # place among the rows, the highest first
+    "change",  # direction between two periods
+    "change_amount",
+    "change_percent",
+    "trend",  # one direction from each period to the next
+    "count",  # rows; with a threshold or a category, those that meet it
+    "total",  # over the rows, or over an entity's periods
+    "average",
+    "range",  # a measurement against its reference range
+]
+
+
+class Part(NamedTuple):
+    """Words of a summary that a claim rests on.
+
+    Attributes:
+        role: what they are in the claim.
+        start, end: their place in the text.
+        text: the words.
+        style: how a value or a name is worded, so that another one can be worded alike.
+    """
+
+    role: Role
+    start: int
+    end: int
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One atomic statement and its ground truth.
+
+    Attributes:
+        kind: the sort of claim (TabFaith, 4.1).
+        operation: what makes it true.
+        parts: the words that state it, at most one of each role. A name that a pronoun or a list
+            leaves out is the part that stands earlier.
+        focus: index of the part that it turns on.
+        cells: row and column of every cell that it names; the whole column also where it ranks,
+            counts or adds up.
+        sentence: place of its sentence.
+    """
+
+    kind: ClaimKind
+    operation: Operation
+    parts: tuple[Part, ...]
+    focus: int
+    cells: tuple[tuple[int, int], ...]
+    sentence: Span
+
+    def part(self, role: Role) -> Part | None:
+        """The part of a role, or ``None``."""
+        return next((part for part in self.parts if part.role == role), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return {
+            "kind": self.kind,
+            "operation": self.operation,
+            "parts": [part._asdict() for part in self.parts],
+            "focus": self.focus,
+            "cells": [list(cell) for cell in self.cells],
+            "sentence": list(self.sentence),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Fact:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            data["kind"],
+            data["operation"],
+            tuple(Part(**part) for part in data["parts"]),
+            data["focus"],
+            tuple((row, column) for row, column in data["cells"]),
+            Span(*data["sentence"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text about a table; every number, name, period and cue in it belongs to a fact."""
+
+    text: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedError:
+    """One error of a summary.
+
+    Attributes:
+        type: the paper's type (3.1).
+        start, end: the words at fault.
+        text: these words.
+        original: what stood there before.
+        expected: what the source says there, in the summary's wording.
+        fact: index of the claim that it makes false; ``None`` where the facts are not known.
+    """
+
+    type: ClaimError
+    start: int
+    end: int
+    text: str
+    original: str
+    expected: str
+    fact: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return {
+            "type": self.type,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "original": self.original,
+            "expected": self.expected,
+            "fact": self.fact,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> PlantedError:
+        """The inverse of :meth:`to_json`."""
+        return cls(**data)
