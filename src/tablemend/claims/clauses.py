@@ -23,6 +23,7 @@ MAX_PART = 600
 
 _BULLET = re.compile(r"\s*(?:[-*•●▪◦‣·+>|]+|#{1,6}|\(?\d{1,2}[.)](?!\d)|\(?[a-z]\))(?=[\s*])\s*")
 _SPLIT_DECIMAL = re.compile(r"\d \.$")
+_SPACED_MARK = re.compile(r"\w [.,](?:\s|$)")
 _LINE = re.compile(r"\n")
 _SUBORDINATE = frozenset("while whereas although though but however yet because whilst so".split())
 _RELATIVE = frozenset({"which", "who", "whose", "where"})
@@ -123,6 +124,7 @@ class Clauses:
         self._named = ""  # last name that was a subject
         self._person = ""  # last subject that can be a person
         self._heading = ""
+        self._tokenised = _SPACED_MARK.search(text) is not None
         self._names = self._capitals()
 
     def parts(self) -> Iterator[Part]:
@@ -157,13 +159,12 @@ class Clauses:
     def _drafts(self, tokens: list[Token]) -> list[_Draft]:
         drafts = [_Draft("first", [])]
         depth, seen, place = 0, False, 0
-        spaced = any(a.word == "," and b.end < a.start for b, a in pairwise(tokens))
         while place < len(tokens):
             token = tokens[place]
             current = drafts[-1].tokens
             depth = max(0, depth + (token.word in "([") - (token.word in ")]"))
             if depth == 0 and current and not self._is_held(token):
-                how, skip = self._cut(tokens, place, seen, spaced)
+                how, skip = self._cut(tokens, place, seen)
                 if how:
                     drafts.append(_Draft(how, []))
                     # A bracket that is never closed must not swallow the text.
@@ -181,10 +182,10 @@ class Clauses:
         index = bisect_right(self._held_starts, token.start) - 1
         return index >= 0 and self._held[index].start < token.start < self._held[index].end
 
-    def _cut(self, tokens: list[Token], place: int, seen: bool, spaced: bool) -> tuple[str, int]:
+    def _cut(self, tokens: list[Token], place: int, seen: bool) -> tuple[str, int]:
         """How the sentence is divided before a token, and how many tokens the connector has."""
         word = tokens[place].word
-        if word in (";", "\u2014") or (word in _DASHES and self._is_dash(tokens, place, spaced)):
+        if word in (";", "\u2014") or (word in _DASHES and self._is_dash(tokens, place)):
             return "clause", 1
         comma = word == ","
         ahead = place + comma
@@ -226,9 +227,9 @@ class Clauses:
             return "clause", skip
         return "", 0
 
-    def _is_dash(self, tokens: list[Token], place: int, spaced: bool) -> bool:
+    def _is_dash(self, tokens: list[Token], place: int) -> bool:
         """A dash between clauses, not in a score and not the hyphen of a tokenised text."""
-        if spaced or not 0 < place < len(tokens) - 1:
+        if self._tokenised or not 0 < place < len(tokens) - 1:
             return False
         before, token, after = tokens[place - 1 : place + 2]
         return (

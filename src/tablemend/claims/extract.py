@@ -57,6 +57,18 @@ _HAVING = frozenset(
     "is are was were be has have had features feature includes include offers offer supports "
     "support comes come contains contain boasts boast 's provides provide".split()
 )
+_BARE_ONLY = re.compile(
+    r"\s+(?:[$\u20ac\u00a3]?\d|[a-z]+ly\b|an?\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+)
+_REFERENCE = re.compile(
+    r"\b(?:tables?|fig(?:ure)?s?\.?|sections?|sec\.|appendix|eq(?:uation)?s?\.?)\s*\(?\d+(?:\.\d+)*\)?"
+    r"(?:\s*(?:,|and|&|to|-)\s*\d+\b(?!\s*[.%]))?"
+)
+_REFERRING = re.compile(
+    r"(?:shown|shows?|presented|reported|listed|given|summari[sz]ed|see|seen|found|mentioned|described"
+    r"|according)\b.{0,40}\Z"
+)
+_WRITTEN_DATE = re.compile(r"(?<![\d-])(?:1[5-9]|20)\d\d\s?-\s?\d\d\s?-\s?\d\d(?![\d-])")
 _ITEM_BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|or|as well as)\s+)?|\s+(?:and|or|as well as)\s+")
 _MAX_ITEM = 5  # words
 _UNIT = 4  # characters: "8-14 FG", "2GB RAM"
@@ -74,14 +86,14 @@ def extract_claims(text: str) -> Document:
     """Take a text apart into atomic claims (TabFaith 4.1, step 1).
 
     Every amount that :class:`~tablemend.values.places.Places` finds lies in the focus of a claim;
-    the numbers that count the items of a list state nothing and are left out. The time is linear
+    only what counts the items of a list and what points to another table or figure ("Table 3")
+    states nothing and is left out. The time is linear
     in the text.
     """
     places = Places(text)
     dates = [Span(date.start, date.end) for date in places.dates]
     numbers = [Span(stated.start, stated.end) for stated in places.numbers]
-    foci = _foci(align(text), dates, numbers, find_cues(text))
-    foci = _with_glued(text, foci)
+    foci = _with_glued(text, _foci(align(text), dates, numbers, find_cues(text)))
     parts = list(Clauses(text, sorted([*dates, *numbers])).parts())
     claims: list[Claim] = []
     for part, inside in zip(parts, _by_part(parts, foci), strict=True):
@@ -107,8 +119,9 @@ def extract_claims(text: str) -> Document:
 
 def _foci(plain: str, dates: list[Span], numbers: list[Span], cues: Sequence[Cue]) -> list[_Focus]:
     """Amounts, dates and cue words, in order; what overlaps is one."""
+    dates = [*dates, *(Span(*match.span()) for match in _WRITTEN_DATE.finditer(plain))]
     found = [(_Focus(*date, "temporal"), 0) for date in dates]
-    found += [(_Focus(*cue[3:5], kind), 1) for cue in cues if (kind := _cue_kind(cue))]
+    found += [(_Focus(*cue[3:5], kind), 1) for cue in cues if (kind := _cue_kind(plain, cue))]
     found += [(_Focus(*number, _number_kind(plain, *number)), 2) for number in numbers]
     joined: list[tuple[_Focus, int]] = []
     for focus, rank in sorted(found, key=lambda one: (one[0].start, one[1])):
@@ -122,7 +135,14 @@ def _foci(plain: str, dates: list[Span], numbers: list[Span], cues: Sequence[Cue
             )
         else:
             joined.append((focus, rank))
-    return [focus for focus, _ in joined]
+    references = [Span(*match.span()) for match in _REFERENCE.finditer(plain)]
+    ends = [span.end for span in references]
+    return [
+        focus
+        for focus, _ in joined
+        if (index := bisect_left(ends, focus.end)) == len(ends)
+        or references[index].start > focus.start
+    ]
 
 
 def _belong(plain: str, one: _Focus, other: _Focus) -> bool:
@@ -140,11 +160,12 @@ def _is_season(plain: str, one: _Focus, other: _Focus) -> bool:
     """``23/24``: two years that follow each other."""
     first, second = plain[one.start : one.end], plain[other.start : other.end]
     return (
-        plain[one.end : other.start] == "/"
+        (mark := plain[one.end : other.start].strip()) in ("/", "-")
         and first.isdecimal()
         and second.isdecimal()
         and len(second) == 2
         and (int(first) + 1) % 100 == int(second)
+        and (mark == "/" or len(first) == 4 or plain.startswith(" season", other.end))
     )
 
 
@@ -168,11 +189,13 @@ def _with_glued(text: str, foci: list[_Focus]) -> list[_Focus]:
     return [found[start] for start in sorted(found)]
 
 
-def _cue_kind(cue: Cue) -> ClaimKind | None:
+def _cue_kind(plain: str, cue: Cue) -> ClaimKind | None:
     """The kind of the claim that a cue alone makes; ``None`` where it only colours another."""
     if cue.kind in _COMPARED:
-        return None if cue.sense == "compare" else "comparative"
+        return None if cue.sense in ("compare", "difference") else "comparative"
     if cue.kind == "quantifier":
+        if cue.sense == "only" and _BARE_ONLY.match(plain, cue.end):
+            return None  # "only 12", "only slightly"
         return "comparative" if cue.sense in _ALONE else None
     if cue.kind == "count":
         return "numeric" if cue.sense in _COUNTED else None
@@ -215,7 +238,10 @@ def _claimed(text: str, part: Part, foci: list[_Focus]) -> list[_Focus]:
         unit = len(text[span.start : span.end]) <= _UNIT and any(
             0 <= span.start - focus.end <= 1 for focus in foci
         )
-        if not (opening or unit) and not _overlaps([*taken, _Focus(*part.subject, kind)], span):
+        mark = text[span.start - 1 : span.start] == "[" and text[span.end : span.end + 1] == "]"
+        if not (opening or unit or mark) and not _overlaps(
+            [*taken, _Focus(*part.subject, kind)], span
+        ):
             taken.append(_Focus(*span, kind))
     return taken or [_Focus(*_predicate(part), "attribute")]
 
@@ -224,6 +250,9 @@ def _asserts_nothing(text: str, part: Part) -> bool:
     """Greetings, questions, and sentences about the summary itself."""
     sentence = align(text[part.sentence.start : part.sentence.end])
     if sentence.endswith("?"):
+        return True
+    reference = _REFERENCE.search(sentence)
+    if reference and _REFERRING.search(sentence, 0, reference.start()):
         return True
     return len(sentence) < _LONG and _META.match(sentence) is not None
 

@@ -15,9 +15,9 @@ AUXILIARIES = frozenset(
 )
 _PAST = frozenset(
     "ate became began bought broke brought built came caught chose did drank drew drove fell felt "
-    "flew fought gave got grew heard held kept knew laid led lent lost made meant met overcame paid "
-    "ran rode rose sank sang sat saw sent sold sought spent spoke stole stood struck swam swept "
-    "swung taught threw told took underwent understood went withdrew woke won wore wrote".split()
+    "flew fought gave got grew heard held kept knew laid led lent lost made meant met overcame "
+    "paid ran rode rose sank sang sat saw sent sold sought spent spoke stole stood struck swam "
+    "swept swung taught threw told took underwent understood went withdrew woke won wore wrote".split()
 )
 _SURE = frozenset(
     "achieve add allow announce appear attend attract become begin belong boast capture come "
@@ -62,8 +62,8 @@ _NOT_PAST = frozenset(
 _PRONOUNS = frozenset("he she it they that there who which what here".split())
 ADVERBS = frozenset(
     "also then not never only just still now even thus hence therefore subsequently later finally "
-    "then eventually again currently previously already always often both respectively "
-    "comfortably narrowly".split()
+    "then eventually again currently previously already always often both respectively comfortably "
+    "narrowly".split()
 )
 
 
