@@ -12,8 +12,10 @@ from tablemend.evidence.labels import (
     caption_unit,
     counts_by_itself,
     merge_units,
+    names_attributes,
     names_average,
     names_total_column,
+    names_values,
     row_unit,
 )
 from tablemend.evidence.layout import Body, Layout, lay_out
@@ -28,10 +30,6 @@ ColumnKind = Literal["name", "number", "date", "text"]
 SAMPLE = 256
 """Rows that decide what a column is."""
 
-_GENERIC = frozenset(
-    "attribute property field key name item feature metric parameter characteristic".split()
-)
-_GENERIC_VALUES = frozenset("value values detail details description information content".split())
 _NAME = re.compile(r"[^\W\d_]{2}")
 _YEARS = re.compile(r"\b(?:year|season|date|period|quarter|month|edition|fiscal)s?\b", re.I)
 _PERIOD = re.compile(
@@ -171,12 +169,13 @@ class Grid:
     def key_value(self) -> bool:
         """Whether the table is a list of attributes with their values, as an info box."""
         used = [index for index in range(len(self.table.columns)) if self._filled(index)]
-        if len(used) != 2 or self.key != used[0]:
+        if len(used) < 2 or self.key != used[-2] or self._grouping != tuple(used[:-2]):
             return False
-        one, other = (self._layout.paths[index][-1].strip().casefold() for index in used)
-        generic = (not one or one in _GENERIC) and (not other or other in _GENERIC_VALUES)
-        kinds = {self._value_kind(part.row, used[1]) for part in self._layout.body[:SAMPLE]}
-        return generic and (bool(other) or len(kinds) > 1)
+        one, other = (self._layout.paths[index][-1] for index in used[-2:])
+        if not names_attributes(one) or not names_values(other):
+            return False
+        kinds = {self._value_kind(part.row, used[-1]) for part in self._layout.body[:SAMPLE]}
+        return bool(other) or len(kinds) > 1
 
     @cached_property
     def transposed(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tablemend.evidence.labels import is_label, is_unit_label, label_unit
+from tablemend.evidence.labels import is_label, is_unit_label, label_unit, names_values
 from tablemend.evidence.marks import read_cell
 from tablemend.values.units import PLAIN, Unit
 
@@ -208,8 +208,11 @@ def _read_body(
     lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
     speaking = [i for i in range(first, len(cells)) if any(cells[i]) and not single[i]]
-    if sum(used) == 2 and sum(single[first:]) * 2 > len(cells) - first:
-        single = [False] * len(cells)  # the second column is blank as a rule
+    if sum(used) == 2 and (
+        sum(single[first:]) * 2 > len(cells) - first
+        or any(used[column] and name and names_values(name) for column, name in enumerate(header))
+    ):
+        single = [False] * len(cells)  # the second column is blank as a rule, or may be
         speaking = list(range(first, len(cells)))
     last = speaking[-1] if speaking else -1
     body: list[Body] = []
