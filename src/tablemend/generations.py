@@ -34,12 +34,16 @@ class Stored:
             the sum over an arm means something).
         cached_tokens: tokens of the prompt that the engine had read before.
         estimated: the token counts are estimates, as the server gave none that can be.
+        calls: requests to models that it took; more than one where an answer was mended by a model.
+        edits: changes that a mitigation made to it.
     """
 
     answer: Answer
     seconds: float
     cached_tokens: int = 0
     estimated: bool = False
+    calls: int = 1
+    edits: int = 0
 
     @property
     def computed_tokens(self) -> int:
@@ -166,7 +170,7 @@ def settings_hash(settings: dict[str, Any]) -> str:
     return hash_text(json.dumps(settings, sort_keys=True))
 
 
-OWN = ("seconds", "cached_tokens", "estimated")
+OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits")
 """What a line holds beside the answer and the hash of its settings."""
 
 
@@ -176,6 +180,10 @@ def _line(settings_key: str, one: Stored) -> dict[str, Any]:
         line["cached_tokens"] = one.cached_tokens
     if one.estimated:
         line["estimated"] = True
+    if one.calls != 1:
+        line["calls"] = one.calls
+    if one.edits:
+        line["edits"] = one.edits
     return line
 
 

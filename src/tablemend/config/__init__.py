@@ -1,20 +1,18 @@
 """Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
 
 from tablemend.config.backend import BackendOptions
+from tablemend.config.evaluation import Arm, Evaluation, Thinking
 from tablemend.config.experiment import (
     EXAMPLE_FILES,
     HUB,
     SMALL_WORLD,
-    Arm,
     Comparison,
     Data,
-    Evaluation,
     Experiment,
     Lora,
     Model,
     SftCommand,
     Source,
-    Thinking,
     Train,
 )
 from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from tablemend.config.backend import BackendOptions
+from tablemend.config.evaluation import Arm, Evaluation, Thinking
 from tablemend.config.nearest import nearest
 from tablemend.config.section import (
     DType,
     Format,
     ModelString,
-    OnOff,
     Prompt,
     Recipe,
     Section,
     UnknownNames,
 )
 from tablemend.config.trl_names import OWNED, TRL_NAMES
-
-Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
-"""``off``: the empty thinking block is part of the prompt; ``on``: the model writes its own;
-``quote``: as ``on``, and a training target quotes the facts in scope there, verified."""
-
-ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
-"""Arm names become file names."""
 
 HUB = "hub:"
 SMALL_WORLD = "small-world"
@@ -221,58 +214,6 @@ class Train(Section):
         return trl
 
 
-class Arm(Section):
-    """One way of answering: a model and a mitigation."""
-
-    model: ModelString = "base"
-    """`base` (model.path), `sft` (this run's checkpoint), a folder, a Hub name, or a whole model
-    string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
-    prompt: Prompt = "base"
-    """Instruction: the plain one, or one of the three prompting strategies."""
-    thinking: Thinking | None = None
-    """As the top-level `thinking`, which holds where this is null."""
-    format: Format | None = None
-    """As the top-level `format`, which holds where this is null."""
-    constrain: Literal["header", "spans"] | None = None
-    """Constrained decoding (transformers, vLLM, a vLLM server): `header` fixes format and header,
-    as the query lists its columns; `spans` also limits each cell to the blank or a run of words of
-    one sentence of the context."""
-    options: BackendOptions | None = None
-    """How this arm's model is asked, in place of the whole of evaluation.options."""
-
-
-class Evaluation(Section):
-    """The comparison of the arms on the same examples."""
-
-    n: int | None = Field(default=None, ge=1)
-    """Test examples to answer; all where it is null."""
-    contexts: tuple[Literal["clean", "adversarial"], ...] = ("clean", "adversarial")
-    """Contexts to show."""
-    backend: Literal["hf", "vllm"] = "hf"
-    """Engine of models that name none: transformers or vLLM, in this process."""
-    max_new_tokens: int = Field(ge=1)
-    """Longest answer, thinking included."""
-    temperature: float = Field(default=0.0, ge=0, le=2)
-    """0 is greedy; above it, sampling is seeded."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of the sampling."""
-    cut: Literal["format_error", "unjudged"] = "format_error"
-    """An answer cut at max_new_tokens: a format error, whatever stands before the cut; or never
-    judged."""
-    similarity: str = "lexical"
-    """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
-    options: BackendOptions = BackendOptions()
-    """How the models are asked; dtype and context_length are the model section's where they are
-    not set here."""
-    arms: dict[ArmName, Arm] = Field(min_length=1)
-    """Name of each arm and what it does."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Contexts named twice or not at all."""
-        if not self.contexts or len(set(self.contexts)) < len(self.contexts):
-            yield "contexts", "name each context once, and at least one"
-
-
 class Comparison(Recipe):
     """What compare.py needs: an experiment, or an evaluation alone."""
 
@@ -342,7 +283,7 @@ class Comparison(Recipe):
         if window is not None and (train.max_length or 0) > window:
             yield "train.max_length", f"above model.context_length: {window}"
         for name, arm in self.evaluation.arms.items():
-            if arm.model == "sft":
+            if arm.model == "sft" and arm.after is None:
                 yield from self._prefix_conflicts(name, arm, train)
 
     def _prefix_conflicts(self, name: str, arm: Arm, train: Train) -> Iterator[tuple[str, str]]:
@@ -362,11 +303,13 @@ class Comparison(Recipe):
 
     def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
         """The arm's own thinking, else the recipe's."""
-        return self.thinking if arm.thinking is None else arm.thinking
+        thinking = self.evaluation.answering_arm(arm).thinking
+        return self.thinking if thinking is None else thinking
 
     def format_of(self, arm: Arm) -> Format:
         """The table format that an arm's prompt asks for: its own, else the recipe's."""
-        return self.format if arm.format is None else arm.format
+        format = self.evaluation.answering_arm(arm).format
+        return self.format if format is None else format
 
     def options_of(self, arm: Arm) -> BackendOptions:
         """How an arm's model is asked, with what the model section says of every model."""

@@ -19,6 +19,7 @@ from tablemend.tasks.sources import read_examples
 from tablemend.tasks.tablehallu import Strategy
 
 Constraint = Literal["header", "spans"]
+Mending = Literal["repair", "cave"]
 STAGE = "generate"
 IN_PROCESS = ("hf", "vllm")
 """Engines that load the weights here; their answers are kept by the comparison alone."""
@@ -38,6 +39,8 @@ class Arm:
         thinking: whether the prompt leaves room for thinking.
         format: the table format that is asked for.
         constrain: what a grammar holds the answer to; ``None`` is no grammar.
+        after: name of the arm whose answers this one mends; ``None`` for one that answers.
+        mend: how.
         asked: what the recipe alone says of how the arm answers; JSON-serialisable.
     """
 
@@ -48,6 +51,8 @@ class Arm:
     thinking: Thinking
     format: Format
     constrain: Constraint | None
+    after: str | None
+    mend: Mending | None
     asked: dict[str, Any]
 
 
@@ -75,11 +80,11 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
     arms = []
     for name, recipe in config.evaluation.arms.items():
         model = model_of(config, name)
-        if recipe.model == "sft":
+        if _model_text(config, name) == "sft":
             model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
         if model.engine in IN_PROCESS:
-            _check_checkpoint(name, recipe.model, model, config)
+            _check_checkpoint(name, _model_text(config, name), model, config)
             options = options.model_copy(update={"cache": None})
         arms.append(
             Arm(
@@ -90,6 +95,8 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
                 config.thinking_of(recipe),
                 config.format_of(recipe),
                 recipe.constrain,
+                recipe.after,
+                recipe.mend,
                 asked_of(config, name),
             )
         )
@@ -102,6 +109,11 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
     A server is left out of it: replicas come and go under the same answers.
     """
     arm, model = config.evaluation.arms[name], model_of(config, name)
+    if arm.after is not None:
+        asked = asked_of(config, arm.after)
+        if arm.mend == "cave":
+            asked |= {"rewriter": f"{model.engine}:{model.model}"}
+        return {**asked, "after": arm.after, "mend": arm.mend}
     return {
         "named": f"{model.engine}:{model.model}",
         "prompt": arm.prompt,
@@ -115,10 +127,16 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
 
 def model_of(config: Comparison, name: str) -> ModelName:
     """The model of an arm as the recipe names it; this run's checkpoint is ``sft``."""
-    text = config.evaluation.arms[name].model
+    text = _model_text(config, name)
     if text == "sft":
         return ModelName(config.default_engine, text)
     return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
+
+
+def _model_text(config: Comparison, name: str) -> str:
+    """The model of an arm, in the recipe's words; one that mends has the other arm's."""
+    arm = config.evaluation.arms[name]
+    return (arm if arm.own_model else config.evaluation.answering_arm(arm)).model
 
 
 def sampling_of(config: Comparison) -> Sampling:

@@ -43,7 +43,7 @@ def generate(
     generations = Generations(run.path / "generations")
     with ExitStack() as stack:
         models = []
-        for own in _by_model(arms):
+        for own in _by_model([arm for arm in arms if arm.after is None]):
             first = own[0]
             opened = open_backend(first.model, first.options, attn=config.model.attn)
             backend = stack.enter_context(opened)

@@ -136,6 +136,8 @@ def cost(
     completion = sum(answer.completion_tokens for answer in answers)
     counted: dict[str, Any] = {
         "answers": len(listed),
+        "calls": sum(one.calls for one in listed),
+        "edits": sum(one.edits for one in listed),
         "prompt_tokens": prompt,
         "cached_tokens": sum(one.cached_tokens for one in listed),
         "completion_tokens": completion,

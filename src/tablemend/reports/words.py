@@ -245,6 +245,8 @@ def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
     }
     columns = {
         "answers": [str(own["answers"]) for own in costs.values()],
+        "calls": [str(own.get("calls", own["answers"])) for own in costs.values()],
+        "edits": [str(own.get("edits", 0)) for own in costs.values()],
         "prompt tokens": [f"{own['prompt_tokens']:,}" for own in costs.values()],
         "of them cached": [f"{own.get('cached_tokens', 0):,}" for own in costs.values()],
         "answer tokens": [f"{own['completion_tokens']:,}" for own in costs.values()],
@@ -256,9 +258,11 @@ def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
             for own in costs.values()
         ],
     }
-    for name in ("of them cached", "estimated counts", "price"):
+    for name in ("edits", "of them cached", "estimated counts", "price"):
         if set(columns[name]) <= {"0"}:
             del columns[name]
+    if columns["calls"] == columns["answers"]:
+        del columns["calls"]
     rows = zip(*columns.values(), strict=True)
     return [
         ["arm", "context", *columns],

@@ -159,7 +159,7 @@ def _is_remote(config: Experiment) -> bool:
 
 def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Example]) -> None:
     """The masks of the first rows, and their prefixes against every fine-tuned arm's prompts."""
-    arms = [arm for arm in config.evaluation.arms.values() if arm.model == "sft"]
+    arms = [arm for arm in config.evaluation.arms.values() if arm.model == "sft" and not arm.after]
     for kind in contexts(config):
         rows = [render(tokenizer, example, kind, config) for example in examples]
         targets = [
