@@ -416,7 +416,7 @@ class Planner:
 
     def _count(self) -> Plan | None:
         sheet = self._sheet
-        if not sheet.whole or len(sheet.rows) < 4 or sheet.layout not in ("entities", "periods"):
+        if not sheet.whole or len(sheet.rows) < 4 or not self._rows_are_one_thing():
             return None
         measure = self._pick([*self._ranked, *self._texts])
         if measure is None:
@@ -475,7 +475,7 @@ class Planner:
     def _total(self) -> Plan | None:
         sheet = self._sheet
         measure = self._pick([measure for measure in self._ranked if measure.summable])
-        if measure is None or not sheet.whole or sheet.layout not in ("entities", "periods"):
+        if measure is None or not sheet.whole or sheet.totals or not self._rows_are_one_thing():
             return None
         amounts = [self._amounts.get((row.index, measure.index)) for row in sheet.rows]
         known = [amount for amount in amounts if amount is not None]
@@ -610,6 +610,10 @@ class Planner:
     def _value_at(self, row: Row, column: int) -> Decimal:
         return self._amounts[row.index, column].value
 
+    def _rows_are_one_thing(self) -> bool:
+        """Whether a row is an entity or a period, and not one in the other."""
+        return self._sheet.layout in ("entities", "periods")
+
     # ---- words
 
     def _words(self, datum: Datum, slot: str = "v") -> dict[str, Word]:
@@ -691,6 +695,8 @@ class Planner:
 
     def _choose(self, pool: Sequence[str], measure: Measure | None = None) -> str:
         """A template; one with an article only before a singular."""
+        if self._sheet.totals:
+            pool = [template for template in pool if "{N}" not in template]
         if measure is not None and any(map(is_plural, measure.label.split())):
             pool = [
                 t for t in pool if "<a> {m}" not in t and " a {c} {m}" not in t and "<A>" not in t

@@ -115,6 +115,28 @@ class Recomputation:
         """
         return self._operations[operation](texts)
 
+    def has_number(self, value: float) -> bool:
+        """Whether any cell is this number but for rounding, with its header's scale or without."""
+        return any(abs(value - known) <= max(0.01 * abs(known), _CLOSE) for known in self._known)
+
+    def has_period(self, period: Period) -> bool:
+        """Whether any cell or header names this period, or a longer name that begins with it."""
+        texts = [*self._grid.table.columns, *(cell for row in self._cells for cell in row)]
+        isos = {found.iso for text in texts if (found := read_period(text)) is not None}
+        return any(iso.startswith(period.iso) or period.iso.startswith(iso) for iso in isos)
+
+    @cached_property
+    def _known(self) -> list[float]:
+        """All numbers of the table, with all their scales and as written."""
+        known = []
+        for row in range(len(self._cells)):
+            for column, cell in enumerate(self._cells[row]):
+                if (amount := self._amount(row, column)) is not None:
+                    known.append(abs(amount[0]))
+                if (read := read_number(cell)) is not None:
+                    known.append(abs(read[0]))
+        return known
+
     # ---- where a claim points
 
     @cached_property

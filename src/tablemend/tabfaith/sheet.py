@@ -121,6 +121,7 @@ class Sheet:
         layout: how entities and periods lie.
         rows: those that are named beyond doubt, without totals.
         whole: all rows but totals are among them, so that they may be ranked and counted.
+        totals: there are totals, so that "all twelve" would leave open who is counted.
         measures: the columns to speak of; none where columns are periods.
         periods: column and period, for the layout ``spread``, in the order of time.
         noun: what an entity is called ("team"), where the header says it in one common word.
@@ -132,6 +133,7 @@ class Sheet:
     layout: Layout
     rows: tuple[Row, ...]
     whole: bool
+    totals: bool
     measures: tuple[Measure, ...]
     periods: tuple[tuple[int, Period], ...] = ()
     noun: str = ""
@@ -216,6 +218,7 @@ def open_sheet(table: Table) -> Sheet:
         layout,
         tuple(rows),
         len(rows) == len(lines),
+        len(lines) < len(grid.lines),
         (),
         (),
         "" if entity is None else _noun(table.columns[entity]),
@@ -247,7 +250,8 @@ def measure_label(grid: Grid, column: int) -> str:
     if len(header) > 50 or not _LETTER.search(header) or _ODD.search(header):
         return ""
     label = label_of(header.rstrip(" %,$"))
-    if not label or label.split()[0].casefold() in JOINING:
+    words = label.casefold().split()
+    if not words or JOINING.intersection((words[0], words[-1])) or words[-1] == "with":
         return ""
     return f"{label} medals" if label in _MEDALS else label
 
