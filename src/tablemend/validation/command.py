@@ -8,8 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import Section
+from tablemend.config import BackendOptions, Section
+from tablemend.config.nearest import nearest
 from tablemend.runs import RUNS, Run
+from tablemend.validation.baselines import METRICS, MODEL_METRICS
 from tablemend.validation.sets import SETS, SetName
 
 
@@ -25,8 +27,15 @@ class ValidateCommand(Section):
     half; figures are reported on the report half."""
     n: int | None = Field(default=None, ge=1)
     """At most so many texts of each set, drawn by the hash of their ids; null: all."""
-    verifiers: tuple[Literal["program"], ...] = Field(default=("program",), min_length=1)
-    """The verifiers whose verdicts are compared with people's."""
+    verifiers: tuple[str, ...] = ("program",)
+    """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
+    and so on; each is compared with people."""
+    metrics: tuple[str, ...] = ("bleu", "parent", "overlap")
+    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references),
+    bertscore[:MODEL], true[:MODEL]. A set without references has figures of the last two kinds
+    only."""
+    options: BackendOptions = BackendOptions()
+    """How language models are asked."""
     workers: int = Field(default=1, ge=1)
     """Processes of the program verifier."""
     run: str = "validation"
@@ -37,6 +46,11 @@ class ValidateCommand(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Keys that do not go together."""
+        for metric in self.metrics:
+            name, _, model = metric.partition(":")
+            names = (*METRICS, *MODEL_METRICS)
+            if name not in names or (model and name not in MODEL_METRICS):
+                yield "metrics", f"no metric {metric}{nearest(metric, names)}"
         if self.errors is not None and self.half != "rules":
             yield "errors", "single records are written of half=rules only"
 

@@ -6,29 +6,15 @@ What is unjudged is counted apart: it is neither right nor wrong.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import permutations
 
 from tablemend.records import Verification
+from tablemend.validation.called import Called, by_person, by_verifier
 from tablemend.validation.items import Item, Mark, overlap
 from tablemend.values.sentences import Span, sentence_spans
 
 Counts = Counter[str]
-
-
-def faults(verification: Verification) -> list[tuple[Span, str]]:
-    """The words that a verification holds to be wrong, with the type of error, each once.
-
-    Where a verdict names no words at fault, those that the claim turns on, else all of it.
-    """
-    found: dict[Span, str] = {}
-    for verdict in verification.verdicts:
-        claim = verdict.claim
-        if not verdict.wrong or claim.start is None or claim.end is None:
-            continue
-        whole = claim.focus or Span(claim.start, claim.end)
-        for span in verdict.spans or (whole,):
-            found.setdefault(Span(*span), verdict.error_type or "")
-    return sorted(found.items())
 
 
 def count_claims(verification: Verification) -> Counts:
@@ -38,51 +24,44 @@ def count_claims(verification: Verification) -> Counts:
     )
 
 
-def count_text(wrong: bool, verification: Verification) -> Counts:
-    """One text with or without an error by people, against the verdict on all of its claims."""
-    return _decide(wrong, verification.verdict == "unjudged", verification.verdict != "supported")
+def count_text(wrong: bool, called: Called) -> Counts:
+    """One text with or without an error by people, against the opinion on all of it."""
+    return _decide(wrong, called.verdict)
 
 
-def _decide(wrong: bool, unjudged: bool, called_wrong: bool) -> Counts:
+def _decide(wrong: bool, called_wrong: bool | None) -> Counts:
     gold = "bad" if wrong else "good"
-    if unjudged:
+    if called_wrong is None:
         return Counter({f"{gold}_unjudged": 1})
     return Counter({f"{gold}_{'rejected' if called_wrong else 'accepted'}": 1})
 
 
-def count_spans(marks: Sequence[Mark], verification: Verification) -> Counts:
-    """Marked words against predicted ones.
+def count_spans(marks: Sequence[Mark], called: Called) -> Counts:
+    """Marked words against those called wrong.
 
-    A predicted span is right where it shares a character with a marked error, a marked error is
-    found where it shares one with a predicted span. A span predicted only where words are marked
-    for something else than unfaithfulness does not count. A marked error is *open* where it was
-    not found and no claim that touches it has a verdict.
+    A span called wrong is right where it shares a character with a marked error; a marked error
+    is found where it shares one with such a span. A span that only touches words marked for
+    something else than unfaithfulness does not count. A marked error is *open* where it was not
+    found and nothing that touches it was judged.
     """
     errors = [mark for mark in marks if mark.error]
     others = [mark for mark in marks if not mark.error]
     counts: Counts = Counter()
-    predicted = faults(verification)
-    for span, kind in predicted:
+    predicted = []
+    for span, kind in called.faults:
         hit = any(mark.overlaps(span) for mark in errors)
         if not hit and any(mark.overlaps(span) for mark in others):
             continue
-        counts.update(predicted=1, hits=int(hit))
+        predicted.append(span)
+        counts.update({"predicted": 1, "hits": int(hit)})
         counts.update({f"predicted {kind}": 1, f"hits {kind}": int(hit)})
-    judged = [
-        Span(claim.start, claim.end)
-        for verdict in verification.verdicts
-        if (claim := verdict.claim).start is not None
-        and claim.end is not None
-        and verdict.verdict != "unjudged"
-    ]
     for mark in errors:
-        found = any(mark.overlaps(span) for span, _ in predicted)
-        is_open = not found and not any(mark.overlaps(span) for span in judged)
-        counts.update(marked=1, found=int(found), open=int(is_open))
-        counts.update({f"marked {mark.label}": 1, f"found {mark.label}": int(found)})
-        counts.update({f"open {mark.label}": int(is_open)})
-    counts.update(_count_one_to_one(errors, [span for span, _ in predicted]))
-    counts.update(_count_characters(marks, [span for span, _ in predicted]))
+        found = any(mark.overlaps(span) for span in predicted)
+        is_open = not found and not any(mark.overlaps(span) for span in called.judged)
+        for name, count in (("marked", 1), ("found", int(found)), ("open", int(is_open))):
+            counts.update({name: count, f"{name} {mark.label}": count})
+    counts.update(_count_one_to_one(errors, predicted))
+    counts.update(_count_characters(marks, predicted))
     return counts
 
 
@@ -108,12 +87,12 @@ def _count_one_to_one(errors: Sequence[Mark], predicted: Sequence[Span]) -> Coun
 
 
 def _count_characters(marks: Sequence[Mark], predicted: Sequence[Span]) -> Counts:
-    def places(spans: Iterator[tuple[int, int]]) -> set[int]:
+    def places(spans: Iterable[tuple[int, int]]) -> set[int]:
         return {place for start, end in spans for place in range(start, end)}
 
     wrong = places((mark.start, mark.end) for mark in marks if mark.error)
     other = places((mark.start, mark.end) for mark in marks if not mark.error) - wrong
-    said = places((span.start, span.end) for span in predicted) - other
+    said = places(predicted) - other
     return Counter(
         characters_marked=len(wrong),
         characters_predicted=len(said),
@@ -121,41 +100,39 @@ def _count_characters(marks: Sequence[Mark], predicted: Sequence[Span]) -> Count
     )
 
 
-def count_sentences(text: str, marks: Sequence[Mark], verification: Verification) -> Counts:
-    """Each sentence, with or without a marked error, against the verdicts on its claims.
-
-    It is called wrong where predicted words are in it; else it is unjudged where one of its
-    claims is, or none is in it. Prefixed with ``sentence``.
-    """
-    predicted = [span for span, _ in faults(verification)]
+def count_sentences(text: str, marks: Sequence[Mark], called: Called) -> Counts:
+    """Each sentence, with or without a marked error; names begin with ``sentence``."""
     counts: Counts = Counter()
     for sentence in sentence_spans(text):
-        called_wrong = any(overlap(span, sentence) for span in predicted)
-        inside = [
-            verdict.verdict
-            for verdict in verification.verdicts
-            if verdict.claim.start is not None
-            and verdict.claim.end is not None
-            and overlap(Span(verdict.claim.start, verdict.claim.end), sentence)
-        ]
-        unjudged = not called_wrong and (not inside or "unjudged" in inside)
         wrong = any(mark.error and mark.overlaps(sentence) for mark in marks)
-        for name, count in _decide(wrong, unjudged, called_wrong).items():
+        for name, count in _decide(wrong, called.sentence(sentence)).items():
             counts[f"sentence {name}"] += count
     return counts
 
 
 def count_item(item: Item, verification: Verification) -> Counts:
     """Everything that is counted of one text; twice annotated texts count twice."""
+    called = by_verifier(verification)
     counts = count_claims(verification)
     counts["texts"] += 1
     for wrong in item.judgements:
-        counts.update(count_text(wrong, verification))
+        counts.update(count_text(wrong, called))
     if item.label is not None:
         counts[f"label {item.label} {verification.verdict}"] += 1
     for marks in item.marks:
-        counts.update(count_spans(marks, verification))
-        counts.update(count_sentences(item.text, marks, verification))
+        counts.update(count_spans(marks, called))
+        counts.update(count_sentences(item.text, marks, called))
+    return counts
+
+
+def count_people(item: Item) -> Counts:
+    """Every annotator of a text against every other one, who takes the verifier's place."""
+    counts: Counts = Counter(texts=1)
+    for gold, other in permutations(item.marks, 2):
+        called = by_person(item.text, other)
+        counts.update(count_text(any(mark.error for mark in gold), called))
+        counts.update(count_spans(gold, called))
+        counts.update(count_sentences(item.text, gold, called))
     return counts
 
 
@@ -169,12 +146,12 @@ def human_score(item: Item) -> float | None:
         return item.rating
     if item.label is not None:
         return float(item.label == "supported")
-    sentences = sentence_spans(item.text)
-    if not item.marks or not sentences:
-        return None
-    clean = [
-        not any(mark.error and mark.overlaps(sentence) for mark in marks)
-        for marks in item.marks
-        for sentence in sentences
-    ]
-    return sum(clean) / len(clean)
+    shares = [share for marks in item.marks if (share := clean_share(item.text, marks)) is not None]
+    return sum(shares) / len(shares) if shares else None
+
+
+def clean_share(text: str, marks: Sequence[Mark]) -> float | None:
+    """Share of a text's sentences in which no error is marked; ``None`` for an empty text."""
+    sentences = sentence_spans(text)
+    clean = [not any(m.error and m.overlaps(sentence) for m in marks) for sentence in sentences]
+    return sum(clean) / len(clean) if clean else None

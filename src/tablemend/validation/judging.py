@@ -1,19 +1,26 @@
-"""Every item through a verifier: program verdicts in several processes, models in batches."""
+"""Every item through a verifier: the program in several processes, models in batches, stored."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
-from tablemend.claims.extract import extract_claims
+from tablemend.config import BackendOptions
 from tablemend.evidence.source import Source
-from tablemend.records import Document, Verification
+from tablemend.faithfulness.staf import PROGRAM, open_verifier, verify_texts
+from tablemend.records import Claim, Verdict, Verification
+from tablemend.runs import append_jsonl, hash_text, read_jsonl
 from tablemend.validation.items import Item
-from tablemend.verification.program import VERSION, verify_document
+from tablemend.values.sentences import Span
+
+BATCH = 64
+"""Texts that a model judges before their verdicts are stored."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +30,17 @@ class Judged:
     Attributes:
         verifier: its name with its version.
         verifications: one an item.
-        seconds: processor seconds of claims and verdicts, all processes together.
+        seconds: processor seconds of the program, of all processes together; ``None`` for models.
     """
 
     verifier: str
     verifications: tuple[Verification, ...]
-    seconds: float
+    seconds: float | None = None
 
 
-def judge_items(items: Sequence[Item], workers: int = 1) -> Judged:
-    """Take the texts apart and verify every claim against its source."""
-    # one table's texts together: its grid is read once, and sent to a process once
+def judge_by_program(items: Sequence[Item], workers: int = 1) -> Judged:
+    """Take the texts apart and verify every claim, without a model."""
+    # one table's texts together: it is read once, and sent to a process once
     groups = [list(group) for _, group in groupby(items, key=lambda item: id(item.source))]
     tasks = [([item.text for item in group], group[0].source) for group in groups]
     if workers == 1 or len(tasks) < 2 * workers:
@@ -42,14 +49,76 @@ def judge_items(items: Sequence[Item], workers: int = 1) -> Judged:
         with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
             done = list(pool.map(_judge_texts, *zip(*tasks, strict=True), chunksize=8))
     verifications = tuple(one for found, _ in done for one in found)
-    return Judged(VERSION, verifications, sum(seconds for _, seconds in done))
+    name = verifications[0].judge if verifications else PROGRAM
+    return Judged(name, verifications, sum(seconds for _, seconds in done))
 
 
 def _judge_texts(texts: Sequence[str], source: Source) -> tuple[list[Verification], float]:
     start = time.process_time()
-    found = [_judge_text(extract_claims(text), source) for text in texts]
+    found = verify_texts([(text, source) for text in texts], PROGRAM)
     return found, time.process_time() - start
 
 
-def _judge_text(document: Document, source: Source) -> Verification:
-    return Verification(verify_document(document, source), VERSION)
+def judge_by_model(
+    items: Sequence[Item], name: str, options: BackendOptions, store: Path
+) -> Judged:
+    """The same with a model; what it said is stored as it goes, and not asked again.
+
+    Args:
+        items: the texts.
+        name: ``nli:MODEL``, ``llm:MODEL`` or ``program+...`` (:func:`open_verifier`).
+        options: how a model is asked.
+        store: file of JSON lines with the verdicts of this verifier.
+
+    Raises:
+        TablemendError: a model that cannot be opened or cannot go on.
+    """
+    keys = [hash_text(repr((name, item.text, item.source))) for item in items]
+    known = {record["key"]: _read(record) for record in read_jsonl(store)}
+    missing = list({k: item for k, item in zip(keys, items, strict=True) if k not in known}.items())
+    if missing:
+        verifier = open_verifier(name, options)
+        try:
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
+                found = verify_texts([(item.text, item.source) for _, item in batch], verifier)
+                known |= {key: one for (key, _), one in zip(batch, found, strict=True)}
+                append_jsonl(store, list(_records(batch, found)))
+        finally:
+            verifier.close()
+    verifications = tuple(known[key] for key in keys)
+    return Judged(verifications[0].judge if verifications else name, verifications)
+
+
+def _records(
+    batch: Iterable[tuple[str, Item]], found: Iterable[Verification]
+) -> Iterator[dict[str, Any]]:
+    for (key, _), verification in zip(batch, found, strict=True):
+        claims = [
+            one.to_json() | {"focus": one.claim.focus and list(one.claim.focus)}
+            for one in verification.verdicts
+        ]
+        yield {"key": key, **verification.to_json(), "claims": claims}
+
+
+def _read(record: dict[str, Any]) -> Verification:
+    verdicts = tuple(
+        Verdict(
+            Claim(
+                one["text"],
+                one["start"],
+                one["end"],
+                one["kind"],
+                one["statement"],
+                Span(*one["focus"]) if one["focus"] else None,
+            ),
+            one["verdict"],
+            one["error_type"],
+            reason=one["reason"],
+            spans=tuple(Span(*span) for span in one["spans"]),
+            judge=one["judge"],
+        )
+        for one in record["claims"]
+    )
+    usage = (record[name] for name in ("calls", "prompt_tokens", "completion_tokens"))
+    return Verification(verdicts, record["judge"], *usage)

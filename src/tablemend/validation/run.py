@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
+from tablemend.faithfulness.staf import PROGRAM
 from tablemend.runs import hash_file, write_json, write_jsonl
 from tablemend.validation.command import ValidateCommand
-from tablemend.validation.judging import judge_items
-from tablemend.validation.scoring import disagreements, score_verifier
-from tablemend.validation.sets import READERS, read_set
+from tablemend.validation.halves import half_of
+from tablemend.validation.items import Item
+from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
+from tablemend.validation.scoring import (
+    disagreements,
+    score_metric,
+    score_people,
+    score_verifier,
+)
+from tablemend.validation.sets import READERS, draw, read_set
+
+PEOPLE = "other annotator"
 
 
 def validate(command: ValidateCommand) -> dict[str, Any]:
     """Compare every scorer with people on every set; write results.json and the manifest."""
-    data = Path(command.data)
-    half = None if command.half == "all" else command.half
-    items = {name: read_set(name, data, half, command.n) for name in command.sets}
+    data, run = Path(command.data), command.folder
+    read = {name: read_set(name, data) for name in command.sets}  # or hours end in a refusal
     errors: list[dict[str, Any]] = []
     results: dict[str, Any] = {"half": command.half, "n": command.n, "sets": {}}
-    for name, own in items.items():
-        figures: dict[str, Any] = {"texts": len(own), "scorers": {}}
+    for name, every in tqdm(read.items(), unit="set", disable=None):
+        rules = [item for item in every if half_of(item.split_key) == "rules"]
+        items = _chosen(every, command)
+        scorers: dict[str, Any] = {}
         for verifier in command.verifiers:
-            judged = judge_items(own, command.workers)
-            figures["scorers"][verifier] = score_verifier(own, judged)
-            if verifier == "program":
-                errors += disagreements(own, judged)
-        results["sets"][name] = figures
-    hashes = {name: hash_file(data / READERS[name][0]) for name in command.sets}
-    run = command.folder
+            judged = _judge(items, verifier, name, command)
+            scorers[verifier] = score_verifier(items, judged)
+            if command.errors and verifier == PROGRAM:
+                errors += disagreements(items, judged)
+        for metric in command.metrics:
+            figures = score_metric(items, items if command.half == "rules" else rules, metric)
+            if figures is not None:
+                scorers[metric] = figures
+        people = score_people(items)
+        if people is not None:
+            scorers[PEOPLE] = people
+        results["sets"][name] = {"texts": len(items), "scorers": scorers}
     run.begin("validate", command, parts=())
+    hashes = {name: hash_file(data / READERS[name][0]) for name in command.sets}
     run.record("validate", {"settings": command.model_dump(mode="json"), "data": hashes})
     write_json(run.path / "results.json", results)
     if command.errors:
         write_jsonl(Path(command.errors), errors)
     return results
+
+
+def _chosen(every: Sequence[Item], command: ValidateCommand) -> list[Item]:
+    half = [item for item in every if command.half in ("all", half_of(item.split_key))]
+    return half if command.n is None else draw(half, command.n)
+
+
+def _judge(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Judged:
+    if verifier == PROGRAM:
+        return judge_by_program(items, command.workers)
+    store = re.sub(r"[^\w.+-]+", "_", f"{name}-{verifier}") + ".jsonl"
+    return judge_by_model(
+        items, verifier, command.options, command.folder.path / "verdicts" / store
+    )

@@ -1,77 +1,154 @@
-"""From items and verdicts to the figures of one set."""
+"""From items and opinions to the figures of one set."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tablemend.records import VERDICTS, Verdict
-from tablemend.validation.counting import count_item, human_score
+from tablemend.validation.baselines import best_threshold, count_scored, score_items
+from tablemend.validation.counting import (
+    Counts,
+    clean_share,
+    count_item,
+    count_people,
+    human_score,
+)
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged
-from tablemend.validation.measures import (
-    COVERAGE,
-    SENTENCE,
-    SPAN,
-    TEXT,
-    correlations,
-    rates,
-)
+from tablemend.validation.measures import COVERAGE, SENTENCE, SPAN, TEXT, correlations, rates
 from tablemend.values.sentences import Span
 
 LABELS = ("supported", "contradicted", "not_in_source")
+TWICE = "annotated twice"
+"""The texts of a set that two people annotated."""
+MOST_REASONS = 12
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
+
+
+class Scored(NamedTuple):
+    """Texts, what was counted of each, and the number that a scorer gives it."""
+
+    items: Sequence[Item]
+    counts: Sequence[Counts]
+    scores: Sequence[float | None]
+
+    def part(self, chosen: Sequence[int]) -> Scored:
+        """Some of the texts, by place."""
+        return Scored(
+            [self.items[index] for index in chosen],
+            [self.counts[index] for index in chosen],
+            [self.scores[index] for index in chosen],
+        )
 
 
 def score_verifier(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
     """All figures of one verifier on one set, and of the parts of the set."""
-    groups = sorted({item.group for item in items})
-    figures = _score(items, judged)
-    claims = sum(len(one.verdicts) for one in judged.verifications)
-    figures["verifier"] = judged.verifier
-    figures["seconds"] = judged.seconds
-    figures["claims_per_second"] = claims / judged.seconds if judged.seconds else None
-    if len(groups) > 1:
-        figures["groups"] = {
-            group: _score(*_part(items, judged, group), small=True) for group in groups
-        }
-    return figures
-
-
-def _part(items: Sequence[Item], judged: Judged, group: str) -> tuple[list[Item], Judged]:
-    chosen = [index for index, item in enumerate(items) if item.group == group]
-    verifications = tuple(judged.verifications[index] for index in chosen)
-    return [items[index] for index in chosen], Judged(judged.verifier, verifications, 0.0)
-
-
-def _score(items: Sequence[Item], judged: Judged, small: bool = False) -> dict[str, Any]:
-    keys = [item.split_key for item in items]
     counts = [
         count_item(item, verification)
         for item, verification in zip(items, judged.verifications, strict=True)
     ]
+    total = sum(counts, start=Counts())
+    figures = _all_figures(Scored(items, counts, [one.staf for one in judged.verifications]))
+    figures["verifier"] = judged.verifier
+    figures["calls"] = sum(one.calls for one in judged.verifications)
+    if judged.seconds:
+        figures["claims_per_second"] = total["claims"] / judged.seconds
+    figures["by_label"] = dict(_by_label(total))
+    figures["by_error_type"] = dict(_by_error_type(total))
+    figures["claims_by_kind"] = claims_by_kind(items, judged)
+    figures["reasons"] = unjudged_reasons(judged)
+    return figures
+
+
+def score_metric(
+    items: Sequence[Item], others: Sequence[Item], metric: str
+) -> dict[str, Any] | None:
+    """All figures of one metric; ``None`` where the set has not what it needs.
+
+    Args:
+        items: the texts to report on.
+        others: the texts of the rules half, on which the threshold is chosen.
+        metric: see :func:`score_items`.
+    """
+    scores = score_items(items, metric)
+    if all(score is None for score in scores):
+        return None
+    same = items is others
+    threshold = best_threshold(scores if same else score_items(others, metric), others)
+    counts = [
+        Counts() if threshold is None else count_scored(item, score, threshold)
+        for item, score in zip(items, scores, strict=True)
+    ]
+    return _all_figures(Scored(items, counts, scores)) | {"threshold": threshold}
+
+
+def score_people(items: Sequence[Item]) -> dict[str, Any] | None:
+    """The other annotator as a scorer, both ways round; ``None`` where nobody annotated twice."""
+    twice = [item for item in items if len(item.marks) > 1]
+    if not twice:
+        return None
+    counts = [count_people(item) for item in twice]
+    keys = [item.split_key for item in twice]
+    shares = [[clean_share(item.text, marks) for marks in item.marks] for item in twice]
+    pairs = [
+        (one, other, key)
+        for own, key in zip(shares, keys, strict=True)
+        for one, other in (own[:2], own[1::-1])
+    ]
+    one, other, pair_keys = zip(*pairs, strict=True)
+    return {
+        "texts": len(twice),
+        "correlation": correlations(one, other, pair_keys),
+        "text": rates(counts, keys, TEXT),
+        "span": rates(counts, keys, SPAN),
+        "sentence": rates(counts, keys, SENTENCE),
+        "groups": {},
+    }
+
+
+def parts(items: Sequence[Item]) -> Iterator[tuple[str, list[int]]]:
+    """The parts of a set that have figures of their own, as places of their items."""
+    groups = sorted({item.group for item in items})
+    if len(groups) > 1:
+        for group in groups:
+            yield group, [index for index, item in enumerate(items) if item.group == group]
+    twice = [index for index, item in enumerate(items) if len(item.marks) > 1]
+    if twice:
+        yield TWICE, twice
+
+
+def _all_figures(scored: Scored) -> dict[str, Any]:
+    """The figures of a set, and of its parts below ``groups``."""
+    groups = {name: _figures(scored.part(chosen)) for name, chosen in parts(scored.items)}
+    return _figures(scored) | {"groups": groups}
+
+
+def _figures(scored: Scored) -> dict[str, Any]:
+    items, counts, scores = scored
+    keys = [item.split_key for item in items]
+    people = [human_score(item) for item in items]
     figures: dict[str, Any] = {
         "texts": len(items),
-        "claims": sum(one["claims"] for one in counts),
-        **rates(counts, keys, COVERAGE),
-        "correlation": correlations(
-            [one.staf for one in judged.verifications], [human_score(item) for item in items], keys
-        ),
+        "correlation": correlations(scores, people, keys),
     }
-    if any(item.label is not None or item.marks for item in items):
+    names = {name for one in counts for name in one}
+    if "claims" in names:
+        figures["claims"] = sum(one["claims"] for one in counts)
+        figures |= rates(counts, keys, COVERAGE)
+    if names and any(item.label is not None or item.marks for item in items):
         figures["text"] = rates(counts, keys, TEXT)
-    if any(item.marks for item in items):
+    if "claims" in names and any(item.marks for item in items):
         figures["span"] = rates(counts, keys, SPAN)
         figures["sentence"] = rates(counts, keys, SENTENCE)
-    total = sum(counts, start=type(counts[0])()) if counts else {}
-    if any(item.label is not None for item in items):
+    if any(item.label is not None for item in items) and "claims" in names:
+        total = sum(counts, start=Counts())
         figures["labels"] = {
-            label: {verdict: total.get(f"label {label} {verdict}", 0) for verdict in VERDICTS}
+            label: {verdict: total[f"label {label} {verdict}"] for verdict in VERDICTS}
             for label in LABELS
         }
-    if not small:
-        figures["by_label"] = dict(_by_label(total))
-        figures["by_error_type"] = dict(_by_error_type(total))
-        figures["reasons"] = reasons(items, judged)
     return figures
 
 
@@ -92,24 +169,39 @@ def _by_label(total: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
 
 
 def _by_error_type(total: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
-    """Our types of error: how many spans are predicted, how many of them are right."""
+    """Our types of error: how many spans are called wrong, how many of them are right."""
     for name in total:
         if name.startswith("predicted "):
             kind = name.removeprefix("predicted ")
             yield kind, {"predicted": total[name], "hits": total.get(f"hits {kind}", 0)}
 
 
-def reasons(items: Sequence[Item], judged: Judged) -> dict[str, dict[str, dict[str, int]]]:
-    """Claims by kind and verdict, for texts with and without an error by people."""
+def claims_by_kind(items: Sequence[Item], judged: Judged) -> dict[str, dict[str, dict[str, int]]]:
+    """Claims by kind and verdict, where people see an error and where they see none.
+
+    In sets with marked words a claim is bad where an error is marked in it; else where its text's
+    label says so.
+    """
     found: dict[str, dict[str, dict[str, int]]] = {}
     for item, verification in zip(items, judged.verifications, strict=True):
-        wrong = any(item.judgements)
         for verdict in verification.verdicts:
+            bad = bool(labels_at(item, verdict)) if item.marks else any(item.judgements)
             row = found.setdefault(verdict.claim.kind, {}).setdefault(
-                "bad" if wrong else "good", dict.fromkeys(VERDICTS, 0)
+                "bad" if bad else "good", dict.fromkeys(VERDICTS, 0)
             )
             row[verdict.verdict] += 1
     return {kind: found[kind] for kind in sorted(found)}
+
+
+def unjudged_reasons(judged: Judged) -> dict[str, int]:
+    """Why claims stayed without a verdict, the most frequent first; quoted words are left out."""
+    reasons = Counter(
+        _QUOTED.sub("...", verdict.reason)
+        for verification in judged.verifications
+        for verdict in verification.verdicts
+        if verdict.verdict == "unjudged"
+    )
+    return dict(reasons.most_common(MOST_REASONS))
 
 
 def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, Any]]:
@@ -127,7 +219,7 @@ def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, A
                     or (item.label == "supported" and not verdict.wrong)
                 )
             else:
-                marked = _labels_at(item, verdict)
+                marked = labels_at(item, verdict)
                 gold = ", ".join(marked) or "nothing marked"
                 agreed = verdict.wrong == bool(marked)
             if verdict.verdict == "unjudged" or not agreed:
@@ -146,7 +238,7 @@ def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, A
                 }
 
 
-def _labels_at(item: Item, verdict: Verdict) -> list[str]:
+def labels_at(item: Item, verdict: Verdict) -> list[str]:
     """The kinds of error that people marked where a claim, or its words at fault, stand."""
     claim = verdict.claim
     if claim.start is None or claim.end is None:

@@ -28,12 +28,13 @@ NOTHING = "-"
 
 
 def summary(results: Mapping[str, Any], intervals: bool = False) -> str:
-    """One row a set, scorer and level."""
+    """One row a set, scorer and level; of a single set also its parts."""
     rows = [list(HEAD)]
+    single = len(results["sets"]) == 1
     for name, figures in results["sets"].items():
         for scorer, own in figures["scorers"].items():
             rows += _rows(name, scorer, own, intervals)
-            for group, part in own.get("groups", {}).items():
+            for group, part in own["groups"].items() if single else ():
                 rows += _rows(f"{name}: {group}", scorer, part, intervals)
     return align(rows)
 

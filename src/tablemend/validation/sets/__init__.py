@@ -9,14 +9,16 @@ from typing import Any, Literal, get_args
 
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
-from tablemend.validation.halves import Half, half_of
 from tablemend.validation.items import Item
 from tablemend.validation.sets.basketball import accuracy_shared_task
 from tablemend.validation.sets.ratings import d2t_human_ratings
 from tablemend.validation.sets.science import scigen, scitab
+from tablemend.validation.sets.spans import d2t_span_annotation, quintd
 from tablemend.validation.sets.statements import infotabs, logicnlg, tabfact
 
 SetName = Literal[
+    "quintd",
+    "d2t_span_annotation",
     "scigen",
     "accuracy_shared_task",
     "d2t_human_ratings",
@@ -28,6 +30,8 @@ SetName = Literal[
 SETS: tuple[SetName, ...] = get_args(SetName)
 Reader = Callable[[dict[str, Any]], Iterator[Item]]
 READERS: dict[SetName, tuple[str, Reader]] = {
+    "quintd": ("quintd/open.jsonl", quintd),
+    "d2t_span_annotation": ("d2t_span_annotation/open.jsonl", d2t_span_annotation),
     "scigen": ("scigen/open.human_eval.jsonl", scigen),
     "accuracy_shared_task": ("accuracy_shared_task/open.jsonl", accuracy_shared_task),
     "d2t_human_ratings": ("d2t_human_ratings/open.jsonl", d2t_human_ratings),
@@ -39,14 +43,12 @@ READERS: dict[SetName, tuple[str, Reader]] = {
 """Set -> its file below the data folder, and how one record becomes items."""
 
 
-def read_set(name: SetName, data: Path, half: Half | None, n: int | None = None) -> list[Item]:
-    """The items of a set.
+def read_set(name: SetName, data: Path) -> list[Item]:
+    """The items of a set, of both halves.
 
     Args:
         name: the set.
         data: folder of all sets.
-        half: only this half of the split keys; ``None`` for both.
-        n: at most so many items, drawn by the hash of their ids.
 
     Raises:
         TablemendError: the file is not there, or a record is not as its README says.
@@ -58,14 +60,13 @@ def read_set(name: SetName, data: Path, half: Half | None, n: int | None = None)
     items: list[Item] = []
     for number, record in enumerate(read_jsonl(path), 1):
         try:
-            if half is None or half_of(record["split_key"]) == half:
-                items += reader(record)
+            items += reader(record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TablemendError(
                 f"{path}:{number} is no record of {name} ({type(error).__name__}: {error}): "
                 "see the README beside it"
             ) from error
-    return items if n is None else draw(items, n)
+    return items
 
 
 def draw(items: Sequence[Item], n: int) -> list[Item]:

@@ -60,9 +60,11 @@ BLANK = "N/A"
 
 
 def accuracy_shared_task(record: dict[str, Any]) -> Iterator[Item]:
-    """One report; its text is the one with plain spacing, and the marks are moved there."""
-    spaced, text = record["text"], record["text_detokenized"]
-    places = move_places(spaced, text)
+    """One report, spaced as usual where that changes nothing else; the marks are moved there."""
+    text = record["text_detokenized"]
+    if "".join(text.split()) != "".join(record["text"].split()):
+        text = record["text"]
+    places = move_places(record["text"], text)
     marks = tuple(
         Mark(places[error["char_start"]], places[error["char_end"] - 1] + 1, error["type"])
         for error in record["errors"]
