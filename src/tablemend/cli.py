@@ -25,10 +25,11 @@ from tablemend.detector.order import SortRule
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import TablemendError
+from tablemend.faithfulness.command import add_verify_options, verify
 from tablemend.records import Finding, Judgement
 from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import FORMATS, SUFFIXES, load_table, read_table
+from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
 
 NO_TABLE = 1
@@ -117,15 +118,6 @@ def detect(options: argparse.Namespace) -> int:
         print(f"error: {options.answer}: {reason}; counted as a format error", file=sys.stderr)
         return NO_TABLE
     return 0
-
-
-def answer_format(path: str | Path, asked: AnswerFormat) -> AnswerFormat:
-    """The format to read an answer file in: the one asked for, else what the suffix names.
-
-    ``.md`` decides nothing: a raw answer is often saved so, whatever table it holds.
-    """
-    named = SUFFIXES.get(Path(path).suffix.lower(), "markdown")
-    return asked if asked != "auto" or named == "markdown" else named
 
 
 def detect_batch(options: argparse.Namespace) -> int:
@@ -298,6 +290,7 @@ _COMMANDS: dict[
     str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 ] = {
     "detect": (add_detect_options, detect),
+    "verify": (add_verify_options, verify),
     "annotate": (add_annotate_options, annotate),
 }
 

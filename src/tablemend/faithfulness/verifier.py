@@ -1,22 +1,29 @@
-"""What every verifier is: documents and sources in, one verdict a claim out."""
+"""What every verifier and every extractor is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tablemend.evidence.source import Source
 from tablemend.records import Document, Verdict
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """What models were asked: requests and tokens."""
+    """What models were asked: requests and tokens; nothing for a program."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
 
 
 class Verifier(Protocol):
@@ -35,5 +42,37 @@ class Verifier(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of memory and connections."""
+        """Let go of memory and connections; a second call does nothing."""
+        ...
+
+
+class Extraction(NamedTuple):
+    """A text taken apart.
+
+    Attributes:
+        document: the text and its claims.
+        usage: what a model was asked for it.
+        note: what a reader must know of it, such as claims that were dropped; may be empty.
+    """
+
+    document: Document
+    usage: Usage = Usage()
+    note: str = ""
+
+
+class Extractor(Protocol):
+    """Something that takes texts apart into claims.
+
+    Attributes:
+        name: how it is recorded, with its version.
+    """
+
+    name: str
+
+    def extract(self, texts: Sequence[str]) -> list[Extraction]:
+        """Take many texts apart; models batch them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and connections; a second call does nothing."""
         ...

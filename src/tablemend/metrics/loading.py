@@ -30,35 +30,46 @@ class Loaded(NamedTuple):
     device: str
 
 
-def read_config(name: str) -> Any:
+def read_config(name: str, revision: str | None = None) -> Any:
     """The configuration of a checkpoint.
 
     Raises:
         TablemendError: no such checkpoint.
     """
-    checkpoint = Checkpoint.parse(name)
+    checkpoint = Checkpoint.parse(name, revision)
     checkpoint.check()
     with named_failures(checkpoint):
-        return AutoConfig.from_pretrained(checkpoint.path)
+        return AutoConfig.from_pretrained(checkpoint.path, revision=checkpoint.revision)
 
 
-def load(name: str, kind: Any, spare: Sequence[str] = ()) -> Loaded:
+def load(
+    name: str,
+    kind: Any,
+    spare: Sequence[str] = (),
+    revision: str | None = None,
+    tokenizer_kind: Any = AutoTokenizer,
+) -> Loaded:
     """A folder or Hub name as a model of one of transformers' Auto classes, on the GPU if any.
 
     Args:
         name: the checkpoint.
         kind: ``AutoModel...``.
         spare: first words of weights that may be missing because they are not used.
+        revision: commit or tag on the Hub.
+        tokenizer_kind: the tokenizer's class, where the checkpoint's own is no more.
 
     Raises:
         TablemendError: no such checkpoint, or one whose weights are of another kind.
     """
-    config = read_config(name)
-    checkpoint = Checkpoint.parse(name)
+    config = read_config(name, revision)
+    checkpoint = Checkpoint.parse(name, revision)
+    place = {"revision": checkpoint.revision}
     with named_failures(checkpoint):
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.path)
-        model, info = kind.from_pretrained(checkpoint.path, output_loading_info=True)
-    lacking = sorted(key for key in info["missing_keys"] if not key.startswith(tuple(spare)))
+        tokenizer = tokenizer_kind.from_pretrained(checkpoint.path, **place)
+        model, info = kind.from_pretrained(checkpoint.path, output_loading_info=True, **place)
+    # transformers makes up at random what a checkpoint lacks
+    missing = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
+    lacking = [key for key in missing if not key.startswith(tuple(spare))]
     if lacking:
         raise TablemendError(
             f"{name} lacks {len(lacking)} weights, first {lacking[0]}: name a model that was "

@@ -16,18 +16,30 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.errors import TablemendError
+from tablemend.faithfulness.prompting import PROMPTS as FAITHFULNESS
 from tablemend.pipeline.parsing import read_constraints
-from tablemend.pipeline.prompting import BLANK, recognise
+from tablemend.pipeline.prompting import BLANK
+from tablemend.pipeline.prompting import PROMPTS as PIPELINE
 from tablemend.prompting.files import Recognised
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
-from tablemend.scripted import kernels, paraphrases, perturbations, queries, tables, verdicts
+from tablemend.scripted import (
+    claims,
+    kernels,
+    paraphrases,
+    perturbations,
+    queries,
+    tables,
+    verdicts,
+)
 from tablemend.scripted.chat import Chat, Reply
 from tablemend.synthesis.kernel import Rejected
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 
+FOLDERS = (PIPELINE, FAITHFULNESS)
+"""The prompts that are known; no two rooms name a stage alike."""
 TABLE = "table"
 OTHER = "other"
 THOUGHT = "I go through what is asked, one point after the other."
@@ -51,7 +63,7 @@ class Stage(NamedTuple):
 
 
 class Oracle:
-    """Tells the stages of the pipeline apart by their prompts and answers each.
+    """Tells the stages of all rooms apart by their prompts and answers each.
 
     Args:
         examples: file or folder of examples whose tables are known.
@@ -94,9 +106,9 @@ class Oracle:
 
 def _recognise(chat: Chat) -> Recognised | None:
     """The prompt; a switch for thinking behind it is not part of it."""
-    return recognise(
-        [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
-    )
+    messages = [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
+    found = (folder.recognise(messages) for folder in FOLDERS)
+    return next((one for one in found if one is not None), None)
 
 
 def _task(chat: Chat) -> str:
@@ -193,6 +205,8 @@ STAGES: dict[str, Stage] = {
     "verify_preserved": Stage(_verify_preserved, verdicts.MISTAKES),
     "verify_distractors": Stage(_verify_distractors, verdicts.MISTAKES),
     "paraphrase": Stage(_paraphrase, paraphrases.MISTAKES),
+    "extract": Stage(claims.extract, claims.EXTRACT_MISTAKES),
+    "verify": Stage(claims.verify, claims.VERIFY_MISTAKES),
 }
 
 

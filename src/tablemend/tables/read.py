@@ -91,6 +91,15 @@ def load_table(path: str | Path, format: Format | Literal["auto"] = "auto") -> T
         raise TableError(f"{path}: {error}") from error
 
 
+def answer_format(path: str | Path, asked: Format | Literal["auto"]) -> Format | Literal["auto"]:
+    """The format to read an answer file in: the one asked for, else what the suffix names.
+
+    ``.md`` decides nothing: a raw answer is often saved so, whatever table it holds.
+    """
+    named = SUFFIXES.get(Path(path).suffix.lower(), "markdown")
+    return asked if asked != "auto" or named == "markdown" else named
+
+
 def load_text(path: str | Path) -> str:
     """The text of a UTF-8 file, newlines as they are, a byte-order mark removed.
 

@@ -1,0 +1,224 @@
+"""What ``tablemend verify`` and ``tablemend mend`` read: a text or an answer table, its source."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tablemend.config import parse
+from tablemend.config.backend import BackendOptions
+from tablemend.config.nearest import closest
+from tablemend.errors import TablemendError
+from tablemend.evidence.files import load_source, read_source
+from tablemend.evidence.source import Source
+from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.read import FORMATS, answer_format, load_text
+from tablemend.tables.table import Table, TableError
+
+BATCH_FIELDS = ("text", "answer", "source", "context", "query")
+
+
+class NoTable(TablemendError):
+    """An answer that holds no table: a fault of the answer and not of the command."""
+
+
+class Input(NamedTuple):
+    """What is to be verified, and by what.
+
+    Attributes:
+        text: the summary, or the raw answer.
+        source: the truth.
+        table: the table of an answer; ``None`` for a summary.
+        query: the question that an answer answers; may be empty.
+        extraction: where the table stands in the raw answer, and in which format.
+    """
+
+    text: str
+    source: Source
+    table: Table | None = None
+    query: str = ""
+    extraction: Extraction | None = None
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """The options that name a text or an answer table and its source."""
+    text = parser.add_argument_group("a text about a table")
+    text.add_argument("--text", type=Path, metavar="FILE", help="the text, in UTF-8")
+    text.add_argument(
+        "--source",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="the table that it is about: .csv, .tsv, .json, .md, .tex, .html, or a .txt with"
+        " prose; may be given several times",
+    )
+    answer = parser.add_argument_group("an answer table")
+    answer.add_argument(
+        "--answer", type=Path, metavar="FILE", help="the raw answer, prose and code fences included"
+    )
+    answer.add_argument(
+        "--context", type=Path, metavar="FILE", help="the text that it was made from"
+    )
+    query = answer.add_mutually_exclusive_group()
+    query.add_argument("--query", metavar="TEXT", help="the question; says which rows belong")
+    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    answer.add_argument(
+        "--format",
+        choices=(*FORMATS, "auto"),
+        default="auto",
+        help="the answer's format (default: by its suffix or its content)",
+    )
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a model is asked."""
+    group = parser.add_argument_group("models")
+    group.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="how a model is asked, such as concurrency=8 or revision=main; docs/backends.md"
+        " lists the keys; may be given several times",
+    )
+    group.add_argument(
+        "--thinking", choices=("on", "off"), help="ask a model to think first, or not to"
+    )
+
+
+def backend_options(options: argparse.Namespace) -> BackendOptions:
+    """What ``--option`` says.
+
+    Raises:
+        TablemendError: an unknown key or a value that it does not take.
+    """
+    return parse(BackendOptions, options.option)
+
+
+def thinking(options: argparse.Namespace) -> bool | None:
+    """What ``--thinking`` says; ``None`` asks for nothing."""
+    return None if options.thinking is None else options.thinking == "on"
+
+
+def read_input(options: argparse.Namespace) -> Input:
+    """The files that the options name.
+
+    Raises:
+        NoTable: the answer holds no table that can be read.
+        TablemendError: options that do not go together, or a file that cannot be read.
+    """
+    if (options.text is None) == (options.answer is None):
+        raise TablemendError(
+            "give --text and --source for a text about a table, or --answer and --context for an"
+            " answer table"
+        )
+    if options.text is not None:
+        if options.query is not None or options.query_file is not None:
+            raise TablemendError("--query belongs to --answer: a text answers no question")
+        return Input(load_text(options.text), _read_source(options))
+    query = options.query or ""
+    if options.query_file is not None:
+        query = load_text(options.query_file)
+    text = load_text(options.answer)
+    source = _read_source(options)
+    found = extract_table(text, answer_format(options.answer, options.format))
+    return read_answer(text, source, query.strip(), found, str(options.answer))
+
+
+def _read_source(options: argparse.Namespace) -> Source:
+    if not options.source and options.context is None:
+        needed = "--source" if options.text is not None else "--context"
+        raise TablemendError(f"nothing to go by: give {needed} FILE")
+    sources = [load_source(path) for path in options.source]
+    if options.context is not None:
+        sources.append(Source(text=load_text(options.context)))
+    return Source(
+        tuple(table for source in sources for table in source.tables),
+        "\n\n".join(source.text for source in sources if source.text),
+    )
+
+
+def read_answer(text: str, source: Source, query: str, found: Extraction, where: str) -> Input:
+    """An answer with its table.
+
+    Raises:
+        NoTable: it has none.
+    """
+    if found.table is None:
+        raise NoTable(f"{where}: {found.reason or 'an empty table'}: there is nothing to verify")
+    return Input(text, source, found.table, query, found)
+
+
+def read_batch(path: Path) -> Iterator[tuple[int, Input | str]]:
+    """The documents of a file of JSON lines, with their numbers.
+
+    A line has ``text`` or ``answer``, and ``source`` (a table as text or as JSON), ``context`` (a
+    text), or both; an answer may have a ``query``. An answer without a table gives the reason in
+    place of an input.
+
+    Raises:
+        TablemendError: the file cannot be read, or a line is not what is wanted.
+    """
+    told: set[str] = set()
+    for number, line in enumerate(load_text(path).splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        data = _read_line(line, where, told)
+        source = _line_source(data, where)
+        if "text" in data:
+            yield number, Input(data["text"], source)
+            continue
+        found = extract_table(data["answer"])
+        try:
+            yield number, read_answer(data["answer"], source, data.get("query", ""), found, where)
+        except NoTable as error:
+            yield number, str(error)
+
+
+def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise TablemendError(f"{where}: not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
+    other = [name for name in data if name not in BATCH_FIELDS]
+    for name in other:
+        meant = closest(name, [field for field in BATCH_FIELDS if field not in data])
+        if meant is not None:
+            raise TablemendError(f"{where}: unknown field {name!r}; did you mean {meant}?")
+    if new := [name for name in other if name not in told]:
+        told.update(new)
+        print(f"{where}: not read: {', '.join(new)}", file=sys.stderr)
+    wrong = [
+        name
+        for name in ("text", "answer", "context", "query")
+        if not isinstance(data.get(name, ""), str)
+    ]
+    if wrong or ("text" in data) == ("answer" in data) or not {"source", "context"} & set(data):
+        raise TablemendError(
+            f"{where}: wanted one of the texts text and answer, and a table as source, the text"
+            " context, or both"
+        )
+    return data
+
+
+def _line_source(data: dict[str, Any], where: str) -> Source:
+    context = data.get("context", "")
+    if "source" not in data:
+        return Source(text=context)
+    given = data["source"]
+    try:
+        if isinstance(given, str):
+            read = read_source(given)
+        else:
+            read = read_source(json.dumps(given, ensure_ascii=False), "json")
+    except TableError as error:
+        raise TablemendError(f"{where}: the source cannot be read ({error})") from error
+    return Source(read.tables, "\n\n".join(filter(None, (read.text, context))))

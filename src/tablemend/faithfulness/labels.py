@@ -1,0 +1,76 @@
+"""What the outputs of a classifier mean: its labels as verdicts, or a clear refusal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tablemend.errors import TablemendError
+from tablemend.records import VerdictName
+
+WORDS: dict[str, VerdictName] = {
+    "entailment": "supported",
+    "entailed": "supported",
+    "entails": "supported",
+    "supported": "supported",
+    "supports": "supported",
+    "support": "supported",
+    "true": "supported",
+    "consistent": "supported",
+    "contradiction": "contradicted",
+    "contradicted": "contradicted",
+    "contradicts": "contradicted",
+    "refuted": "contradicted",
+    "refutes": "contradicted",
+    "refute": "contradicted",
+    "refused": "contradicted",
+    "false": "contradicted",
+    "inconsistent": "contradicted",
+    "neutral": "not_in_source",
+    "notentailment": "not_in_source",
+    "notentailed": "not_in_source",
+    "notenoughinfo": "not_in_source",
+    "notenoughinformation": "not_in_source",
+    "nei": "not_in_source",
+    "unknown": "not_in_source",
+    "unverifiable": "not_in_source",
+}
+"""Names of labels in published models of inference and table checking, letters alone.
+
+``refused`` is how TAPEX's TabFact models call a refuted statement; ``not_entailment`` of a model
+with two labels does not say which of the two others it is.
+"""
+
+
+def read_labels(
+    model: str, names: Mapping[int, str], given: Sequence[str] = ()
+) -> tuple[VerdictName, ...]:
+    """The verdict of each output of a classifier, in their order.
+
+    Args:
+        model: its name, for the message.
+        names: ``config.id2label``.
+        given: names that a user gives in place of those.
+
+    Raises:
+        TablemendError: names that say nothing (``LABEL_0``), two that mean the same, none that
+            means support, or another number of names than of outputs.
+    """
+    said = list(given) or [names[index] for index in sorted(names)]
+    mend = (
+        "name them in the order of the outputs, such as --labels contradiction,entailment,neutral"
+    )
+    if len(said) != len(names):
+        raise TablemendError(f"{model} has {len(names)} outputs, not {len(said)}: {mend}")
+    found = [WORDS.get(re.sub(r"[\W_]", "", name).casefold()) for name in said]
+    unknown = [name for name, verdict in zip(said, found, strict=True) if verdict is None]
+    if unknown:
+        raise TablemendError(
+            f"{model}: the labels {', '.join(said)} do not say which output is support: {mend}"
+        )
+    verdicts = tuple(verdict for verdict in found if verdict is not None)
+    if len(set(verdicts)) < len(verdicts) or "supported" not in verdicts or len(verdicts) < 2:
+        raise TablemendError(
+            f"{model} is no classifier of support: its labels are {', '.join(said)}; {mend}"
+        )
+    return verdicts

@@ -1,0 +1,132 @@
+"""A language model as verifier: one request a claim, the verdict read strictly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tablemend.backends.backend import Backend
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.asking import ask, short_name, usage_of
+from tablemend.faithfulness.premise import Shown, about, error_type, gather, premise, unjudged
+from tablemend.faithfulness.prompting import PROMPTS, VERIFY
+from tablemend.faithfulness.verifier import Usage
+from tablemend.prompting.replies import (
+    WRONG_FIELD,
+    Unreadable,
+    one_object,
+    why_no_answer,
+)
+from tablemend.records import VERDICTS, Claim, Document, Verdict, VerdictName
+
+NAMES: tuple[VerdictName, ...] = tuple(name for name in VERDICTS if name != "unjudged")
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": NAMES}},
+    "required": ["reason", "verdict"],
+    "additionalProperties": False,
+}
+MAX_NEW_TOKENS = 1024
+_WORD = re.compile(r"[\W_]*(supported|contradicted|not[_ ]in[_ ]source)[\W_]*", re.IGNORECASE)
+_LONGEST_WORD = 80
+
+
+class LLMVerifier:
+    """Any backend's model, shown a claim and its top cells and sentences.
+
+    Args:
+        backend: the model; it is closed with the verifier.
+        thinking: whether it is to think first; ``None`` asks for nothing.
+        max_new_tokens: longest answer, thinking included.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        thinking: bool | None = None,
+        max_new_tokens: int = MAX_NEW_TOKENS,
+    ) -> None:
+        self.name = f"llm:{short_name(backend)}, {PROMPTS.version(VERIFY)}"
+        self._backend = backend
+        self._thinking = thinking
+        self._sampling = Sampling(max_new_tokens)
+
+    def verify(
+        self, items: Sequence[tuple[Document, Source]]
+    ) -> list[tuple[tuple[Verdict, ...], Usage]]:
+        """See :class:`Verifier`.
+
+        Raises:
+            Stopped: the server is gone.
+        """
+        shown = [[gather(claim, source) for claim in document.claims] for document, source in items]
+        completions = ask(
+            self._backend,
+            [
+                self._request(f"{VERIFY}.{number}.{place}", claim, one, about(document, source))
+                for number, (document, source) in enumerate(items)
+                for place, (claim, one) in enumerate(
+                    zip(document.claims, shown[number], strict=True)
+                )
+                if one.evidence
+            ],
+        )
+        found = []
+        for number, (document, _) in enumerate(items):
+            answers = [
+                completions.get(f"{VERIFY}.{number}.{place}")
+                for place in range(len(document.claims))
+            ]
+            verdicts = tuple(map(self._judge, document.claims, shown[number], answers))
+            found.append((verdicts, usage_of([one for one in answers if one is not None])))
+        return found
+
+    def close(self) -> None:
+        """Close the backend."""
+        self._backend.close()
+
+    def _request(self, name: str, claim: Claim, shown: Shown, subject: str) -> Request:
+        return Request(
+            id=name,
+            messages=PROMPTS.render(
+                VERIFY,
+                about=subject,
+                evidence=premise(shown.evidence),
+                statement=claim.statement,
+            ),
+            sampling=self._sampling,
+            thinking=self._thinking,
+            schema=SCHEMA,
+        )
+
+    def _judge(self, claim: Claim, shown: Shown, completion: Completion | None) -> Verdict:
+        if completion is None:
+            return unjudged(claim, shown, shown.reason, self.name)
+        if problem := why_no_answer(completion):
+            return unjudged(claim, shown, f"{problem.kind}: {problem.text}", self.name)
+        try:
+            verdict, reason = read_verdict(completion.answer)
+        except Unreadable as error:
+            return unjudged(claim, shown, f"the model's answer: {error}", self.name)
+        wrong = error_type(claim) if verdict != "supported" else None
+        return Verdict(claim, verdict, wrong, shown.evidence, reason, judge=self.name)
+
+
+def read_verdict(text: str) -> tuple[VerdictName, str]:
+    """The verdict of an answer and its reason: one JSON object, or the verdict's word alone.
+
+    Raises:
+        Unreadable: anything else; nothing is guessed.
+    """
+    if len(text) <= _LONGEST_WORD and (match := _WORD.fullmatch(text)):
+        word = match[1].casefold().replace(" ", "_")
+        return next(name for name in NAMES if name == word), ""
+    data = one_object(text, ("verdict",))
+    said = data["verdict"]
+    for name in NAMES:
+        if said == name:
+            reason = data.get("reason")
+            return name, " ".join(reason.split()) if isinstance(reason, str) else ""
+    raise Unreadable(WRONG_FIELD, f'"verdict" must be one of {", ".join(NAMES)}.')

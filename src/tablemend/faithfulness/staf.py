@@ -1,0 +1,185 @@
+"""STAF: take a text or an answer table apart, judge every claim, count (TabFaith, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from tablemend.backends.backend import open_backend
+from tablemend.claims.answers import answer_claims
+from tablemend.config.backend import BackendOptions
+from tablemend.config.nearest import nearest
+from tablemend.errors import TablemendError
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.combined import CombinedVerifier
+from tablemend.faithfulness.extractor import ModelExtractor
+from tablemend.faithfulness.llm import LLMVerifier
+from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
+from tablemend.faithfulness.verifier import Extraction, Extractor, Usage, Verifier
+from tablemend.records import Verification
+from tablemend.tables.table import Table
+
+PROGRAM = "program"
+VERIFIERS = "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two "
+"""What a verifier may be called, for messages."""
+VERIFIERS += "joined as program+MODEL"
+EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=_Closes)
+
+
+def open_verifier(
+    name: str,
+    options: BackendOptions | None = None,
+    *,
+    thinking: bool | None = None,
+    labels: Sequence[str] = (),
+) -> Verifier:
+    """The verifier that a string names; close it when done.
+
+    Args:
+        name: ``program``; ``nli:MODEL``, a sequence-pair classifier; ``llm:`` and a model string
+            (:meth:`ModelName.parse`); ``program+`` and one of these.
+        options: how a model is asked; its ``revision`` is the classifier's too.
+        thinking: whether a language model is to think first; ``None`` asks for nothing.
+        labels: of a classifier whose checkpoint names its outputs ``LABEL_0``.
+
+    Raises:
+        TablemendError: an unknown name, or a model that cannot be opened.
+    """
+    first, plus, second = name.partition("+")
+    if plus and first.strip() == PROGRAM:
+        other = open_verifier(second.strip(), options, thinking=thinking, labels=labels)
+        return CombinedVerifier(ProgramVerifier(), other)
+    if name == PROGRAM:
+        return ProgramVerifier()
+    kind, _, model = name.partition(":")
+    if kind == "nli":
+        from tablemend.faithfulness.nli import DEFAULT, NLIVerifier  # torch
+
+        revision = None if options is None else options.revision
+        return NLIVerifier(model or DEFAULT, revision, labels)
+    if kind == "llm" and model:
+        return LLMVerifier(open_backend(model, options or BackendOptions()), thinking)
+    close = nearest(kind, (PROGRAM, "nli", "llm"))
+    raise TablemendError(f"no verifier {name!r}{close}; there are {VERIFIERS}")
+
+
+def open_extractor(
+    name: str, options: BackendOptions | None = None, *, thinking: bool | None = None
+) -> Extractor:
+    """The extractor that a string names: ``program``, or ``llm:`` and a model string.
+
+    Raises:
+        TablemendError: an unknown name, or a model that cannot be opened.
+    """
+    if name == PROGRAM:
+        return ProgramExtractor()
+    kind, _, model = name.partition(":")
+    if kind == "llm" and model:
+        return ModelExtractor(open_backend(model, options or BackendOptions()), thinking)
+    close = nearest(kind, (PROGRAM, "llm"))
+    raise TablemendError(f"no extractor {name!r}{close}; there are {EXTRACTORS}")
+
+
+def verify_text(
+    text: str,
+    source: Source,
+    verifier: str | Verifier = PROGRAM,
+    extractor: str | Extractor = PROGRAM,
+) -> Verification:
+    """Judge every claim of a text against its source.
+
+    Args:
+        text: the summary.
+        source: its table, or tables and text.
+        verifier: see :func:`open_verifier`; one that is open stays open.
+        extractor: see :func:`open_extractor`; likewise.
+
+    Raises:
+        TablemendError: a name that is unknown, or a model that cannot go on.
+    """
+    return verify_texts([(text, source)], verifier, extractor)[0]
+
+
+def verify_answer(
+    table: Table, source: Source, query: str = "", verifier: str | Verifier = PROGRAM
+) -> Verification:
+    """Judge every cell and row of an answer table against the context that it was made from.
+
+    Args:
+        table: the answer.
+        source: the context (``Source(text=...)``), tables, or both.
+        query: the question, whose scope the rows are checked by; may be empty.
+        verifier: see :func:`open_verifier`; one that is open stays open.
+
+    Raises:
+        TablemendError: a name that is unknown, or a model that cannot go on.
+    """
+    return verify_answers([(table, source, query)], verifier)[0]
+
+
+def verify_texts(
+    items: Sequence[tuple[str, Source]],
+    verifier: str | Verifier = PROGRAM,
+    extractor: str | Extractor = PROGRAM,
+) -> list[Verification]:
+    """:func:`verify_text` of many texts, each opened once and asked in batches."""
+    with opened(extractor, open_extractor) as taking_apart:
+        extractions = taking_apart.extract([text for text, _ in items])
+        name = taking_apart.name
+    with opened(verifier, open_verifier) as judging:
+        return _verify(extractions, [source for _, source in items], judging, name)
+
+
+def verify_answers(
+    items: Sequence[tuple[Table, Source, str]], verifier: str | Verifier = PROGRAM
+) -> list[Verification]:
+    """:func:`verify_answer` of many answer tables: table, source and query of each."""
+    documents = [Extraction(answer_claims(table, query)) for table, _, query in items]
+    with opened(verifier, open_verifier) as judging:
+        return _verify(documents, [source for _, source, _ in items], judging, "")
+
+
+@contextmanager
+def opened(named: str | T, opener: Callable[[str], T]) -> Iterator[T]:
+    """An open one as it is; a name is opened, and closed at the end."""
+    if not isinstance(named, str):
+        yield named
+        return
+    found = opener(named)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _verify(
+    extractions: Sequence[Extraction],
+    sources: Sequence[Source],
+    verifier: Verifier,
+    extractor: str,
+) -> list[Verification]:
+    documents = [one.document for one in extractions]
+    judged = verifier.verify(list(zip(documents, sources, strict=True)))
+    judge = verifier.name + (f"; claims: {extractor}" if extractor else "")
+    found = []
+    for extraction, (verdicts, usage) in zip(extractions, judged, strict=True):
+        spent: Usage = extraction.usage + usage
+        found.append(
+            Verification(
+                verdicts,
+                judge,
+                spent.calls,
+                spent.prompt_tokens,
+                spent.completion_tokens,
+                (extraction.note,) if extraction.note else (),
+            )
+        )
+    return found
