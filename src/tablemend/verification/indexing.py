@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
@@ -32,6 +32,14 @@ _CAPITALS = re.compile(r"[A-Z]{2,6}$")
 
 class Place(NamedTuple):
     """A cell: the grid's number, row and column."""
+
+    grid: int
+    row: int
+    column: int
+
+
+class Heading(NamedTuple):
+    """What a name stands over: a column, or a row where rows are attributes; -1 for the other."""
 
     grid: int
     row: int
@@ -64,14 +72,15 @@ class Index:
         self.acronyms: dict[str, list[Place]] = defaultdict(list)
         self.dates: dict[str, list[Place]] = defaultdict(list)
         self.header_dates: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.columns: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.terms: dict[tuple[int, int], frozenset[str]] = {}
+        self.headings: dict[str, list[Heading]] = defaultdict(list)
+        self.terms: dict[Heading, frozenset[str]] = {}
         self.naming: list[frozenset[int]] = []
-        self.vocabulary: set[str] = set()
+        self.caption: set[str] = set()
         self._sequences: dict[Place, tuple[str, ...]] = {}
         numbers: list[tuple[float, Stated]] = []
         for grid in grids:
             self._add_headers(grid)
+            self.caption.update(cell_words(grid.caption))
             self.naming.append(frozenset(self._add_cells(grid, numbers)))
         numbers.sort(key=lambda entry: entry[0])
         self._sizes = [size for size, _ in numbers]
@@ -118,21 +127,26 @@ class Index:
         return sequence[at] if at < len(sequence) else ""
 
     def _add_headers(self, grid: Grid) -> None:
-        said = [frozenset(header_terms(column.header)) for column in grid.columns]
+        named = [(Heading(grid.number, -1, c.index), c.header) for c in grid.columns]
+        self._add_terms(named)
+        if grid.transposed:
+            self._add_terms([(Heading(grid.number, n.index, -1), n.header) for n in grid.lines])
+        for heading, header in named:
+            for reading in _periods(header):
+                self.header_dates[reading].append((grid.number, heading.column))
+
+    def _add_terms(self, named: list[tuple[Heading, str]]) -> None:
+        """File headings under their terms, without those that nearly all of them share."""
+        said = [frozenset(header_terms(name)) for _, name in named]
+        shared = Counter(term for terms in said for term in terms)
         common = {
-            term
-            for terms in said
-            for term in terms
-            if len(said) >= 4 and sum(term in other for other in said) > 0.6 * len(said)
+            term for term, count in shared.items() if len(said) >= 4 and count > len(said) * 0.6
         }
-        for column, terms in zip(grid.columns, said, strict=True):
+        for (heading, _), terms in zip(named, said, strict=True):
             own = terms - common or terms
-            self.terms[grid.number, column.index] = own
+            self.terms[heading] = own
             for term in own:
-                self.columns[term].append((grid.number, column.index))
-                self.vocabulary.add(term)
-            for reading in _periods(column.header):
-                self.header_dates[reading].append((grid.number, column.index))
+                self.headings[term].append(heading)
 
     def _add_cells(self, grid: Grid, numbers: list[tuple[float, Stated]]) -> Iterator[int]:
         body = [line.index for line in grid.lines]
@@ -195,7 +209,6 @@ class Index:
                 self.phrases.setdefault(form, []).append(place)
                 self.longest[form[0]] = max(self.longest.get(form[0], 0), len(form))
         for at, word in enumerate(sequence):
-            self.vocabulary.add(word)
             if len(word) > 1 and word not in LITTLE_WORDS:
                 self.words[word].append((place, at))
         if short:

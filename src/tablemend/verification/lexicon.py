@@ -300,7 +300,13 @@ _PHRASES = (
         ),
         ("3", "point"),
     ),
-    (re.compile(r"\bfrom the (?:field|floor)\b|\bfield[ -]+goals?\b"), ("field", "goal")),
+    (
+        re.compile(
+            r"\bfrom the (?:field|floor)\b|\bfield[ -]+goals?\b"
+            r"|\b(?:shot|shooting|shots)\b(?! from (?:the )?(?:three|3|long|deep|beyond|down|free))"
+        ),
+        ("field", "goal"),
+    ),
     (
         re.compile(
             r"\b(?:from|at) the (?:free[ -]+throw |foul |charity )?(?:line|stripe)\b"

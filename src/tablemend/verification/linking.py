@@ -16,11 +16,18 @@ from functools import cached_property
 
 from tablemend.evidence.source import Source
 from tablemend.values.sentences import Span
-from tablemend.verification.indexing import Index, Place, index_grids
+from tablemend.verification.indexing import Heading, Index, Place, index_grids
 from tablemend.verification.lexicon import LITTLE_WORDS, phrase_terms, stem, terms
 from tablemend.verification.reading import Amount, Moment, Reading, Token
 
-_BORDER = re.compile(r"[,;:()\[\]]|\b(?:and|or|but|while|with)\b")
+_BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with)\b")
+_OPENERS = frozenset(
+    "although however meanwhile despite after before during since both each all every many most "
+    "some several one two three another other overall additionally moreover furthermore finally "
+    "also first second third here there now then today yes no only even once because though unlike "
+    "according among between following given like more over under until".split()
+)
+_NUMBER_WORDS = frozenset("one two three four five six".split())
 _PARTED = 3  # words between two parts of one header
 
 
@@ -49,7 +56,7 @@ class RowLink:
     Attributes:
         start, end: place of the words.
         rows: the rows; several where a surname or a name fits several.
-        column: the column in which the name stands.
+        column: the column in which the name stands; -1 where terms of an attribute's name are said.
         full: whether the whole name is said, and not a part of it.
     """
 
@@ -110,6 +117,7 @@ class Links:
         span: the part of the text.
         columns, rows, cells, moments: in the order of the text.
         amounts: numbers that are no part of a name or header.
+        strangers: names that stand in no cell, header or caption.
         subject: rows carried over from earlier sentences, for one that names none.
     """
 
@@ -120,6 +128,7 @@ class Links:
     cells: tuple[CellLink, ...] = ()
     moments: tuple[MomentLink, ...] = ()
     amounts: tuple[Amount, ...] = ()
+    strangers: tuple[Span, ...] = ()
     subject: tuple[int, ...] = ()
 
     def within(self, start: int, end: int) -> Links:
@@ -132,6 +141,7 @@ class Links:
             tuple(link for link in self.cells if start <= link.start and link.end <= end),
             tuple(link for link in self.moments if start <= link.start and link.end <= end),
             tuple(amount for amount in self.amounts if start <= amount.start < end),
+            tuple(name for name in self.strangers if start <= name.start and name.end <= end),
             self.subject,
         )
 
@@ -155,7 +165,7 @@ class Linking:
 
         The subject is the carried one of the sentence in which the part begins.
         """
-        sentence = self._sentence_number(span.start)
+        sentence = self.sentence_at(span.start)
         start, end = self.reading.sentences[sentence] if self.reading.sentences else span
         found = self.sentence_links[sentence].get(grid) if self.sentence_links else None
         if found is None:
@@ -175,7 +185,8 @@ class Linking:
             linked.append(by_grid)
         return tuple(linked)
 
-    def _sentence_number(self, place: int) -> int:
+    def sentence_at(self, place: int) -> int:
+        """Index of the sentence around a place."""
         starts = [sentence.start for sentence in self.reading.sentences]
         return max(bisect_left(starts, place + 1) - 1, 0)
 
@@ -184,22 +195,32 @@ class Linking:
     ) -> dict[int, Links]:
         tokens = self.reading.tokens_within(*sentence)
         names = self._names(tokens)
-        headers = self._headers(sentence, tokens)
+        idioms = self._idioms(sentence)
+        headings = self._headings(sentence, tokens, idioms)
         moments = [m for m in self.reading.moments if sentence.start <= m.start < sentence.end]
         amounts = [a for a in self.reading.amounts if sentence.start <= a.start < sentence.end]
-        amounts = [amount for amount in amounts if not self._is_label(amount, names)]
+        amounts = [
+            amount
+            for amount in amounts
+            if not self._is_label(amount, names)
+            and not any(start <= amount.start < end for start, end, _ in idioms)
+        ]
+        strangers = self._strangers(sentence, tokens, names, moments)
         found = {}
         for grid in self.source.grids:
             number = grid.number
             cells, rows = self._rows(number, names)
+            said = headings.get(number, ())
+            rows = _merge(rows, [link for link in said if isinstance(link, RowLink)])
             found[number] = Links(
                 number,
                 sentence,
-                tuple(headers.get(number, ())),
+                tuple(link for link in said if isinstance(link, ColumnLink)),
                 rows,
                 cells,
                 tuple(self._moment(number, moment) for moment in moments),
                 tuple(amounts),
+                strangers,
                 carried.get(number, ()),
             )
         return found
@@ -233,6 +254,65 @@ class Linking:
             return False
         return not self._cased or not self.reading.text[token.start].islower()
 
+    def _strangers(
+        self,
+        sentence: Span,
+        tokens: Sequence[Token],
+        names: list[tuple[int, int, list[Place], bool]],
+        moments: Sequence[Moment],
+    ) -> tuple[Span, ...]:
+        """Runs of capitalised words, unknown to the tables, none of which begins the sentence.
+
+        A run of two or more may begin it: "Bradley Beal led ...".
+        """
+        text = self.reading.text
+        if not self._cased:
+            return ()
+        taken = sorted([(s, e) for s, e, _, _ in names] + [(m.start, m.end) for m in moments])
+        runs: list[list[Token]] = []
+        for token in tokens:
+            written = text[token.start : token.end]
+            known = any(start <= token.start < end for start, end in taken)
+            if known or not written[:1].isupper() or not written[:1].isalpha():
+                continue
+            if runs and not text[runs[-1][-1].end : token.start].strip(" .'"):
+                runs[-1].append(token)
+            else:
+                runs.append([token])
+        found = []
+        for run in runs:
+            if run[0].word in LITTLE_WORDS or run[0].word in _OPENERS:
+                run = run[1:]
+            if not run:
+                continue
+            first = len(run) == 1 and run[0].start <= sentence.start + 1
+            if first and run[0].word not in self._proper:
+                continue
+            if all(self._is_known(token) for token in run):
+                continue
+            found.append(Span(run[0].start, run[-1].end))
+        return tuple(found)
+
+    @cached_property
+    def _proper(self) -> frozenset[str]:
+        """Words that the text writes with a capital inside a sentence."""
+        text = self.reading.text
+        starts = {sentence.start for sentence in self.reading.sentences}
+        return frozenset(
+            token.word
+            for token in self.reading.tokens
+            if token.start not in starts and text[token.start].isupper()
+        )
+
+    def _is_known(self, token: Token) -> bool:
+        """Whether a word stands in a header, a caption or some cell."""
+        word = stem(token.word)
+        return (
+            word in self.index.words
+            or word in self.index.caption
+            or any(term in self.index.headings for term in terms(token.word))
+        )
+
     def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
         """Whether a number is a part of a name: "Falcon 9", "Liiga 23/24"."""
         return any(
@@ -265,12 +345,26 @@ class Linking:
             rows.append(link)
         return tuple(cells), tuple(rows)
 
-    def _headers(self, sentence: Span, tokens: Sequence[Token]) -> dict[int, list[ColumnLink]]:
+    def _idioms(self, sentence: Span) -> list[tuple[int, int, tuple[str, ...]]]:
+        """Idioms for headers ("from beyond the arc"); a number in one is no amount."""
+        found: list[tuple[int, int, tuple[str, ...]]] = []
+        for start, end, said in phrase_terms(self.reading.plain[sentence.start : sentence.end]):
+            if all(term in self.index.headings for term in said) and (
+                not found or start + sentence.start >= found[-1][1]
+            ):
+                found.append((start + sentence.start, end + sentence.start, said))
+        return found
+
+    def _headings(
+        self,
+        sentence: Span,
+        tokens: Sequence[Token],
+        idioms: Sequence[tuple[int, int, tuple[str, ...]]],
+    ) -> dict[int, list[ColumnLink | RowLink]]:
         """Runs of words that stand in headers."""
         said: list[tuple[int, int, tuple[str, ...]]] = []
         plain = self.reading.plain
-        idioms = phrase_terms(plain[sentence.start : sentence.end])
-        idioms = [(start + sentence.start, end + sentence.start, t) for start, end, t in idioms]
+        idioms = list(idioms)
         covered = -1
         for token in tokens:
             while idioms and idioms[0][0] <= token.start:
@@ -288,57 +382,67 @@ class Linking:
             said.sort()
         runs: list[list[tuple[int, int, tuple[str, ...]]]] = []
         for word in said:
-            if not any(term in self.index.columns for term in word[2]):
+            if not any(term in self.index.headings for term in word[2]):
                 continue
+            bare = plain[word[0] : word[1]]
+            counts = (bare.isdigit() and len(bare) < 4) or bare in _NUMBER_WORDS
             if runs:
                 between = plain[runs[-1][-1][1] : word[0]]
+                if counts and between not in (" ", "-", ""):
+                    continue
                 if not _BORDER.search(between) and len(between.split()) <= _PARTED:
                     runs[-1].append(word)
                     continue
-            runs.append([word])
-        linked: dict[int, list[ColumnLink]] = defaultdict(list)
+            if not counts:
+                runs.append([word])
+        linked: dict[int, list[ColumnLink | RowLink]] = defaultdict(list)
         for run in runs:
-            for number, link in self._name_columns(run):
+            for number, link in self._name_headings(run):
                 linked[number].append(link)
         for links in linked.values():
             links.sort(key=lambda link: link.start)
         return linked
 
-    def _name_columns(
+    def _name_headings(
         self, run: list[tuple[int, int, tuple[str, ...]]]
-    ) -> list[tuple[int, ColumnLink]]:
-        """The columns that a run of header words fits best, for each grid.
+    ) -> list[tuple[int, ColumnLink | RowLink]]:
+        """The headings that a run of words fits best, for each grid.
 
         What is left over of the run ("home team score" of two columns) is linked again.
         """
-        hits: dict[tuple[int, int], dict[str, tuple[int, int]]] = defaultdict(dict)
+        hits: dict[Heading, dict[str, tuple[int, int]]] = defaultdict(dict)
         for start, end, found in run:
             for term in found:
-                for column in self.index.columns.get(term, ()):
-                    hits[column].setdefault(term, (start, end))
-        result = []
-        for grid in sorted({number for number, _ in hits}):
-            own = {column: said for (number, column), said in hits.items() if number == grid}
+                for heading in self.index.headings.get(term, ()):
+                    hits[heading].setdefault(term, (start, end))
+        result: list[tuple[int, ColumnLink | RowLink]] = []
+        for grid in sorted({heading.grid for heading in hits}):
+            own = {heading: said for heading, said in hits.items() if heading.grid == grid}
             while own:
                 score = {
-                    column: (len(said), len(said) / len(self.index.terms[grid, column]))
-                    for column, said in own.items()
+                    heading: (len(said), len(said) / len(self.index.terms[heading]))
+                    for heading, said in own.items()
                 }
                 best = max(score.values())
-                places = set(next(own[column].values() for column in own if score[column] == best))
-                columns = tuple(
-                    column
-                    for column in own
-                    if score[column] == best and set(own[column].values()) == places
-                )
-                named = any(not term.isdigit() for column in columns for term in own[column])
+                places = set(next(own[name].values() for name in own if score[name] == best))
+                fitting = [
+                    heading
+                    for heading in own
+                    if score[heading] == best and set(own[heading].values()) == places
+                ]
+                named = any(not term.isdigit() for heading in fitting for term in own[heading])
                 if named or best[1] == 1:
                     start, end = min(p[0] for p in places), max(p[1] for p in places)
-                    result.append((grid, ColumnLink(start, end, columns, best[1], best[0])))
+                    columns = tuple(heading.column for heading in fitting if heading.column >= 0)
+                    rows = tuple(heading.row for heading in fitting if heading.row >= 0)
+                    if columns:
+                        result.append((grid, ColumnLink(start, end, columns, best[1], best[0])))
+                    if rows:
+                        result.append((grid, RowLink(start, end, rows, -1, best[1] == 1)))
                 own = {
-                    column: left
-                    for column, said in own.items()
-                    if column not in columns
+                    heading: left
+                    for heading, said in own.items()
+                    if heading not in fitting
                     and (left := {t: place for t, place in said.items() if place not in places})
                 }
         return result
@@ -357,3 +461,13 @@ class Linking:
 def _subject(links: Links) -> tuple[int, ...]:
     """Who a sentence speaks of: the first rows that it names."""
     return links.rows[0].rows if links.rows else ()
+
+
+def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLink, ...]:
+    """Rows named by their names, and those named by terms of their attribute elsewhere."""
+    free = [
+        link
+        for link in attributes
+        if not any(name.start < link.end and link.start < name.end for name in names)
+    ]
+    return tuple(sorted((*names, *free), key=lambda link: link.start))

@@ -1,0 +1,271 @@
+"""Which column and which row of a table an amount is said of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from tablemend.evidence.grid import Grid
+from tablemend.values.sentences import Span
+from tablemend.verification.lexicon import LITTLE_WORDS
+from tablemend.verification.linking import Linking, Links
+from tablemend.verification.reading import Amount
+
+_BORDER = re.compile(r"[,;:()\[\]]|\b(?:and|or|but|while|whereas|with)\b")
+_CLAUSE = re.compile(r"[;]|\b(?:while|whereas|but|although)\b")
+_SOURCE = re.compile(r"\s*(?:(?:(?:from|by|for|to|of|in|at) (?:the )?)|\(\s*)$")
+_OBJECT = re.compile(
+    r"\b(?:over|against|beat|defeated|downed|topped|edged|hosted?|past|visiting|versus|vs\.?|to|than"
+    r"|behind|held|holding|from|for|of|facing|outscored|between|join|with|leads?|led|leading"
+    r"|pac(?:es|ed|ing)) (?:the )?(?:visiting |host )?$"
+)
+_OPENED = re.compile(r"\s*(?:'s)?\s*[(:,]?\s*(?:(?:with|at|had|has|have|scored|is|was) )?[$€£]?\s*")
+_ADVERBS = frozenset("overall respectively apiece each more less higher lower total".split())
+_PRONOUN = re.compile(
+    r"(?:(?:in|on|at|for|with|during|also|additionally|overall|however|but|and)\b[^,]{0,40},? )?"
+    r"(?:he|she|it|they|his|her|its|their|this|the (?:company|team|player|city|country|firm))\b"
+)
+_RELATIVE = re.compile(r"\s*,?\s*(?:who|which|whose)\b")
+_MODIFIER = re.compile(
+    r" (?:players?|guard|forward|center|centre|reserves?|starters?|bench|team|fans?|win|loss"
+    r"|victory|defen[sc]e|offen[sc]e|attack)\b"
+)
+_RESPECTIVELY = re.compile(r"\brespectively\b")
+_FAR = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Rows or columns that an amount can be said of.
+
+    Attributes:
+        indices: the rows or columns, which the words fit equally well.
+        distance: how far the words are: 0 next to the amount; larger is less likely.
+        clear: whether nothing else can be meant.
+        start, end: place of the words; -1 where they stand in an earlier sentence or nowhere.
+    """
+
+    indices: tuple[int, ...]
+    distance: int
+    clear: bool
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What an amount is said of in one table, best first.
+
+    Attributes:
+        grid: number of the table.
+        attributes: what is counted or measured: columns, or rows where rows are attributes.
+        entities: of whom or when: rows, or columns where rows are attributes.
+        transposed: whether rows are the attributes.
+    """
+
+    grid: int
+    attributes: tuple[Candidate, ...]
+    entities: tuple[Candidate, ...]
+    transposed: bool
+
+    def cells(self, attribute: Candidate, entity: Candidate) -> list[tuple[int, int]]:
+        """Row and column of the cells where both meet."""
+        pairs = [(e, a) for e in entity.indices for a in attribute.indices]
+        return [(a, e) for e, a in pairs] if self.transposed else pairs
+
+
+class Binder:
+    """Finds bindings in one sentence.
+
+    Args:
+        linking: the linked text.
+        number: index of the sentence.
+    """
+
+    def __init__(self, linking: Linking, number: int) -> None:
+        self.linking = linking
+        self.sentence: Span = linking.reading.sentences[number]
+        self.by_grid: dict[int, Links] = linking.sentence_links[number]
+        self.plain = linking.reading.plain
+        links = next(iter(self.by_grid.values()), None)
+        self.amounts: tuple[Amount, ...] = links.amounts if links else ()
+
+    def bind(self, amount: Amount) -> list[Binding]:
+        """The bindings of an amount, one a table in which something is named."""
+        bindings = []
+        for grid in self.linking.source.grids:
+            links = self.by_grid[grid.number]
+            rows, columns = self._rows(amount, grid, links), self._columns(amount, grid, links)
+            if grid.transposed:
+                bindings.append(Binding(grid.number, rows, columns, True))
+            else:
+                bindings.append(Binding(grid.number, columns, rows, False))
+        return bindings
+
+    def _columns(self, amount: Amount, grid: Grid, links: Links) -> tuple[Candidate, ...]:
+        value_columns = [c.index for c in grid.columns if c.index != grid.key]
+        if len(value_columns) == 1:
+            return (Candidate((value_columns[0],), 0, True),)
+        found = []
+        owned = self.owner(amount)
+        for link in links.columns:
+            distance = self._distance(amount, link.start, link.end)
+            if distance < _FAR:
+                penalty = 0 if link.coverage == 1 else 2
+                clear = distance <= 1 and (link.coverage == 1 or link.terms > 1)
+                clear = clear and not (owned and distance)
+                found.append(
+                    Candidate(link.columns, distance + penalty, clear, link.start, link.end)
+                )
+        moments = [link for link in links.moments if link.columns]
+        for moment in moments:
+            near = self._distance(amount, moment.start, moment.end)
+            clear = len(moments) == 1
+            found.append(Candidate(moment.columns, min(near, 6), clear, moment.start, moment.end))
+        if not found and len(grid.columns) == 1:
+            found.append(Candidate((0,), 0, True))
+        return tuple(sorted(found, key=lambda candidate: candidate.distance))
+
+    def _rows(self, amount: Amount, grid: Grid, links: Links) -> tuple[Candidate, ...]:
+        if len(grid.lines) == 1:
+            return (Candidate((grid.lines[0].index,), 0, True),)
+        found: list[Candidate] = []
+        named = [(link.start, link.end, link.rows) for link in links.rows]
+        for link in links.moments:
+            rows = tuple(sorted({row for row, column in link.places}))
+            if rows and len(rows) < len(grid.lines):
+                named.append((link.start, link.end, rows))
+        named.sort()
+        if grid.transposed:
+            return self._attribute_rows(amount, links, named)
+        distinct = {rows for _, _, rows in named}
+        for start, end, rows in named:
+            distance = self._entity_distance(amount, start, end)
+            clear = len(rows) == 1 and (len(distinct) == 1 or distance <= 2)
+            clear = clear and not self._stranger_between(end, amount)
+            if clear and self._is_object(start, end) and distance:
+                clear = not self._stranger_between(self.sentence.start, amount)
+            found.append(Candidate(rows, distance, clear, start, end))
+        if links.subject and not links.rows:
+            clear = len(links.subject) == 1 and not links.strangers and self._continues
+            found.append(Candidate(links.subject, 12, clear))
+        return tuple(sorted(found, key=lambda candidate: candidate.distance))
+
+    def _attribute_rows(
+        self, amount: Amount, links: Links, named: list[tuple[int, int, tuple[int, ...]]]
+    ) -> tuple[Candidate, ...]:
+        found = []
+        full = {(link.start, link.end) for link in links.rows if link.full}
+        for start, end, rows in named:
+            distance = self._distance(amount, start, end)
+            if distance < _FAR:
+                said = (start, end) in full
+                found.append(
+                    Candidate(
+                        rows, distance + (0 if said else 2), said and distance <= 3, start, end
+                    )
+                )
+        return tuple(sorted(found, key=lambda candidate: candidate.distance))
+
+    def _distance(self, amount: Amount, start: int, end: int) -> int:
+        """How far words that name what is counted stand from the amount."""
+        first, last = amount.start, amount.end
+        if amount.pair:
+            mate = self.linking.reading.amounts[amount.mate]
+            first, last = min(first, mate.start), max(last, mate.end)
+        if start < last and end > amount.digits_end:
+            return 0
+        if start >= last:
+            between = self.plain[last:start]
+            words = len(re.findall(r"\w+", between))
+            if self._amount_between(last, start):
+                return 8 if not _CLAUSE.search(between) and words <= 8 else _FAR
+            if _BORDER.search(between):
+                return 7 if words <= 6 and not _CLAUSE.search(between) else _FAR
+            return 0 if words <= 1 else 2 if words <= 3 else 4 if words <= 6 else 7
+        between = self.plain[end:first]
+        words = len(re.findall(r"\w+", between))
+        if self._amount_between(end, first):
+            return 9 if words <= 12 and not _CLAUSE.search(between) else _FAR
+        if re.fullmatch(r"\s*(?:[:(=]|was|is|of|at|were|are)\s*(?:a |an )?(?:[$€£])?\s*", between):
+            return 1
+        if re.search(r"[,;]", between):
+            return 8 if words <= 8 else _FAR
+        return 1 if words <= 4 else 3 if words <= 8 else 5
+
+    def _entity_distance(self, amount: Amount, start: int, end: int) -> int:
+        """How far words that name somebody stand from the amount; who precedes is meant."""
+        if start >= amount.digits_end:
+            between = self.plain[amount.digits_end : start]
+            named_by = _SOURCE.search(between) and not self._amount_between(amount.end, start)
+            words = len(re.findall(r"\w+", between))
+            if named_by and words <= 6 and not re.search(r"[,;]", between):
+                return 1 if words <= 3 else 3
+            return 9
+        between = self.plain[end : amount.start]
+        if _OPENED.fullmatch(between):
+            return 0
+        words = len(re.findall(r"\w+", between))
+        distance = 0 if words <= 3 else 1 if words <= 10 else 2
+        if self._is_object(start, end):
+            distance += 6
+        if _CLAUSE.search(between):
+            distance += 4
+        # A name that another subject follows before the amount is farther than that one.
+        return distance + 4 * any(
+            end <= name < amount.start and not self._is_object(name, stop)
+            for name, stop in self._persons
+        )
+
+    @cached_property
+    def _persons(self) -> list[tuple[int, int]]:
+        """Places of all names in the sentence, unknown ones included."""
+        named = [
+            (link.start, link.end)
+            for links in self.by_grid.values()
+            for link in links.rows
+            if link.column >= 0
+        ]
+        links = next(iter(self.by_grid.values()), None)
+        return sorted({*named, *(links.strangers if links else ())})
+
+    def _stranger_between(self, start: int, amount: Amount) -> bool:
+        """Whether a name that no table knows can be whom the amount is said of."""
+        links = next(iter(self.by_grid.values()), None)
+        return any(
+            name.end <= amount.start and name.start >= start and not self._is_object(*name)
+            for name in (links.strangers if links else ())
+        )
+
+    def _is_object(self, start: int, end: int) -> bool:
+        """Whether a name stands where no subject does: "over the Magic", "the Nets guard"."""
+        if _RELATIVE.match(self.plain, end):
+            return False
+        if _MODIFIER.match(self.plain, end):
+            return True
+        return bool(_OBJECT.search(self.plain[max(0, start - 24) : start]))
+
+    @cached_property
+    def _continues(self) -> bool:
+        """Whether the sentence goes on about somebody: "He also had ..."."""
+        return bool(_PRONOUN.match(self.plain, self.sentence.start))
+
+    def owner(self, amount: Amount) -> bool:
+        """Whether a word that no header has follows the amount, so that it counts that."""
+        following = self.linking.reading.tokens_within(amount.end, amount.end + 24)
+        if not following or _BORDER.search(self.plain[amount.end : following[0].start]):
+            return False
+        word = following[0]
+        if word.word in LITTLE_WORDS or not word.word.isalpha() or word.word in _ADVERBS:
+            return False
+        named: list[tuple[int, int]] = []
+        for links in self.by_grid.values():
+            named += [(link.start, link.end) for link in links.columns]
+            named += [(link.start, link.end) for link in links.rows]
+        return not any(
+            amount.start <= start <= word.end + 12 and end > word.start for start, end in named
+        )
+
+    def _amount_between(self, start: int, end: int) -> bool:
+        return any(start <= other.start < end and other.role != "article" for other in self.amounts)

@@ -1,0 +1,245 @@
+"""The cells that an amount can be compared with, what the comparison gives, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tablemend.records import ClaimError, Evidence, VerdictName
+from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.sentences import Span
+from tablemend.values.units import ONE
+from tablemend.verification.agreement import Agreement, compare
+from tablemend.verification.binding import Binding, Candidate
+from tablemend.verification.findings import Finding, Subject
+from tablemend.verification.indexing import Place
+from tablemend.verification.linking import Linking
+from tablemend.verification.reading import Amount
+
+_ORDER: tuple[Agreement, ...] = ("same", "near", "different")
+_MANY = 2000  # places of a number that are looked at
+_TELLING = 3  # digits that make a number specific
+_SHOWN = 3  # cells given as evidence
+_CANDIDATES = 4
+
+Cell = tuple[int, int]
+"""Row and column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """One reading of an amount: what it counts, of whom, and whether the cells agree.
+
+    Attributes:
+        rank: how far the words stand that name row and column; the smallest is the likeliest.
+        grid: number of the table.
+        attribute, entity: what is counted, and of whom.
+        cells: the numbers where both meet.
+        outcome: the best agreement with one of them.
+        transposed: whether rows are the attributes.
+    """
+
+    rank: int
+    grid: int
+    attribute: Candidate
+    entity: Candidate
+    cells: tuple[Cell, ...]
+    outcome: Agreement
+    transposed: bool
+
+    @property
+    def clear(self) -> bool:
+        """Whether both the row and the column can be only these."""
+        return self.attribute.clear and self.entity.clear
+
+    @property
+    def subject(self) -> Subject | None:
+        """Whom it is about, where that is one row or column."""
+        if len(self.entity.indices) != 1:
+            return None
+        return Subject(self.grid, self.entity.indices[0], self.entity.start, self.entity.end)
+
+
+class Grounder:
+    """Compares amounts with the cells of a source.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        self.grids = linking.source.grids
+        self.text = linking.reading.text
+        self._scales = _scales(linking)
+
+    def ground(self, amount: Amount, bindings: Sequence[Binding]) -> list[Grounding]:
+        """All readings of an amount that can be compared, the likeliest first."""
+        found = []
+        for binding in bindings:
+            for entity in binding.entities[:_CANDIDATES]:
+                for attribute in binding.attributes[:_CANDIDATES]:
+                    cells = tuple(
+                        (row, column)
+                        for row, column in binding.cells(attribute, entity)
+                        if self.number(binding.grid, row, column) is not None
+                    )
+                    outcome = self.agreement(amount, binding.grid, cells)
+                    if cells and outcome != "apart":
+                        rank = attribute.distance * 2 + entity.distance
+                        found.append(
+                            Grounding(
+                                rank,
+                                binding.grid,
+                                attribute,
+                                entity,
+                                cells,
+                                outcome,
+                                binding.transposed,
+                            )
+                        )
+        return sorted(found, key=lambda grounding: grounding.rank)
+
+    def number(self, grid: int, row: int, column: int) -> Number | None:
+        """The number of a cell."""
+        return self.grids[grid].value(row, column).number
+
+    def agreement(self, amount: Amount, grid: int, cells: Sequence[Cell]) -> Agreement:
+        """The best agreement of an amount with one of several cells."""
+        found = set()
+        for row, column in cells:
+            number = self.number(grid, row, column)
+            if number is not None:
+                found.add(compare(amount, number, self.grids[grid].unit(row, column)))
+        return next((outcome for outcome in _ORDER if outcome in found), "apart")
+
+    def places(self, amount: Amount) -> Iterator[Place]:
+        """Cells anywhere that state the amount, alone or within a text."""
+        value = abs(amount.value)
+        slack = Decimal(1).scaleb(-amount.number.decimals) * amount.number.unit.scale
+        factors = [*self._scales, Decimal("100")] if amount.number.percent else self._scales
+        seen = set()
+        for factor in factors:
+            low, high = (value - slack) / factor, (value + slack) / factor
+            found = self.linking.index.numbers_between(max(low, Decimal(0)), high)
+            for stated in found[:_MANY]:
+                place = stated.place
+                unit = self.grids[place.grid].unit(place.row, place.column)
+                if place not in seen and compare(amount, stated.number, unit) == "same":
+                    seen.add(place)
+                    yield place
+
+    def is_telling(self, amount: Amount) -> bool:
+        """Whether a number is so specific that finding it, or not finding it, is no chance."""
+        number = amount.number
+        digits = plain_digits(abs(number.value / number.unit.scale)).replace(".", "").strip("0")
+        return len(digits) >= _TELLING or number.decimals > 0
+
+    def evidence(self, grid: int, cells: Sequence[Cell]) -> tuple[Evidence, ...]:
+        """The first cells as evidence."""
+        return tuple(self.grids[grid].evidence(row, column) for row, column in cells[:_SHOWN])
+
+    def supported(self, amount: Amount, grounding: Grounding) -> Finding:
+        """The finding where the cell agrees."""
+        agreeing = [
+            cell
+            for cell in grounding.cells
+            if self.agreement(amount, grounding.grid, [cell]) == "same"
+        ]
+        return Finding(
+            amount.start,
+            amount.end,
+            "number",
+            "supported",
+            evidence=self.evidence(grounding.grid, agreeing),
+            reason="the cell says so",
+            firm=True,
+            subject=grounding.subject,
+            columns=grounding.attribute.indices,
+        )
+
+    def contradicted(self, amount: Amount, grounding: Grounding) -> Finding:
+        """The finding where the cell says something else."""
+        grid, cells = grounding.grid, grounding.cells
+        error, where = self._error(amount, grid, cells)
+        expected, span = self._expected(amount, grid, cells)
+        said = self.text[amount.start : amount.end]
+        return Finding(
+            amount.start,
+            amount.end,
+            "number",
+            "contradicted",
+            error,
+            self.evidence(grid, cells),
+            f'the text says "{said}", the table {" or ".join(expected)}{where}',
+            span,
+            expected,
+            firm=True,
+            subject=grounding.subject,
+            columns=grounding.attribute.indices,
+        )
+
+    def weak(
+        self,
+        amount: Amount,
+        verdict: VerdictName,
+        reason: str,
+        grid: int = 0,
+        cells: Sequence[Cell] = (),
+    ) -> Finding:
+        """A finding that rests on no clear row and column."""
+        error: ClaimError | None = "NUM" if verdict == "not_in_source" else None
+        span = Span(amount.start, amount.end) if error else None
+        evidence = self.evidence(grid, cells)
+        return Finding(amount.start, amount.end, "number", verdict, error, evidence, reason, span)
+
+    def _error(self, amount: Amount, grid: int, cells: Sequence[Cell]) -> tuple[ClaimError, str]:
+        """REL where the value stands in another row of the column or column of the row."""
+        rows, columns = {row for row, _ in cells}, {column for _, column in cells}
+        for place in self.places(amount):
+            if place.grid == grid and (place.row in rows or place.column in columns):
+                evidence = self.grids[grid].evidence(place.row, place.column)
+                return "REL", f"; it is that of {evidence.text}"
+        return "NUM", ""
+
+    def _expected(
+        self, amount: Amount, number: int, cells: Sequence[Cell]
+    ) -> tuple[tuple[str, ...], Span]:
+        """The cells in the source's spelling, and the words that they can stand for."""
+        grid = self.grids[number]
+        spellings = []
+        whole = False
+        for row, column in cells:
+            cell = self.number(number, row, column)
+            if cell is None:
+                continue
+            unit, stated = grid.unit(row, column), amount.number.unit
+            written = grid.cell(row, column)
+            if cell.unit[1:] != ("", "") or cell.unit.scale != ONE:
+                whole = True
+            elif stated.scale != unit.scale:
+                written = _scaled(cell, unit.scale, stated.scale, amount)
+            spellings.append(written)
+        start, end = amount.start, amount.end if whole else amount.digits_end
+        if not whole and not amount.spelled:
+            while start < end and not self.text[start].isdigit():
+                start += 1
+            while end > start and not self.text[end - 1].isdigit():
+                end -= 1
+        return tuple(dict.fromkeys(spellings)), Span(start, end)
+
+
+def _scaled(cell: Number, scale: Decimal, stated: Decimal, amount: Amount) -> str:
+    """A cell's value in the scale that the text uses: 1,234 (thousands) as "1.2" (million)."""
+    places = amount.number.decimals
+    return f"{round(cell.value * scale / stated, places):,.{places}f}"
+
+
+def _scales(linking: Linking) -> list[Decimal]:
+    """The scales that headers state; one is always among them."""
+    found = {ONE}
+    for grid in linking.source.grids:
+        rows = [line.index for line in grid.lines[:50]]
+        found |= {grid.unit(row, c.index).scale for row in rows for c in grid.columns}
+    return sorted(found)

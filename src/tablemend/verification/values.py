@@ -1,0 +1,149 @@
+"""Stated numbers, grounded in the cells of the row and the column that the sentence names."""
+
+from __future__ import annotations
+
+import re
+
+from tablemend.claims.cues import find_cues
+from tablemend.verification.attribution import find_wrong_names
+from tablemend.verification.binding import Binder, Binding
+from tablemend.verification.findings import Finding
+from tablemend.verification.grounding import Grounder
+from tablemend.verification.linking import Linking
+from tablemend.verification.pairs import judge_pair
+from tablemend.verification.reading import Amount
+
+_COMPUTED = frozenset({"aggregate", "change", "comparative", "count", "quantifier", "rank"})
+_NEAR_A_CUE = 40  # characters
+_SCOPE = re.compile(
+    r"\b(?:season|career|streak|straight|consecutive|averag\w+|all[ -]time|per game|last|past"
+    r"|previous|recent|this year|next)\b(?! *- *(?:high|low|best))"
+)
+_LISTED = re.compile(
+    r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|over|across|off|for|during)\b|$)", re.MULTILINE
+)
+_RIVAL = 2  # a reading so little farther than the nearest one is as likely
+
+
+class Values:
+    """Judges the numbers of a linked text.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        self._grounder = Grounder(linking)
+
+    def judge(self, number: int) -> list[Finding]:
+        """Findings on the amounts of a sentence, in their order."""
+        binder = Binder(self.linking, number)
+        start, end = binder.sentence
+        cues = find_cues(self.linking.reading.text[start:end])
+        computed = [start + cue.start for cue in cues if cue.kind in _COMPUTED]
+        scoped = bool(_SCOPE.search(self.linking.reading.plain, start, end))
+        findings: list[Finding] = []
+        paired: set[int] = set()
+        for amount in binder.amounts:
+            if amount.start in paired or amount.role == "year":
+                continue
+            if amount.pair in ("score", "of"):
+                mate = self.linking.reading.amounts[amount.mate]
+                if mate in binder.amounts:
+                    paired.add(mate.start)
+                    findings += judge_pair(self._grounder, binder, amount, mate, scoped)
+                    continue
+            if amount.role == "article":
+                found = self._judge_article(amount, binder.bind(amount))
+            else:
+                doubtful = scoped or any(abs(at - amount.start) < _NEAR_A_CUE for at in computed)
+                found = self._judge_amount(amount, binder.bind(amount), doubtful)
+            findings += [found] if found else []
+        return find_wrong_names(self._grounder, binder, findings)
+
+    def _judge_amount(
+        self, amount: Amount, bindings: list[Binding], doubtful: bool
+    ) -> Finding | None:
+        """A number by its nearest reading; contradicted only where no other is as likely."""
+        grounder = self._grounder
+        groundings = grounder.ground(amount, bindings)
+        if not groundings:
+            return self._judge_unbound(amount, bindings, doubtful)
+        best = groundings[0]
+        if best.outcome == "same":
+            return grounder.supported(amount, best)
+        if best.outcome == "near":
+            reason = "near the cell, neither equal nor clearly wrong"
+            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+        rivals = [other for other in groundings[1:] if other.outcome == "same"]
+        near = [
+            other
+            for other in rivals
+            if other.rank <= best.rank + _RIVAL
+            or not best.clear
+            or (other.grid != best.grid and other.entity.start >= 0)
+        ]
+        if near:
+            if near[0].grid != best.grid or near[0].entity.indices == best.entity.indices:
+                return grounder.supported(amount, near[0])
+            reason = "the value is another row's; whose is meant is not clear"
+            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+        if doubtful or amount.role == "ordinal" or not best.clear:
+            reason = "it is not clear that this cell is meant"
+            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+        return grounder.contradicted(amount, best)
+
+    def _judge_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
+        """One where steals are counted and the text has "a steal"; "a game" states nothing."""
+        plain = self.linking.reading.plain
+        for grounding in self._grounder.ground(amount, bindings):
+            column = grounding.attribute
+            if column.distance or not column.clear or column.start < amount.end - 1:
+                continue
+            if "," not in plain[column.end : column.end + 3] and not self._in_list(amount):
+                continue
+            if not _LISTED.match(plain, column.end):
+                continue
+            if grounding.outcome == "same":
+                return self._grounder.supported(amount, grounding)
+            if grounding.outcome == "different" and grounding.clear:
+                return self._grounder.contradicted(amount, grounding)
+            return None
+        return None
+
+    def _in_list(self, amount: Amount) -> bool:
+        """Whether an article goes on with a list: ", a steal and a block"."""
+        before = self.linking.reading.plain[max(0, amount.start - 6) : amount.start].rstrip()
+        return before.endswith((",", "and"))
+
+    def _judge_unbound(
+        self, amount: Amount, bindings: list[Binding], doubtful: bool
+    ) -> Finding | None:
+        """A number whose row or column is not named: found beside it, anywhere, or nowhere."""
+        grounder = self._grounder
+        places = list(grounder.places(amount))
+        for binding in bindings:
+            rows = {index for candidate in binding.entities for index in candidate.indices}
+            columns = {index for candidate in binding.attributes for index in candidate.indices}
+            if binding.transposed:
+                rows, columns = columns, rows
+            here = [
+                (place.row, place.column)
+                for place in places
+                if place.grid == binding.grid and (place.row in rows or place.column in columns)
+            ]
+            if here:
+                return grounder.weak(
+                    amount, "supported", "the row or column has the value", binding.grid, here
+                )
+        if amount.role == "ordinal":
+            return None
+        telling = grounder.is_telling(amount)
+        if places and telling:
+            first = places[0]
+            here = [(place.row, place.column) for place in places if place.grid == first.grid]
+            return grounder.weak(amount, "supported", "the table has the value", first.grid, here)
+        if not places and telling and not doubtful:
+            return grounder.weak(amount, "not_in_source", "no cell has the value")
+        return grounder.weak(amount, "unjudged", "no row and column are named")
