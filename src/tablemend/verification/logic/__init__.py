@@ -1,0 +1,1 @@
+"""Claims that many cells decide: superlatives, ranks, comparisons, counts, quantifiers, sums."""

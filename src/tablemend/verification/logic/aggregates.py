@@ -1,0 +1,135 @@
+"""Sums, averages, medians and ranges over the rows that a statement selects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean, median
+
+from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.outcome import Outcome
+
+_COMPUTED: dict[str, Callable[[list[float]], float]] = {
+    "sum": sum,
+    "mean": fmean,
+    "median": median,
+}
+
+
+def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of a total, an average, a median or a range."""
+    for cue in frame.cues:
+        if cue.kind != "aggregate":
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        for heading in _measured(frame, first, last):
+            column = frame.view.columns[heading.column]
+            if heading.first <= first < heading.last and heading.share == 1:
+                continue  # the column "Total" itself
+            if cue.sense == "range":
+                yield from _range(frame, found, (first, last), heading)
+                continue
+            for stated in frame.amounts:
+                if stated.amount.role == "year" or not column.adds_up:
+                    continue
+                kept = [
+                    c
+                    for c in found
+                    if not range_set(c.first, c.last) & range_set(stated.first, stated.last)
+                    and c.column != column.index
+                ]
+                rows = within(kept, frame.rows)
+                values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
+                if len(values) < 2:
+                    continue
+                value = _COMPUTED[cue.sense](values)
+                yield _judge(
+                    frame, cue.sense, (first, last), heading, stated, kept, value, sorted(rows)
+                )
+
+
+def _measured(frame: Frame, first: int, last: int) -> list[Heading]:
+    """Columns that the aggregate can be of: named behind it, else before it."""
+
+    def near(heading: Heading) -> int:
+        return heading.first - last if heading.first >= last else first - heading.last + 2
+
+    named = [h for h in frame.headings if frame.view.columns[h.column].measured]
+    return sorted(named, key=near)[:2]
+
+
+def _judge(
+    frame: Frame,
+    sense: str,
+    words: tuple[int, int],
+    heading: Heading,
+    stated: Stated,
+    kept: Sequence[Condition],
+    value: float,
+    rows: Sequence[int],
+) -> Outcome:
+    truth = _rounded(value, stated)
+    used = range_set(*words) | range_set(heading.first, heading.last)
+    used = used | range_set(stated.first, stated.last)
+    used = used.union(*(condition.used for condition in kept))
+    column = frame.view.columns[heading.column]
+    reason = f"{sense} of {column.header} over {len(rows)} rows: {value:.6g}"
+    cells = tuple((row, column.index) for row in rows[:8])
+    fit = min([0.6 + 0.4 * heading.share, *(condition.fit for condition in kept)])
+    return Outcome(
+        "aggregate",
+        truth,
+        used,
+        fit,
+        cells,
+        reason,
+        None if truth else (stated.first, stated.last),
+        () if truth else (f"{value:.6g}",),
+        "NUM",
+    )
+
+
+def _rounded(value: float, stated: Stated) -> bool:
+    """Whether a computed value is what is stated, rounded as it is stated."""
+    if stated.amount.hedge:
+        return holds(value, stated)
+    slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
+    if value == int(value):
+        slack = 1e-6 * max(1.0, abs(value))
+    return abs(value - stated.value) <= slack
+
+
+def _range(
+    frame: Frame, found: Sequence[Condition], words: tuple[int, int], heading: Heading
+) -> Iterator[Outcome]:
+    """As in "ranged from 3 to 9": the least and the most."""
+    ends = [s for s in frame.amounts if s.first >= words[1]][:2]
+    if len(ends) < 2:
+        return
+    column = frame.view.columns[heading.column]
+    taken = range_set(ends[0].first, ends[1].last)
+    kept = [c for c in found if not range_set(c.first, c.last) & taken]
+    rows = within(kept, frame.rows)
+    values = sorted(column.ordered.of[row] for row in rows if row in column.ordered.of)
+    if len(values) < 2:
+        return
+    low, high = sorted(ends, key=lambda stated: stated.value)
+    truth = holds(values[0], low) and holds(values[-1], high)
+    used = range_set(*words) | taken | range_set(heading.first, heading.last)
+    used = used.union(*(condition.used for condition in kept))
+    wrong = low if not holds(values[0], low) else high
+    right = values[0] if wrong is low else values[-1]
+    reason = f"{column.header}: from {values[0]:g} to {values[-1]:g}"
+    yield Outcome(
+        "aggregate",
+        truth,
+        used,
+        0.6 + 0.4 * heading.share,
+        tuple((row, column.index) for row in sorted(rows)[:4]),
+        reason,
+        None if truth else (wrong.first, wrong.last),
+        () if truth else (f"{right:g}",),
+        "NUM",
+    )

@@ -1,0 +1,386 @@
+"""Two things compared: which has more, by how much, how many times as much, or the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.logic.conditions import Condition, holds, range_set
+from tablemend.verification.logic.frame import Frame, Stated
+from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.superlatives import (
+    Ordering,
+    name_rows,
+    noun_phrase_end,
+    orderings,
+)
+from tablemend.verification.logic.words import QUALITIES, opposite
+
+_THAN = frozenset("than as to over compared against from versus vs".split())
+_TIMES = frozenset({"before", "after", "early", "late"})
+_ANY = frozenset("any all every each other others else everyone rest".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two things.
+
+    Attributes:
+        value: what it comes to.
+        rows: the rows behind it.
+        used: the tokens that name it.
+        fit: how surely it is meant.
+        first, last: where it stands, half open.
+        how: ``cell``, ``count`` or ``sum``.
+    """
+
+    value: float
+    rows: frozenset[int]
+    used: frozenset[int]
+    fit: float
+    first: int
+    last: int
+    how: str
+
+
+def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of every comparative with "than", and of before and after."""
+    for cue in frame.cues:
+        timed = cue.kind == "temporal" and cue.sense in _TIMES
+        if not timed and (cue.kind != "comparative" or cue.direction == 0):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        than = next(
+            (place for place in range(first, len(frame.words)) if frame.words[place] in _THAN), None
+        )
+        if timed or cue.sense == "exceed":
+            than = last - 1
+        if than is None or than - last > 6:
+            continue
+        yield from _columns_compared(frame, found, cue, (first, last), than)
+        for ordering in _orderings(frame, cue, first, last, timed):
+            yield from _rows_compared(frame, found, cue, (first, last), than, ordering)
+        if cue.sense in ("many", "few", "little"):
+            yield from _counts_compared(frame, found, cue, (first, last), than)
+
+
+def _orderings(frame: Frame, cue: Cue, first: int, last: int, timed: bool) -> list[Ordering]:
+    if timed:
+        return [
+            Ordering(column, cue.direction, 0.7, range_set(first, last))
+            for column in frame.view.columns
+            if column.temporal
+        ][:2]
+    return orderings(frame, cue, first, last)[:3]
+
+
+def _sides(
+    frame: Frame, found: Sequence[Condition], first: int, than: int, taken: frozenset[int]
+) -> tuple[list[Condition], list[Condition]]:
+    """What stands before the comparative and what after "than"."""
+    free = [condition for condition in found if not condition.used & taken]
+    left = [condition for condition in free if condition.last <= first]
+    right = [condition for condition in free if condition.first > than]
+    return left, right
+
+
+def _rows_compared(
+    frame: Frame,
+    found: Sequence[Condition],
+    cue: Cue,
+    words: tuple[int, int],
+    than: int,
+    ordering: Ordering,
+) -> Iterator[Outcome]:
+    """As in "A scored more points than B": one row each, or the sum of several."""
+    first, last = words
+    column = ordering.column
+    taken = ordering.used | range_set(first, last)
+    left, right = _sides(frame, found, first, than, taken)
+    amount = _difference_stated(frame, first)
+    left = [c for c in left if amount is None or not range_set(amount.first, amount.last) & c.used]
+    if not left:
+        return
+    if not right and set(frame.words[than + 1 : than + 4]) & _ANY:
+        yield from _above_all(frame, cue, words, than, ordering, left)
+        return
+    if not right:
+        return
+    one, other = left[-1], right[0]
+    if one.column != other.column:
+        shared = [c for c in left if c.column == other.column]
+        one = shared[-1] if shared else one
+    scope = [c for c in left if c is not one] + right[1:]
+    sides = [_side(column, one), _side(column, other)]
+    if sides[0] is None or sides[1] is None or one.rows == other.rows:
+        return
+    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope)
+
+
+def _side(column: ColumnIndex, condition: Condition) -> Side | None:
+    values = [column.ordered.of[row] for row in condition.rows if row in column.ordered.of]
+    if not values or (len(values) > 1 and not column.adds_up):
+        return None
+    how = "cell" if len(values) == 1 else "sum"
+    fit = condition.fit if len(values) == 1 else condition.fit - 0.3
+    return Side(
+        sum(values), condition.rows, condition.used, fit, condition.first, condition.last, how
+    )
+
+
+def _compare(
+    frame: Frame,
+    cue: Cue,
+    words: tuple[int, int],
+    ordering: Ordering,
+    sides: tuple[Side, Side],
+    amount: Stated | None,
+    scope: Sequence[Condition] = (),
+) -> Outcome:
+    """Judge one comparison, with the difference where it is stated."""
+    one, other = sides
+    gap = (one.value - other.value) * ordering.direction
+    truth = gap > 1e-9
+    used = ordering.used | range_set(*words) | one.used | other.used
+    used = used.union(*(condition.used for condition in scope))
+    fit = min(ordering.fit, one.fit, other.fit) - 0.15 * bool(scope)
+    column = ordering.column
+    names = [frame.text(side.first, side.last) for side in sides]
+    reason = f"{column.header}: {names[0]} {one.value:g}, {names[1]} {other.value:g}"
+    cells = tuple((row, column.index) for side in sides for row in sorted(side.rows)[:3])
+    turned = opposite(frame.text(*words))
+    if amount is None:
+        return Outcome(
+            "comparison",
+            truth,
+            used,
+            fit,
+            cells,
+            reason,
+            None if truth else words,
+            () if truth or not turned else (turned,),
+            "TMP" if cue.kind == "temporal" else "CMP",
+        )
+    used |= range_set(amount.first, amount.last)
+    if not truth:
+        return Outcome(
+            "difference",
+            False,
+            used,
+            fit,
+            cells,
+            reason,
+            words,
+            (turned,) if turned else (),
+            "CMP",
+        )
+    exact = holds(abs(gap), amount)
+    return Outcome(
+        "difference",
+        exact,
+        used,
+        fit,
+        cells,
+        f"{reason}, difference {abs(gap):g}",
+        None if exact else (amount.first, amount.last),
+        () if exact else (f"{abs(gap):g}",),
+        "NUM",
+    )
+
+
+def _difference_stated(frame: Frame, first: int) -> Stated | None:
+    """The 5 of "5 more points" and of "5 points more"."""
+    for stated in frame.amounts:
+        if 0 <= first - stated.last <= 1 and stated.amount.role == "value":
+            return stated
+    return None
+
+
+def _counts_compared(
+    frame: Frame, found: Sequence[Condition], cue: Cue, words: tuple[int, int], than: int
+) -> Iterator[Outcome]:
+    """As in "more players from Spain than from France": how often each occurs."""
+    first, last = words
+    amount = _difference_stated(frame, first)
+    taken = range_set(first, last)
+    if amount:
+        taken |= range_set(amount.first, amount.last)
+    free = [condition for condition in found if not condition.used & taken]
+    right = [condition for condition in free if condition.first > than]
+    left = [condition for condition in free if condition.last <= than]
+    if not right or not left:
+        return
+    other = right[0]
+    same = [c for c in left if c.column == other.column and c.rows != other.rows]
+    if not same:
+        return
+    one = same[-1]
+    scope = frame.rows
+    rest = [c for c in free if c is not one and c is not other]
+    for condition in rest:
+        scope &= condition.rows
+    if len(one.rows) < 2 and len(other.rows) < 2:
+        return
+    end = noun_phrase_end(frame, last)
+    if any(
+        frame.view.columns[h.column].measured and not frame.view.columns[h.column].counter
+        for h in frame.headings_in(last, end)
+    ):
+        return
+    column = frame.view.columns[one.column]
+    ordering = Ordering(column, cue.direction, 0.8, range_set(*words))
+    sides = []
+    for condition in (one, other):
+        rows = condition.rows & scope
+        sides.append(
+            Side(
+                float(len(rows)),
+                rows,
+                condition.used,
+                condition.fit,
+                condition.first,
+                condition.last,
+                "count",
+            )
+        )
+    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, rest)
+
+
+def _columns_compared(
+    frame: Frame, found: Sequence[Condition], cue: Cue, words: tuple[int, int], than: int
+) -> Iterator[Outcome]:
+    """As in "more gold than silver medals": two columns of one row."""
+    first, last = words
+    end = noun_phrase_end(frame, last)
+    columns = frame.view.columns
+    left = [h for h in frame.headings_in(last, end) if columns[h.column].measured]
+    left = left or [h for h in frame.headings_in(0, first) if columns[h.column].measured]
+    right = [h for h in frame.headings_in(than + 1, len(frame.words)) if columns[h.column].measured]
+    if not left or not right or left[0].column == right[0].column:
+        return
+    if right[0].first - than > 3:
+        return
+    one, other = columns[left[0].column], columns[right[0].column]
+    if one.kind != other.kind or one.temporal or one.kind == "score":
+        return
+    taken = range_set(left[0].first, left[0].last) | range_set(right[0].first, right[0].last)
+    named = [c for c in found if not c.used & (taken | range_set(*words))]
+    rows = frame.rows
+    for condition in named:
+        rows &= condition.rows
+    both = [r for r in sorted(rows) if r in one.ordered.of and r in other.ordered.of]
+    if not both or not named or len(both) > 1:
+        return
+    row = both[0]
+    sides = (
+        Side(
+            one.ordered.of[row], frozenset({row}), taken, 1.0, left[0].first, left[0].last, "cell"
+        ),
+        Side(
+            other.ordered.of[row],
+            frozenset({row}),
+            taken,
+            1.0,
+            right[0].first,
+            right[0].last,
+            "cell",
+        ),
+    )
+    direction = -cue.direction if one.ranking else cue.direction
+    ordering = Ordering(one, direction, 0.6 + 0.4 * min(left[0].share, right[0].share), taken)
+    yield _compare(frame, cue, words, ordering, sides, _difference_stated(frame, first), named)
+
+
+def _above_all(
+    frame: Frame,
+    cue: Cue,
+    words: tuple[int, int],
+    than: int,
+    ordering: Ordering,
+    left: Sequence[Condition],
+) -> Iterator[Outcome]:
+    """As in "more points than any other team"."""
+    column = ordering.column
+    one = left[-1]
+    own = [column.ordered.of[row] for row in one.rows if row in column.ordered.of]
+    rest = [value for value, row in column.ordered.values if row not in one.rows]
+    if len(own) != 1 or not rest:
+        return
+    top = max(rest) if ordering.direction > 0 else min(rest)
+    truth = (own[0] - top) * ordering.direction > 1e-9
+    used = ordering.used | range_set(*words) | one.used | range_set(than, than + 4)
+    reason = f"{column.header}: {frame.text(one.first, one.last)} {own[0]:g}, best other {top:g}"
+    cells = tuple((row, column.index) for row in sorted(one.rows))
+    yield Outcome(
+        "comparison",
+        truth,
+        used,
+        min(one.fit, ordering.fit),
+        cells,
+        reason,
+        None if truth else words,
+        (),
+        "CMP",
+    )
+
+
+def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """As in "A and B have the same points", "A and B were drafted in different rounds"."""
+    for cue in frame.cues:
+        if cue.kind != "comparative" or cue.sense not in ("equal", "different"):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        named = [condition for condition in found if not condition.used & range_set(first, last)]
+        groups = next((c.members for c in named if len(c.members) > 1), ())
+        pair = [c for c in named if c.members] or named
+        if not groups and len(named) >= 2 and named[0].column == named[1].column:
+            groups, pair = (named[0].rows, named[1].rows), named[:2]
+        if len(groups) < 2:
+            continue
+        for heading in frame.headings_in(first, len(frame.words)) or frame.headings:
+            column = frame.view.columns[heading.column]
+            if any(column.index == condition.column for condition in pair):
+                continue
+            yield _equal(frame, cue, (first, last), column, heading.share, groups, pair, heading)
+            break
+
+
+def _equal(
+    frame: Frame,
+    cue: Cue,
+    words: tuple[int, int],
+    column: ColumnIndex,
+    share: float,
+    groups: Sequence[frozenset[int]],
+    pair: Sequence[Condition],
+    heading: object,
+) -> Outcome:
+    values = [{_standard(column, row) for row in group} for group in groups]
+    alike = all(value & values[0] for value in values[1:])
+    truth = alike if cue.sense == "equal" else not alike
+    used = range_set(*words).union(*(condition.used for condition in pair))
+    for named in frame.headings:
+        if named.column == column.index:
+            used |= range_set(named.first, named.last)
+    rows = sorted(frozenset().union(*groups))
+    cells = tuple((row, column.index) for row in rows[:6])
+    said = ", ".join(column.cell(row) for row in rows[:4])
+    reason = f"{column.header}: {said} ({name_rows(frame, rows)})"
+    fit = min([0.6 + 0.4 * share, *(condition.fit for condition in pair)])
+    return Outcome("equality", truth, used, fit, cells, reason, None if truth else words, (), "CMP")
+
+
+def _standard(column: ColumnIndex, row: int) -> object:
+    measure = column.measures.get(row)
+    if measure is not None and measure.kind in ("number", "date", "time", "rank"):
+        return measure.value
+    return column.cell(row).casefold().strip()
+
+
+__all__ = ["QUALITIES", "comparisons", "equalities"]

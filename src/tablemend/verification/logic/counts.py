@@ -1,0 +1,235 @@
+"""How many rows, or how many different values, satisfy what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tablemend.verification.logic.conditions import (
+    Condition,
+    hedge_of,
+    hedge_tokens,
+    holds,
+    range_set,
+    within,
+)
+from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.superlatives import name_rows
+from tablemend.verification.logic.words import THINGS
+
+_NO_COUNT_AFTER = frozenset(
+    "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "
+    "above below percent million billion th st nd rd under over".split()
+)
+_LABELS = frozenset(
+    "number no week round series episode season stage class section group top".split()
+)
+_AVERAGE = frozenset({"average", "mean", "median", "averaged", "averages"})
+_DISTINCT = frozenset("different separate distinct unique various".split())
+
+
+def counts(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of every number as a count of rows or of values."""
+    for stated in frame.amounts:
+        if _can_count(frame, stated):
+            first, last = frame.clause(stated.first)
+            inside = [c for c in found if first <= c.first and c.last <= last]
+            yield from _count(frame, stated, inside)
+
+
+def _can_count(frame: Frame, stated: Stated) -> bool:
+    amount = stated.amount
+    if amount.role == "year" or stated.value != int(stated.value) or stated.value < 0:
+        return False
+    if amount.pair == "score" or amount.number.decimals or amount.number.unit.symbol:
+        return False
+    words = frame.words
+    if words[stated.last : stated.last + 1] and words[stated.last] in _NO_COUNT_AFTER:
+        return False
+    if words[stated.last - 1] in ("couple", "pair") and words[stated.last :][:1] != ("of",):
+        return False
+    if any(word in _AVERAGE for word in words[max(0, stated.first - 3) : stated.first]):
+        return False
+    before = stated.first - 1  # "week 2", "tie no 5" are names
+    if before >= 0 and any(h.first <= before < h.last for h in frame.headings):
+        return False
+    return before < 0 or words[before] not in _LABELS
+
+
+def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator[Outcome]:
+    noun, fit, distinct = _counted(frame, stated)
+    if fit == 0:
+        return
+    tokens = range_set(stated.first, stated.last)
+    kept = [
+        condition
+        for condition in found
+        if tokens.isdisjoint(condition.used)
+        and (noun is None or condition.column != noun.column or not condition.share_of(noun))
+    ]
+    member = _one_of(frame, stated)
+    if member is not None:
+        yield from _membership(frame, stated, kept, member, fit, noun)
+        return
+    hedge = hedge_of(frame, stated)
+    used = tokens.union(*(condition.used for condition in kept))
+    if hedge:
+        used |= hedge_tokens(frame, stated)
+    if noun is not None:
+        used |= range_set(noun.first, noun.last)
+    elif stated.last < len(frame.words) and frame.words[stated.last] in THINGS:
+        used |= {stated.last}
+    fit = min([fit, *(condition.fit for condition in kept)])
+    column = noun.column if noun is not None else frame.view.key
+    scopes = [kept]
+    listed = next((c for c in kept if len(c.members) > 1), None)
+    if listed is not None and "each" in frame.words:
+        scopes = [
+            [c for c in kept if c is not listed] + [replace(listed, rows=member, members=())]
+            for member in listed.members
+        ]
+        used |= {frame.words.index("each")}
+    elif listed is not None and len(listed.members) == stated.value and not hedge:
+        yield from _enumerated(frame, stated, kept, listed, used, fit)
+        return
+    numbers = [[number for _, number in _numbers(frame, scope, noun, distinct)] for scope in scopes]
+    names = [name for name, _ in _numbers(frame, scopes[0], noun, distinct)]
+    for place, what in enumerate(names):
+        found_here = [row[min(place, len(row) - 1)] for row in numbers]
+        truth = all(holds(float(number), stated, hedge) for number in found_here)
+        rows = within(scopes[0], frame.rows)
+        reason = f"{', '.join(map(str, found_here))} {what} where {_said(frame, kept)}"
+        yield Outcome(
+            "count",
+            truth,
+            used,
+            fit if what == "rows" or distinct else fit - 0.1,
+            tuple((row, column) for row in sorted(rows)[:5]),
+            reason,
+            None if truth else (stated.first, stated.last),
+            () if truth or len(set(found_here)) > 1 else (str(found_here[0]),),
+            "NUM",
+        )
+
+
+def _one_of(frame: Frame, stated: Stated) -> int | None:
+    """The token of the "1" in "1 of the 2 players"; ``None`` where it says nothing like it."""
+    place = stated.first - 1
+    while place > 0 and frame.words[place] in ("the", "only", "just"):
+        place -= 1
+    if place > 0 and frame.words[place] == "of" and frame.words[place - 1] in ("1", "one"):
+        return place - 1
+    return None
+
+
+def _membership(
+    frame: Frame,
+    stated: Stated,
+    kept: Sequence[Condition],
+    member: int,
+    fit: float,
+    noun: Heading | None,
+) -> Iterator[Outcome]:
+    """As in "A is one of the 2 players from England": there are 2, and A is of them."""
+    who = [condition for condition in kept if condition.last <= member]
+    what = [condition for condition in kept if condition.first > member]
+    if not who:
+        return
+    own, rows = within(who, frame.rows), within(what, frame.rows)
+    truth = bool(own & rows) and holds(float(len(rows)), stated)
+    used = range_set(member, stated.last).union(*(condition.used for condition in kept))
+    if noun is not None:
+        used |= range_set(noun.first, noun.last)
+    reason = f"{len(rows)} rows where {_said(frame, what)}: {name_rows(frame, rows)}"
+    cells = tuple((row, frame.view.key) for row in sorted(rows)[:5])
+    right = (str(len(rows)),) if own & rows and not truth else ()
+    yield Outcome(
+        "count",
+        truth,
+        used,
+        min([fit, *(condition.fit for condition in kept)]),
+        cells,
+        reason,
+        None if truth else (stated.first, stated.last),
+        right,
+        "NUM",
+    )
+
+
+def _numbers(
+    frame: Frame, kept: Sequence[Condition], noun: Heading | None, distinct: bool
+) -> list[tuple[str, int]]:
+    """The rows, and the different values of the column that is counted where they differ."""
+    rows = within(kept, frame.rows)
+    if noun is None or noun.column == frame.view.key:
+        return [("rows", len(rows))]
+    values = {frame.view.cell(row, noun.column).casefold() for row in rows} - {""}
+    different = ("different values", len(values))
+    return [different] if distinct else [("rows", len(rows)), different]
+
+
+def _enumerated(
+    frame: Frame,
+    stated: Stated,
+    kept: Sequence[Condition],
+    listed: Condition,
+    used: frozenset[int],
+    fit: float,
+) -> Iterator[Outcome]:
+    """As in "3 players from Spain: A, B and C": they are those, and all of them."""
+    rest = [condition for condition in kept if condition is not listed]
+    rows = within(rest, frame.rows)
+    missing = [member for member in listed.members if not member & rows]
+    others = rows - listed.rows
+    truth = not missing and (not others or not rest)
+    reason = f"{len(rows)} rows where {_said(frame, rest)}"
+    cells = tuple((row, listed.column) for row in sorted(rows)[:5])
+    yield Outcome(
+        "count",
+        truth,
+        used,
+        fit - 0.1,
+        cells,
+        reason,
+        None if truth else (stated.first, stated.last),
+        (),
+        "NUM",
+    )
+
+
+def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]:
+    """What is counted: the column that names it, how surely it is a count, and if once each."""
+    place, distinct = stated.last, False
+    words = frame.words
+    named = [h for h in frame.headings if h.first >= stated.last]
+    while place < len(words) and place - stated.last < 3:
+        if words[place] in _DISTINCT:
+            distinct = True
+        elif (
+            words[place] in THINGS
+            or words[place] == "of"
+            or any(heading.first == place for heading in named)
+        ):
+            break
+        place += 1
+    before = words[max(0, stated.first - 2) : stated.first]
+    there = "there" in before
+    for heading in named:
+        if heading.first <= place < heading.last:
+            column = frame.view.columns[heading.column]
+            if column.adds_up and words[place] not in ("time", "times"):
+                return None, 0.5 if there else 0.0, False
+            return heading, 0.9, distinct
+    if place < len(words) and words[place] in THINGS:
+        return None, 0.9, distinct
+    if there or "only" in before:
+        return None, 0.7, distinct
+    return None, 0.5 if place < len(words) and words[place] == "of" else 0.0, distinct
+
+
+def _said(frame: Frame, kept: Sequence[Condition]) -> str:
+    said = ", ".join(
+        f"{frame.view.columns[c.column].header}: {frame.text(c.first, c.last)}" for c in kept
+    )
+    return said or "all rows count"

@@ -1,0 +1,363 @@
+"""A statement laid over a table: which of its words name columns, rows, cells and amounts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from tablemend.claims.cues import Cue, find_cues
+from tablemend.values.text import tokens_of
+from tablemend.verification.indexing import Place
+from tablemend.verification.lexicon import LITTLE_WORDS, stem
+from tablemend.verification.linking import Linking, Links
+from tablemend.verification.logic.index import ColumnIndex, View
+from tablemend.verification.reading import Amount, Reading, Token
+
+_VERBS = frozenset(
+    "be is are was were been have has had do does did score scored win won lose lost play played "
+    "receive received make made get got finish finished earn earned record recorded draw drew "
+    "take took hold held come came post posted show shows showed achieve achieved reach reached "
+    "go went host hosted give gave become became see saw complete completed attend attended "
+    "contribute contributed produce produced report reported gain gained rank ranked sell sold "
+    "appear appeared obtain obtains obtained perform performs performed".split()
+)
+_AUXILIARIES = frozenset("be is are was were been have has had do does did".split())
+# "the win", "most wins", "number of goals scored": a noun there.
+_NO_VERB_AFTER = frozenset(
+    "the a an of most more least less fewest fewer few highest lowest number total first last best "
+    "and in for final no any each every".split()
+)
+_PARTING = frozenset("and or , but while than vs versus be is was".split())
+_CONTRAST = frozenset("while whereas but although though".split())
+_VALUE = frozenset({"value", "year"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words that name cells of one column.
+
+    Attributes:
+        first, last: the tokens, half open.
+        column: the column whose cells have the words.
+        rows: the rows whose cell has them; where cells consist of them, only those.
+        share: how much of the cells' words they are, 1 where they are the whole cell.
+    """
+
+    first: int
+    last: int
+    column: int
+    rows: frozenset[int]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Words that name a column.
+
+    Attributes:
+        first, last: the tokens, half open.
+        column: the column.
+        share: how much of the header they are.
+    """
+
+    first: int
+    last: int
+    column: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number of the statement as one token or several.
+
+    Attributes:
+        first, last: the tokens, half open.
+        amount: what is stated.
+        value: the number.
+    """
+
+    first: int
+    last: int
+    amount: Amount
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that select rows, with every column in which they can.
+
+    Attributes:
+        first, last: the tokens, half open.
+        mentions: one for every column, the likeliest first.
+    """
+
+    first: int
+    last: int
+    mentions: tuple[Mention, ...]
+
+    @property
+    def rows(self) -> frozenset[int]:
+        """Rows that any of its readings selects."""
+        return frozenset().union(*(mention.rows for mention in self.mentions))
+
+    @property
+    def share(self) -> float:
+        """How much of a cell it names."""
+        return self.mentions[0].share
+
+
+def _both(one: Phrase, other: Phrase) -> Phrase | None:
+    """Two neighbouring phrases as parts of the same cells, where there are such."""
+    mentions = []
+    for left in one.mentions:
+        for right in other.mentions:
+            rows = left.rows & right.rows
+            if left.column == right.column and rows and left.share < 1 and right.share < 1:
+                share = min(1.0, left.share + right.share)
+                mentions.append(Mention(one.first, other.last, left.column, rows, share))
+    return Phrase(one.first, other.last, tuple(mentions)) if mentions else None
+
+
+class Frame:
+    """A statement over a view of a table.
+
+    Args:
+        linking: the text that the statement stands in, linked to its source.
+        links: what the statement names of the table.
+        view: the table.
+    """
+
+    def __init__(self, linking: Linking, links: Links, view: View) -> None:
+        self.reading: Reading = linking.reading
+        self.links = links
+        self.view = view
+        self.index = linking.index
+        self.tokens: tuple[Token, ...] = self.reading.tokens_within(*links.span)
+        self.words = tuple(token.word for token in self.tokens)
+        self.rows = frozenset(view.rows)
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """The tokens as the cells' index has them."""
+        return tuple(stem(word) for word in self.words)
+
+    @cached_property
+    def cues(self) -> tuple[Cue, ...]:
+        """The words that announce an operation."""
+        start, end = self.links.span
+        return tuple(
+            cue._replace(start=cue.start + start, end=cue.end + start)
+            for cue in find_cues(self.reading.text[start:end])
+        )
+
+    def token_range(self, start: int, end: int) -> tuple[int, int]:
+        """The tokens of characters ``start:end``, half open."""
+        inside = [i for i, t in enumerate(self.tokens) if t.start < end and start < t.end]
+        return (inside[0], inside[-1] + 1) if inside else (len(self.tokens), len(self.tokens))
+
+    def text(self, first: int, last: int) -> str:
+        """The words of some tokens as written."""
+        return self.reading.text[self.tokens[first].start : self.tokens[last - 1].end]
+
+    @cached_property
+    def content(self) -> frozenset[int]:
+        """Tokens that say something, which a full reading uses up."""
+        return frozenset(
+            place
+            for place, word in enumerate(self.words)
+            if word not in LITTLE_WORDS and self.stems[place] not in self._caption
+        )
+
+    @cached_property
+    def _caption(self) -> frozenset[str]:
+        title = self.view.grid.table.title
+        return frozenset(stem(word) for word in tokens_of(title).words) if title else frozenset()
+
+    @cached_property
+    def headed(self) -> frozenset[int]:
+        """Tokens that name a column whole, or one of texts."""
+        return frozenset(
+            place
+            for heading in self.headings
+            if not self.view.columns[heading.column].measured
+            for place in range(heading.first, heading.last)
+        )
+
+    # ---- rows
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """What names cells: one mention for every column."""
+        found: list[Mention] = []
+        grid = self.links.grid
+        named: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [
+            *((link.start, link.end, link.places) for link in self.links.cells),
+            *((link.start, link.end, link.places) for link in self.links.moments),
+        ]
+        for start, end, places in named:
+            first, last = self.token_range(start, end)
+            shares: dict[int, dict[int, float]] = defaultdict(dict)
+            for row, column in places:
+                if (place := self.view.place(row, column)) is None or first == last:
+                    continue
+                size = len(self.index.sequence(Place(grid, row, column)))
+                share = min(1.0, (last - first) / size) if size else 1.0
+                shares[place[1]][place[0]] = share
+            for column, of in shares.items():
+                best = max(of.values())
+                rows = frozenset(row for row, share in of.items() if best < 1 or share == 1)
+                found.append(Mention(first, last, column, rows, best))
+        return tuple(sorted(found, key=lambda mention: mention.first))
+
+    @cached_property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The mentions, alternatives together: a word of a longer cell is no name by itself."""
+        grouped: dict[tuple[int, int], list[Mention]] = defaultdict(list)
+        for mention in self.mentions:
+            grouped[mention.first, mention.last].append(mention)
+        found = []
+        for (first, last), mentions in grouped.items():
+            best = max(mention.share for mention in mentions)
+            kept = [
+                mention
+                for mention in mentions
+                if mention.share >= 0.9 * best and self._is_name(mention)
+            ]
+            kept.sort(key=lambda m: (self._distance(m), m.column != self.view.key, m.column))
+            if kept and self._distance(kept[0]) <= 1:
+                kept = [m for m in kept if self._distance(m) <= 1]
+            if kept:
+                found.append(Phrase(first, last, tuple(kept)))
+        return tuple(self._joined(found))
+
+    def _joined(self, phrases: list[Phrase]) -> list[Phrase]:
+        """Parts of one name made one: "aa da palmeiras" of "aa das palmeiras"."""
+        joined: list[Phrase] = []
+        for phrase in phrases:
+            before = joined[-1] if joined else None
+            gap = self.words[before.last : phrase.first] if before else ()
+            if before and len(gap) <= 2 and not _PARTING & set(gap):
+                both = _both(before, phrase)
+                if both and "," not in self.between(before.last - 1, phrase.first):
+                    joined[-1] = both
+                    continue
+            joined.append(phrase)
+        return joined
+
+    def _is_name(self, mention: Mention) -> bool:
+        said = self.stems[mention.first : mention.last]
+        if mention.share < 1 and all(word in self._caption for word in said):
+            return False
+        return (
+            mention.share >= 0.3
+            or mention.last - mention.first > 1
+            or self.view.columns[mention.column].temporal
+        )
+
+    def _distance(self, mention: Mention) -> int:
+        """Words between a mention and the name of its column; 9 where it is not named."""
+        gaps = [
+            max(heading.first - mention.last, mention.first - heading.last)
+            for heading in self.headings
+            if heading.column == mention.column and heading.share >= 0.5
+        ]
+        return min((gap for gap in gaps if gap >= 0), default=9)
+
+    # ---- columns
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """What names columns; words that also name cells are kept in both."""
+        found: list[Heading] = []
+        for link in self.links.columns:
+            first, last = self.token_range(link.start, link.end)
+            for column in link.columns if first < last else ():
+                end = self._through_unit(last, column)
+                found.append(Heading(first, end, column, link.coverage))
+        return tuple(found)
+
+    def _through_unit(self, last: int, column: int) -> int:
+        """The end of a header's words where its unit follows as in the header: "(km 3 / year)"."""
+        words = tokens_of(self.view.columns[column].header).words
+        end = last
+        while end < len(self.words) and self.words[end] in words and end - last < 6:
+            end += 1
+        opened = "(" in self.between(last - 1, last) if last < end else False
+        return end if opened else last
+
+    def headings_in(self, first: int, last: int) -> list[Heading]:
+        """Headings within some tokens: those that say most of the header and are longest first."""
+        inside = [h for h in self.headings if first <= h.first and h.last <= last]
+        return sorted(inside, key=lambda h: (-(h.last - h.first), -h.share))
+
+    # ---- amounts
+
+    @cached_property
+    def amounts(self) -> tuple[Stated, ...]:
+        """The numbers of the statement; ordinals and articles are none."""
+        found = []
+        for amount in self.links.amounts:
+            if amount.role in _VALUE:
+                first, last = self.token_range(amount.start, amount.end)
+                if first < last:
+                    found.append(Stated(first, last, amount, float(amount.value)))
+        return tuple(found)
+
+    # ---- syntax
+
+    @cached_property
+    def clauses(self) -> tuple[tuple[int, int], ...]:
+        """The clauses, as tokens: parted at "while", "but", ";" and at ", and" before a verb."""
+        cuts = [0]
+        for place in range(1, len(self.words) - 1):
+            word, gap = self.words[place], self.between(place - 1, place)
+            strong = word in _CONTRAST or ";" in gap
+            weak = word in ("and", "with") and "," in gap
+            if not (strong or weak):
+                continue
+            if any(cuts[-1] <= v < place for v in self.verbs) and any(
+                place < v < place + 8 for v in self.verbs
+            ):
+                cuts.append(place)
+        return tuple(pairwise([*cuts, len(self.words)]))
+
+    def clause(self, place: int) -> tuple[int, int]:
+        """The clause of a token."""
+        return next(
+            (clause for clause in self.clauses if clause[0] <= place < clause[1]),
+            (0, len(self.words)),
+        )
+
+    @cached_property
+    def verbs(self) -> tuple[int, ...]:
+        """Tokens that can be the verb of a clause."""
+        return tuple(
+            place
+            for place, word in enumerate(self.words)
+            if word in _VERBS
+            and (word in _AUXILIARIES or not place or self.words[place - 1] not in _NO_VERB_AFTER)
+        )
+
+    def between(self, first: int, last: int) -> str:
+        """The characters between the end of one token and the beginning of another."""
+        return self.reading.plain[self.tokens[first].end : self.tokens[last].start]
+
+
+def overlaps(one: Mention | Heading | Stated, first: int, last: int) -> bool:
+    """Whether a mention shares a token with a range of tokens."""
+    return one.first < last and first < one.last
+
+
+def apart(mentions: Iterable[Mention], *taken: tuple[int, int]) -> Iterator[Mention]:
+    """The mentions that share no token with any of the ranges."""
+    for mention in mentions:
+        if not any(overlaps(mention, first, last) for first, last in taken):
+            yield mention
+
+
+def column_of(view: View, mention: Mention) -> ColumnIndex:
+    """The column of a mention."""
+    return view.columns[mention.column]

@@ -1,0 +1,143 @@
+"""All, both, none, most, half, only: how much of a scope has a property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.logic.conditions import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.superlatives import name_rows
+
+_SAME = frozenset({"same"})
+
+
+def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of all, both, none, neither, most, half and only."""
+    for cue in frame.cues:
+        if cue.kind != "quantifier" and (cue.kind, cue.sense) != ("count", "only"):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        if cue.sense in ("all", "none", "most", "half"):
+            yield from _share(frame, found, cue, first, last)
+        elif cue.sense in ("both", "neither"):
+            yield from _members(frame, found, cue, first, last)
+        elif cue.sense == "only":
+            yield from _only(frame, found, first, last)
+
+
+def _share(
+    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+) -> Iterator[Outcome]:
+    named = [c for c in found if not c.used & range_set(first, last)]
+    verbs = [place for place in frame.verbs if place >= last]
+    if not verbs or not named:
+        return
+    verb = next((v for v in verbs if any(c.first > v for c in named)), verbs[0])
+    scope = [c for c in named if c.last <= verb]
+    predicate = [c for c in named if c.first > verb]
+    if not predicate:
+        if cue.sense != "none" and not verbs:
+            return
+        scope, predicate = [], list(scope)
+        if not predicate:
+            return
+    rows = within(scope, frame.rows)
+    hits = within(predicate, rows)
+    if not rows:
+        return
+    negated = any(
+        word in ("not", "n't", "never") for word in frame.words[max(0, first - 1) : first]
+    )
+    share = len(hits) / len(rows)
+    truth = {
+        "all": share == 1,
+        "none": share == 0,
+        "most": share > 0.5 if cue.direction >= 0 else share < 0.5,
+        "half": share == 0.5,
+    }[cue.sense]
+    truth ^= negated
+    used = range_set(first, last).union(*(c.used for c in named))
+    fit = min(c.fit for c in named) - 0.1 * (len(rows) < 2)
+    exceptions = sorted(rows - hits) if cue.sense == "all" else sorted(hits)
+    cells = tuple((row, predicate[0].column) for row in exceptions[:5])
+    reason = f"{len(hits)} of {len(rows)} rows"
+    if exceptions and cue.sense in ("all", "none"):
+        reason += f"; {'not' if cue.sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
+    yield Outcome(
+        "quantifier", truth, used, fit, cells, reason, None if truth else (first, last), (), "CMP"
+    )
+
+
+def _members(
+    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+) -> Iterator[Outcome]:
+    """As in "both A and B won": each has it; "neither A nor B": none has."""
+    pairs = [c for c in found if len(c.members) == 2]
+    for pair in pairs[:2]:
+        rest = [c for c in found if c is not pair]
+        if not rest:
+            continue
+        rows = within(rest, frame.rows)
+        hits = [bool(member & rows) for member in pair.members]
+        truth = all(hits) if cue.sense == "both" else not any(hits)
+        used = range_set(first, last).union(*(c.used for c in found))
+        cells = tuple((row, rest[0].column) for row in sorted(pair.rows)[:4])
+        reason = f"{sum(hits)} of 2"
+        yield Outcome(
+            "quantifier",
+            truth,
+            used,
+            min(c.fit for c in found),
+            cells,
+            reason,
+            None if truth else (first, last),
+            (),
+            "CMP",
+        )
+
+
+def _only(frame: Frame, found: Sequence[Condition], first: int, last: int) -> Iterator[Outcome]:
+    """As in "A is the only one from B": whoever has the property is A, and A has it."""
+    named = [c for c in found if not c.used & range_set(first, last)]
+    after = [c for c in named if c.first >= last]
+    before = [c for c in named if c.last <= first]
+    if before and after:
+        who, what = before, after
+    elif len(after) >= 2:
+        verbs = [v for v in frame.verbs if v >= last]
+        verb = next((v for v in verbs if any(c.first > v for c in after)), None)
+        if verb is None:
+            return
+        who = [c for c in after if c.last <= verb]
+        what = [c for c in after if c.first > verb]
+        if frame.words[first - 1 : first] in (("the",), ("his",), ("their",), ("its",), ("her",)):
+            who, what = what, who  # "the only player from Spain is A"
+        if not who or not what:
+            return
+    else:
+        return
+    rows = within(what, frame.rows)
+    own = within(who, frame.rows)
+    truth = bool(own & rows) and rows <= own
+    used = range_set(first, last).union(*(c.used for c in named))
+    others = sorted(rows - own)
+    if others:
+        reason = f"also {name_rows(frame, others)}"
+    else:
+        reason = f"only {name_rows(frame, rows)}" if rows else "no row has it"
+    cells = tuple((row, what[0].column) for row in sorted(rows)[:4])
+    yield Outcome(
+        "only",
+        truth,
+        used,
+        min(c.fit for c in named),
+        cells,
+        reason,
+        None if truth else (first, last),
+        (),
+        "CMP",
+    )

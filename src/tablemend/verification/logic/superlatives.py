@@ -1,0 +1,258 @@
+"""Superlatives and ranks by a quality: "the highest attendance", "second most goals"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.lexicon import LITTLE_WORDS
+from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.frame import Frame, Stated
+from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.words import QUALITIES, THINGS, Quality, opposite
+
+_NP_ENDS = frozenset(
+    "in of for by during from at with to against on among between be is are was were have has had "
+    "who which that when where and but than as while over under after before do did does".split()
+)
+_MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
+_IN_TIME = frozenset({"first", "last", "early", "late", "recent", "new", "old"})
+_UNCLEAR = frozenset({"near", "far"})
+_GOOD = frozenset({"good", "bad"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A column that a word of order can speak of.
+
+    Attributes:
+        column: the column.
+        direction: 1 where more of the quality is a larger value.
+        fit: 1 where the column is named, less where it is guessed.
+        used: the tokens that name it.
+    """
+
+    column: ColumnIndex
+    direction: int
+    fit: float
+    used: frozenset[int]
+
+
+def noun_phrase_end(frame: Frame, first: int) -> int:
+    """Where the nouns end that begin at a token; "number of goals" is one."""
+    place = first
+    while place < len(frame.words):
+        if place > first and any(mark in frame.between(place - 1, place) for mark in ",;:("):
+            break
+        word = frame.words[place]
+        if word in _NP_ENDS and not (
+            word == "of" and place > first and frame.words[place - 1] in _MEASURES_OF
+        ):
+            break
+        place += 1
+    return place
+
+
+def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
+    """The columns that a superlative or comparative at some tokens can speak of, best first."""
+    end = noun_phrase_end(frame, last)
+    sense, used = cue.sense, frozenset(range(first, last))
+    adjective = frame.words[last] if last < end else ""
+    if sense in ("many", "little") and adjective in QUALITIES:
+        sense, used = adjective, used | {last}
+    elif sense in ("many", "little") and adjective in ("common", "frequent", "often"):
+        return []
+    if sense in _UNCLEAR:
+        return []
+    quality = QUALITIES.get(sense, Quality())
+    found: list[Ordering] = []
+    for heading in frame.headings_in(last, end):
+        column = frame.view.columns[heading.column]
+        tokens = used | frozenset(range(heading.first, heading.last))
+        found.append(
+            Ordering(
+                column, _direction(column, cue, sense, quality), 0.6 + 0.4 * heading.share, tokens
+            )
+        )
+    if not found and end == last:
+        for heading in reversed(frame.headings_in(0, first)):
+            column = frame.view.columns[heading.column]
+            tokens = used | frozenset(range(heading.first, heading.last))
+            fit = 0.4 + 0.4 * heading.share
+            found.append(Ordering(column, _direction(column, cue, sense, quality), fit, tokens))
+    for column in frame.view.columns:
+        if not quality.about.isdisjoint(column.terms):
+            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.65, used))
+        elif sense in _GOOD and column.ranking:
+            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.6, used))
+    nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
+    if not found and not nouns:
+        plain = [column for column in frame.view.columns if column.adds_up]
+        if len(plain) == 1:
+            column = plain[0]
+            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.4, used))
+    seen: dict[int, Ordering] = {}
+    for ordering in found:
+        known = seen.get(ordering.column.index)
+        column = ordering.column
+        if column.counter and sense not in _IN_TIME:
+            continue
+        usable = column.measured and column.kind != "score" and ordering.direction != 0
+        if usable and (known is None or known.fit < ordering.fit):
+            seen[ordering.column.index] = ordering
+    return sorted(seen.values(), key=lambda ordering: -ordering.fit)
+
+
+def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> int:
+    """Which way more of the quality lies in a column; 0 where nobody can say."""
+    turned = not quality.inverse.isdisjoint(column.terms) or (
+        sense in ("high", "low", "good", "bad") and column.ranking
+    )
+    if sense in _GOOD and column.kind == "time":
+        turned = True
+    return -cue.direction if turned else cue.direction
+
+
+def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of every superlative."""
+    for cue in frame.cues:
+        by_quality = cue.kind == "rank" and cue.sense in QUALITIES
+        if cue.kind != "superlative" and not by_quality:
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        for ordering in orderings(frame, cue, first, last)[:3]:
+            for scope, claimed in _splits(frame, found, first, last, ordering):
+                yield from _judge(frame, cue, (first, last), ordering, scope, claimed)
+
+
+def _splits(
+    frame: Frame, found: Sequence[Condition], first: int, last: int, ordering: Ordering
+) -> Iterator[tuple[list[Condition], list[Condition | Stated]]]:
+    """What narrows the rows down, and what is claimed of the extreme row.
+
+    "A have the most B in C": what stands before the verb is claimed, what follows narrows down.
+    "The most B in C be A": the other way round.
+    """
+    named = [
+        condition
+        for condition in found
+        if not range_set(condition.first, condition.last) & ordering.used
+    ]
+    taken = ordering.used.union(*(condition.used for condition in named))
+    free: list[Condition | Stated] = [
+        stated
+        for stated in frame.amounts
+        if not range_set(stated.first, stated.last) & taken
+        and not _in_header(ordering.column, stated)
+    ]
+    verbs = frame.verbs
+    before = [place for place in verbs if place < first]
+    after = [place for place in verbs if place >= last]
+    if before and any(condition.last <= before[-1] for condition in named):
+        verb = before[-1]
+        claimed: list[Condition | Stated] = [c for c in named if c.last <= verb]
+        scope = [c for c in named if c.first > verb]
+        values = [stated for stated in free if stated.first > verb]
+        yield scope, claimed + values
+        if scope:
+            yield [], [*claimed, *scope, *values]
+    elif after:
+        verb = after[0]
+        claimed = [*(c for c in named if c.first > verb), *(s for s in free if s.first > verb)]
+        scope = [c for c in named if c.last <= verb]
+        if claimed:
+            yield scope, claimed
+    elif named or free:
+        yield [], [*named, *free]
+
+
+def _in_header(column: ColumnIndex, stated: Stated) -> bool:
+    return str(stated.amount.value) in column.terms
+
+
+def _judge(
+    frame: Frame,
+    cue: Cue,
+    words: tuple[int, int],
+    ordering: Ordering,
+    scope: list[Condition],
+    claimed: list[Condition | Stated],
+) -> Iterator[Outcome]:
+    column = ordering.column
+    ordered = frozenset(row for _, row in column.ordered.values)
+    rows = within(scope, ordered)
+    if len(rows) < 2 or not claimed:
+        return
+    extreme = nth_rows(column, rows, ordering.direction, cue.number if cue.kind == "rank" else 1)
+    if not extreme:
+        return
+    used = set(ordering.used).union(*(condition.used for condition in scope))
+    fit = min([ordering.fit, *(condition.fit for condition in scope)])
+    wrong: list[Condition | Stated] = []
+    matching = extreme
+    for claim in claimed:
+        if isinstance(claim, Condition):
+            used |= claim.used
+            fit = min(fit, claim.fit)
+            hit = matching & claim.rows
+        else:
+            used |= range_set(claim.first, claim.last)
+            hit = frozenset(row for row in matching if holds(column.ordered.of[row], claim))
+        if hit:
+            matching = hit
+        else:
+            wrong.append(claim)
+    value = column.cell(min(extreme))
+    reason = f"{frame.text(*words)} {column.header}: {value}, of {name_rows(frame, extreme)}"
+    cells = tuple((row, column.index) for row in sorted(extreme)[:3])
+    fault, expected = _mend(frame, ordering, words, rows, extreme, wrong)
+    yield Outcome(
+        "superlative", not wrong, frozenset(used), fit, cells, reason, fault, expected, "CMP"
+    )
+
+
+def nth_rows(
+    column: ColumnIndex, rows: frozenset[int], direction: int, number: int | None
+) -> frozenset[int]:
+    """The rows with the n-th value from the top, or from the bottom; ties share a place."""
+    values = [(value, row) for value, row in column.ordered.values if row in rows]
+    if direction > 0:
+        values.reverse()
+    place = (number or 1) - 1
+    if place >= len(values):
+        return frozenset()
+    wanted = values[place][0]
+    return frozenset(row for value, row in values if value == wanted)
+
+
+def name_rows(frame: Frame, rows: Iterable[int]) -> str:
+    """The names of some rows, for a reason."""
+    ordered = sorted(rows)
+    names = ", ".join(frame.view.cell(row, frame.view.key) for row in ordered[:3])
+    return names if len(ordered) <= 3 else f"{names} and {len(ordered) - 3} more"
+
+
+def _mend(
+    frame: Frame,
+    ordering: Ordering,
+    words: tuple[int, int],
+    rows: frozenset[int],
+    extreme: frozenset[int],
+    wrong: list[Condition | Stated],
+) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
+    """The tokens at fault and what belongs there: the value, the other end, or the name."""
+    if not wrong:
+        return None, ()
+    claim = wrong[0]
+    column = ordering.column
+    if isinstance(claim, Stated) or claim.column == column.index:
+        return (claim.first, claim.last), (column.cell(min(extreme)),)
+    turned = opposite(frame.text(*words))
+    if turned and nth_rows(column, rows, -ordering.direction, 1) & claim.rows:
+        return words, (turned,)
+    right = {frame.view.cell(row, claim.column) for row in extreme}
+    return (claim.first, claim.last), tuple(sorted(right))

@@ -1,0 +1,109 @@
+"""Judging a claim over the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablemend.claims.cues import find_cues
+from tablemend.records import Claim, Evidence, Verdict
+from tablemend.values.sentences import Span
+from tablemend.verification.linking import Linking
+from tablemend.verification.logic.aggregates import aggregates
+from tablemend.verification.logic.comparisons import comparisons, equalities
+from tablemend.verification.logic.conditions import Condition, conditions
+from tablemend.verification.logic.counts import counts
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.index import views_of
+from tablemend.verification.logic.lookups import bounds, ranks
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.quantifiers import quantifiers
+from tablemend.verification.logic.readings import weigh
+from tablemend.verification.logic.superlatives import superlatives
+from tablemend.verification.reading import Reading
+
+_PROGRAMS = (
+    superlatives,
+    counts,
+    comparisons,
+    equalities,
+    quantifiers,
+    aggregates,
+    bounds,
+    ranks,
+)
+SUPPORTED = 0.7
+"""From this belief on a claim is supported."""
+CONTRADICTED = 0.25
+"""Up to this belief it is contradicted; between the two it is unjudged."""
+_LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggregate", "change"})
+
+
+def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
+    """Judge a claim by what many cells say together.
+
+    Args:
+        claim: the claim.
+        linking: the document that it is from, linked to its source.
+        grid: number of the table to judge by.
+
+    Returns:
+        ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unjudged
+        where it does, and no reading is clear enough.
+    """
+    frame, offset = _frame(claim, linking, grid)
+    found = conditions(frame)
+    outcomes = list(run_programs(frame, found))
+    if not outcomes:
+        if not any(cue.kind in _LOGICAL for cue in find_cues(claim.statement)):
+            return None
+        return Verdict(claim, "unjudged", reason="no way to compute this from the table")
+    likely, shares = weigh(frame, found, outcomes)
+    truth = likely >= SUPPORTED
+    if not truth and likely > CONTRADICTED:
+        said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in shares[:2]))
+        return Verdict(claim, "unjudged", reason=f"no reading is clear: {said}")
+    best = next(outcome for _, outcome in shares if outcome.truth == truth)
+    evidence = (Evidence(best.reason, grid), *_cells(frame, best))
+    if truth:
+        return Verdict(claim, "supported", evidence=evidence, reason=best.reason)
+    spans = _spans(claim, linking, frame, best, offset)
+    return Verdict(claim, "contradicted", best.error, evidence, best.reason, spans, best.expected)
+
+
+def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
+    """Every reading of a statement, run."""
+    for program in _PROGRAMS:
+        yield from program(frame, found)
+
+
+def _frame(claim: Claim, linking: Linking, grid: int) -> tuple[Frame, int | None]:
+    """The statement over the table; where its places are not the document's, ``None``."""
+    view = views_of(linking.source.grids[grid])[0]
+    if claim.start is not None and claim.end is not None and claim.statement == claim.text:
+        links = linking.links(Span(claim.start, claim.end), grid)
+        return Frame(linking, links, view), 0
+    alone = Linking(Reading(claim.statement), linking.source)
+    links = alone.links(Span(0, len(claim.statement)), grid)
+    return Frame(alone, links, view), None
+
+
+def _cells(frame: Frame, outcome: Outcome) -> tuple[Evidence, ...]:
+    """The cells that decided it, as evidence."""
+    found = (frame.view.evidence(row, column) for row, column in outcome.cells)
+    return tuple(evidence for evidence in found if evidence is not None)
+
+
+def _spans(
+    claim: Claim, linking: Linking, frame: Frame, outcome: Outcome, offset: int | None
+) -> tuple[Span, ...]:
+    """The words at fault in the document; its claim's focus where they are not in it."""
+    if outcome.fault is None or claim.start is None or claim.end is None:
+        return ()
+    first, last = outcome.fault
+    if offset is not None:
+        return (Span(frame.tokens[first].start, frame.tokens[last - 1].end),)
+    words = frame.text(first, last)
+    place = linking.reading.text.find(words, claim.start, claim.end)
+    if place >= 0:
+        return (Span(place, place + len(words)),)
+    return (claim.focus,) if claim.focus else (Span(claim.start, claim.end),)
