@@ -359,7 +359,9 @@ def _join_split_cells(cells: list[list[str]], width: int) -> None:
         if marks <= _BEFORE and column + 1 < width:
             for row in cells:
                 if row[column] and row[column + 1]:
-                    row[column + 1] = row[column].strip() + row[column + 1]
+                    bracket = "(" if row[column + 1].startswith("(") else ""
+                    number = row[column + 1].removeprefix("(")
+                    row[column + 1] = bracket + row[column].strip() + number
                     row[column] = ""
         elif marks <= _AFTER and column:
             for row in cells:

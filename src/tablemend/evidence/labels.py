@@ -129,7 +129,7 @@ def caption_unit(caption: str) -> Unit:
 @lru_cache(maxsize=1 << 12)
 def is_unit_label(label: str) -> bool:
     """Whether a label names a unit and nothing else: ``percent``, ``(in millions)``, ``€m``."""
-    label = _THOUSANDS.sub(" thousands", _ATTACHED.sub("dollars", label.casefold()))
+    label = _THOUSANDS.sub(" thousands", _ATTACHED.sub(" dollars", label.casefold()))
     words = _WORD.findall(label)
     if not words or len(words) > 8 or any(character.isdigit() for character in label):
         return False

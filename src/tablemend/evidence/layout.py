@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tablemend.evidence.labels import is_label, is_unit_label, label_unit, names_values
 from tablemend.evidence.marks import read_cell
+from tablemend.values.cells import year_of
 from tablemend.values.units import PLAIN, Unit
 
 MAX_HEADER_ROWS = 6
@@ -106,19 +107,16 @@ def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: i
     under = below[0]
     if not under[lead] and not all(is_label(cell) for cell in under if cell):
         return False  # rows below it have no name either
-    numbers = [
-        read_cell(other[column]).number is not None
-        for column in filled
-        for other in below
-        if other[column]
-    ]
-    above_numbers = 2 * sum(numbers) >= len(numbers) > 0
+    values = [read_cell(other[column]) for column in filled for other in below if other[column]]
+    numbers = sum(value.number is not None for value in values)
+    years = sum(year_of(value) is not None for value in values)
+    above_numbers = 2 * numbers >= len(values) > 0
     above = levels[-1][lead + 1 :]
     spans = not all(above) or any(one == other for one, other in pairwise(above))
     repeats = any(row[column] == levels[-1][column] for column in filled)
     if any(read_cell(row[column]).number is not None for column in filled):
         # Years above numbers are a header; years in a column of years are not.
-        return above_numbers and (spans or repeats)
+        return above_numbers and 2 * years < len(values) and (spans or repeats)
     return above_numbers or spans or repeats
 
 

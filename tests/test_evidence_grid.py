@@ -1,0 +1,387 @@
+"""A table as a reader takes it: headers, sections, units, totals, names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tablemend.evidence.grid import Grid
+from tablemend.evidence.labels import (
+    caption_unit,
+    is_unit_label,
+    label_unit,
+    names_total,
+    row_unit,
+)
+from tablemend.evidence.marks import plain_cell, read_cell
+from tablemend.tables.table import Table
+from tablemend.values.units import Unit
+
+MILLION, THOUSAND = Decimal(10**6), Decimal(1000)
+
+
+def grid_of(rows: Sequence[Sequence[str | None]], title: str = "") -> Grid:
+    return Grid(Table.of([cell or "" for cell in rows[0]], rows[1:], title))
+
+
+HIERARCHY = [
+    ["industry", "women", "", "men", ""],
+    ["", "college", "degree", "college", "degree"],
+    ["", "percent", "", "", ""],
+    ["region", "", "", "", ""],
+    ["north", "78.1", "34.8", "59.5", "18.4"],
+    ["south", "79.6", "50.8", "63.6", "35.3"],
+    ["town", "", "", "", ""],
+    ["east", "75.5", "31.3", "54.6", "15.8"],
+]
+
+
+def test_flattened_header_rows_become_paths_and_a_unit() -> None:
+    grid = grid_of(HIERARCHY)
+    assert [column.path for column in grid.columns] == [
+        ("industry",),
+        ("women", "college"),
+        ("women", "degree"),
+        ("men", "college"),
+        ("men", "degree"),
+    ]
+    assert grid.columns[2].header == "women, degree"
+    assert grid.columns[2].name == "degree"
+    assert [column.unit.symbol for column in grid.columns] == ["", "%", "%", "%", "%"]
+
+
+def test_section_rows_head_the_lines_below_and_are_no_lines() -> None:
+    grid = grid_of(HIERARCHY)
+    assert [(line.index, line.path) for line in grid.lines] == [
+        (3, ("region", "north")),
+        (4, ("region", "south")),
+        (6, ("town", "east")),
+    ]
+    assert grid.evidence(6, 2).text == 'Row "town, east", Column "women, degree": 31.3'
+
+
+def test_two_headings_together_open_two_levels_and_one_changes_the_inner() -> None:
+    rows = [["", "a", "b"], ["Europe", "", ""], ["North", "", ""], ["Oslo", "1", "2"]]
+    rows += [["South", "", ""], ["Rome", "3", "4"], ["Asia", "", ""], ["East", "", ""]]
+    rows += [["Seoul", "5", "6"]]
+    paths = [line.path for line in grid_of(rows).lines]
+    assert paths == [
+        ("Europe", "North", "Oslo"),
+        ("Europe", "South", "Rome"),
+        ("Asia", "East", "Seoul"),
+    ]
+
+
+def test_the_total_of_a_section_ends_it() -> None:
+    rows = [["", "2019", "2018"], ["Sales:", "", ""], ["Cars", "5", "6"], ["Parts", "7", "8"]]
+    rows += [["Total sales", "12", "14"], ["Employees", "40", "41"]]
+    lines = grid_of(rows).lines
+    assert [line.path for line in lines][-2:] == [("Sales:", "Total sales"), ("Employees",)]
+    assert [line.total for line in lines] == [False, False, True, False]
+
+
+def test_a_heading_repeated_over_the_row_as_html_spans_are() -> None:
+    rows = [["name", "p", "w"], ["All time", "All time", "All time"], ["Ann", "3", "1"]]
+    assert [line.path for line in grid_of(rows).lines] == [("All time", "Ann")]
+
+
+def test_merged_row_headings_are_filled_and_seasons_tell_rows_apart() -> None:
+    rows = [
+        ["club", "season", "division", "league", "", "cup", ""],
+        ["", "", "", "apps", "goals", "apps", "goals"],
+        ["everton", "1980-81", "first", "11", "0", "0", "0"],
+        ["", "1981-82", "first", "13", "0", "1", "0"],
+        ["", "total", "", "24", "0", "1", "0"],
+        ["stoke", "1982-83", "second", "19", "2", "0", "0"],
+        ["career total", "", "", "43", "2", "1", "0"],
+    ]
+    grid = grid_of(rows)
+    assert grid.columns[4].path == ("league", "goals")
+    assert [line.path for line in grid.lines] == [
+        ("everton", "1980-81"),
+        ("everton", "1981-82"),
+        ("everton", "total"),
+        ("stoke", "1982-83"),
+        ("career total",),
+    ]
+    assert [line.total for line in grid.lines] == [False, False, True, False, True]
+    assert grid.lines[1].name == "everton"
+    assert grid.cell(2, 0) == ""  # as written: filled for names only
+
+
+def test_the_left_of_two_columns_of_names_groups_the_rows() -> None:
+    rows = [["Setting", "Metrics", "cs-en"], ["Base", "METEOR", "0.55"], ["Base", "RUSE", "0.62"]]
+    rows += [["Mover", "SMD", "0.43"], ["Mover", "WMD", "0.39"]]
+    grid = grid_of(rows)
+    assert grid.key == 1
+    assert grid.lines[0].path == ("Base", "METEOR")
+    assert [column.kind for column in grid.columns] == ["name", "name", "number"]
+
+
+def test_ranks_such_as_t2_are_no_names() -> None:
+    rows = [["place", "player", "score"], ["1", "Ann Lee", "70"], ["t2", "Bo Fox", "71"]]
+    rows += [["t2", "Cy Day", "71"], ["t4", "Di Ash", "72"]]
+    grid = grid_of(rows)
+    assert grid.lines[1].path == ("Bo Fox",)
+
+
+def test_lines_are_a_tables_rows_where_nothing_is_merged() -> None:
+    rows = [["Team", "Year", "Points"], ["Lions", "2019", "41"], ["Bears", "2020", "38"]]
+    grid = grid_of(rows)
+    assert [(line.index, line.header, line.total) for line in grid.lines] == [
+        (0, "Lions", False),
+        (1, "Bears", False),
+    ]
+    assert [column.kind for column in grid.columns] == ["name", "date", "number"]
+
+
+def test_a_row_that_repeats_the_header_and_blank_rows_are_no_lines() -> None:
+    rows = [["week", "team"], ["1", "Lions"], [None, None], ["week", "team"], ["2", "Bears"]]
+    assert [line.index for line in grid_of(rows).lines] == [0, 3]
+
+
+def test_a_first_row_of_years_is_a_body_row_in_a_column_of_years() -> None:
+    rows = [["Name", "Born", ""], ["", "1990", "x"], ["Ann", "1991", "y"]]
+    assert [line.index for line in grid_of(rows).lines] == [0, 1]
+
+
+def test_notes_below_the_body_belong_to_the_caption() -> None:
+    rows = [["name", "x", "y"], ["Ann", "1", "2"], ["Source: the league", "", ""]]
+    grid = grid_of(rows, "Scores")
+    assert [line.index for line in grid.lines] == [0]
+    assert grid.caption == "Scores\nSource: the league"
+
+
+def test_scales_of_a_caption_leave_out_what_counts_by_itself() -> None:
+    rows = [["", "2019", "2018"], ["Revenue", "1,452", "1,146"], ["EPS ($)", "2.10", "1.98"]]
+    rows += [["Gross margin %", "41.2", "40.8"]]
+    grid = grid_of(rows, "Results (in thousands, except per share data)")
+    assert grid.unit(0, 1).scale == THOUSAND
+    assert grid.unit(1, 1) == Unit(currency="$")
+    assert grid.unit(2, 1) == Unit(symbol="%")
+    assert grid.columns[1].unit.scale == THOUSAND
+    assert grid.transposed
+
+
+def test_a_unit_row_within_the_body_holds_below_it() -> None:
+    rows = [["", "1998", "2000"], ["", "percent", ""], ["mothers", "33.3", "34.4"]]
+    rows += [["", "number", ""], ["mothers", "1,200", "1,300"], ["fathers", "40", "50"]]
+    grid = grid_of(rows)
+    assert [line.index for line in grid.lines] == [1, 3, 4]
+    assert grid.unit(1, 2).symbol == "%"
+    assert grid.unit(4, 2).symbol == ""
+
+
+def test_the_unit_of_a_section_heading_is_its_lines() -> None:
+    rows = [["year", "total", "software"], ["2016", "", ""], ["all", "374685", "120824"]]
+    rows += [["annual growth rate (%)", "", ""], ["all", "4.2", "9.6"]]
+    units = [line.unit.symbol for line in grid_of(rows).lines]
+    assert units == ["", "%"]
+
+
+@pytest.mark.parametrize(
+    ("label", "unit"),
+    [
+        ("Revenue ($ millions)", Unit(MILLION, "", "$")),
+        ("2019 €m", Unit(MILLION, "", "eur")),
+        ("percent", Unit(symbol="%")),
+        ("US$'000", Unit(THOUSAND, "", "usd")),
+        ("uniform no (s)", Unit()),
+        ("w", Unit()),
+        ("hr", Unit()),
+        ("year", Unit()),
+        ("hectares", Unit(symbol="ha")),
+    ],
+)
+def test_units_of_labels(label: str, unit: Unit) -> None:
+    assert label_unit(label) == unit
+
+
+@pytest.mark.parametrize(
+    ("caption", "unit"),
+    [
+        ("(in thousands, except per share data)", Unit(THOUSAND)),
+        ("Dollars in millions", Unit(MILLION, "", "$")),
+        ("(U.S. $ in thousands)", Unit(THOUSAND, "", "$")),
+        ("millions of euros", Unit(MILLION, "", "eur")),
+        ("note 1 by class, in percent", Unit(symbol="%")),
+        ("WERs (%) and DCE of methods", Unit()),
+        ("men by year (selected)", Unit()),
+        ("", Unit()),
+    ],
+)
+def test_units_of_captions(caption: str, unit: Unit) -> None:
+    assert caption_unit(caption) == unit
+
+
+def test_units_of_row_names_are_stated_not_guessed() -> None:
+    assert row_unit("Revenue, in millions").scale == MILLION
+    assert row_unit("Brown, S") == Unit()
+    assert row_unit("Smith (M)") == Unit()
+    assert row_unit("received in the birth year") == Unit()
+
+
+def test_unit_labels_are_units_and_nothing_else() -> None:
+    assert all(map(is_unit_label, ["percent", "(in millions)", "€m", "US$ million", "number"]))
+    assert not any(map(is_unit_label, ["rate", "share of men", "2019", "w", "", "goals"]))
+
+
+@pytest.mark.parametrize("name", ["Total", "totals", "Career totals", "Average", "All industries"])
+def test_names_of_totals(name: str) -> None:
+    assert names_total(name)
+
+
+@pytest.mark.parametrize("name", ["Average White Band", "Allen", "Totally", "Sumner", "Meanwood"])
+def test_names_that_only_look_like_totals(name: str) -> None:
+    assert not names_total(name)
+
+
+def test_a_film_called_total_recall_is_smaller_than_its_neighbour_and_no_total() -> None:
+    rows = [["film", "gross"], ["Alien", "300"], ["Total Recall", "261"], ["Heat", "187"]]
+    assert not any(line.total for line in grid_of(rows).lines)
+
+
+def test_a_first_row_that_adds_up_all_others_is_a_total_without_the_name() -> None:
+    rows = [["place", "number", "share"], ["Canada", "1600", "88"], ["North", "900", "90"]]
+    rows += [["East", "400", "85"], ["West", "300", "80"]]
+    assert not any(line.total for line in grid_of(rows).lines)  # share does not add up: digits few
+    rows = [["place", "men", "women"], ["Canada", "1600", "2100"], ["North", "900", "1200"]]
+    rows += [["East", "400", "500"], ["West", "300", "400"]]
+    assert [line.total for line in grid_of(rows).lines] == [True, False, False, False]
+
+
+def test_total_columns() -> None:
+    rows = [["nation", "gold", "silver", "total"], ["A", "3", "1", "4"], ["B", "2", "2", "4"]]
+    assert [column.total for column in grid_of(rows).columns] == [False, False, False, True]
+    rows = [["model", "x", "y", "Avg"], ["A", "3", "1", "2"], ["B", "2", "4", "3"]]
+    assert grid_of(rows).columns[3].total
+    rows = [["year", "att", "yards", "avg"], ["2008", "146", "707", "4.8"]]
+    assert not grid_of(rows).columns[3].total  # yards a carry, no average of columns
+    rows = [["name", "total"], ["A", "3"], ["B", "2"]]
+    assert not grid_of(rows).columns[1].total
+
+
+def test_marks_of_print_are_no_content() -> None:
+    rows = [["[EMPTY]", "[BOLD] BLEU"], ["[BOLD] Ours", "[BOLD] 29.3±0.5"], ["<b>Base</b>", "28.1"]]
+    grid = grid_of(rows)
+    assert grid.columns[1].header == "BLEU"
+    assert [line.header for line in grid.lines] == ["Ours", "Base"]
+    number = grid.value(0, 1).number
+    assert number is not None and number.value == Decimal("29.3")
+
+
+@pytest.mark.parametrize(
+    ("cell", "plain"),
+    [
+        ("China[3]", "China"),
+        ("[12]", "[12]"),
+        ("a &lt; b &amp; c", "a < b & c"),
+        ("AT&T", "AT&T"),
+        ("<i class='x'>Ann</i><br>Lee", "Ann\nLee"),
+        ("x < 5", "x < 5"),
+        ("[Yang et al. 2016]", "[Yang et al. 2016]"),
+        (None, ""),
+    ],
+)
+def test_plain_cells(cell: str | None, plain: str) -> None:
+    assert plain_cell(cell) == plain
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("- 2", "-2"), ("+ 3", "3"), ("12.3 (0.4)", "12.3"), ("71 + 64 = 135", "135"), ("5 %", "5")],
+)
+def test_numbers_as_statistics_print_them(cell: str, value: str) -> None:
+    number = read_cell(cell).number
+    assert number is not None and number.value == Decimal(value)
+
+
+@pytest.mark.parametrize("cell", ["4 - 1", "7 (3)", "12 (lost)", "- -", "x ± y"])
+def test_scores_and_texts_are_no_numbers(cell: str) -> None:
+    assert read_cell(cell).number is None
+
+
+def test_signs_in_columns_of_their_own_go_to_their_number() -> None:
+    rows = [["", "", "2019", ""], ["Net loss", "$", "(1,452", ")"], ["Sales", "", "44", ""]]
+    rows += [["Costs", "$", "50", ""]]
+    grid = grid_of(rows)
+    number = grid.value(0, 2).number
+    assert number is not None and number.value == -1452
+    assert grid.cell(0, 1) == ""
+
+
+def test_key_value_lists() -> None:
+    rows = [["attribute", "value"], ["Type", "Opaque beer"], ["Introduced", "1962"]]
+    rows += [["Colour", None], ["Height (m)", "3"]]
+    grid = grid_of(rows)
+    assert grid.key_value and grid.transposed
+    assert [line.header for line in grid.lines] == ["Type", "Introduced", "Colour", "Height (m)"]
+    assert not grid_of([["name", "goals"], ["Ann", "3"], ["Bo", "4"]]).key_value
+
+
+def test_cross_tables_of_entities_by_attribute_are_not_transposed() -> None:
+    rows = [["Team", "Points", "Goals"], ["Lions", "41", "60"], ["Bears", "38", "55"]]
+    assert not grid_of(rows).transposed
+
+
+def test_all_names_of_a_row() -> None:
+    rows = [["date", "visitor", "home", "score"], ["May 1", "Detroit", "Dallas", "41"]]
+    rows += [["May 2", "Detroit", "Anaheim", "38"], ["May 3", "Dallas", "Detroit", "36"]]
+    grid = grid_of(rows)
+    assert set(grid.names(1)) == {"Detroit", "May 2", "Anaheim"}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        Table.of(["a"], []),
+        Table.of([""], [[None], [None]]),
+        Table.of(["a"], [["x"]]),
+        Table.of(["", ""], [["", ""], ["percent", "percent"]]),
+        Table.of(["a", "a", "a"], [["x", "x", "x"]]),
+        Table.of(["表", "数"], [["東京", "1"], ["大阪", "2"]]),
+    ],
+)
+def test_degenerate_tables(table: Table) -> None:
+    grid = Grid(table)
+    assert len(grid.columns) == len(table.columns)
+    assert not (grid.transposed and grid.key_value and not grid.lines) or not table.rows
+    for line in grid.lines:
+        assert grid.evidence(line.index, 0).row == line.index
+        assert grid.names(line.index) is not None
+
+
+def test_ten_thousand_rows_and_cells_of_ten_thousand_characters_are_bounded() -> None:
+    long = Grid(Table.of(["n", "x", "y"], [[f"row {i}", str(i), f"{i}%"] for i in range(10_000)]))
+    wide = Grid(Table.of(["n", "x"], [["word " * 2_000, "5 " * 5_000] for _ in range(200)]))
+    started = time.process_time()
+    for grid in (long, wide):
+        for line in grid.lines:
+            grid.value(line.index, 1)
+            grid.unit(line.index, 1)
+        assert grid.evidence(grid.lines[-1].index, 1).text
+    assert time.process_time() - started < 5
+
+
+def test_real_hierarchical_tables_keep_every_filled_cell_and_name_every_linked_one(
+    shared_data: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    import ast
+
+    linked = named = 0
+    for record in shared_data("hitab")[:80]:
+        texts = record["table"]["texts"]
+        grid = grid_of(texts, record["table"]["title"])
+        body = {line.index for line in grid.lines}
+        for item in record["items"]:
+            for cells in item["linked_cells"]["quantity_link"].values():
+                for row, column in map(ast.literal_eval, cells):
+                    linked += 1
+                    # People linked these as values: none of them may be taken for a header.
+                    named += row - 1 in body and bool(grid.columns[column].header)
+    assert linked > 100
+    assert named >= 0.98 * linked
