@@ -60,7 +60,7 @@ def document_tables(data: Any, title: str = "") -> tuple[Table, ...]:
         data = {"value": data}
     if isinstance(data, Mapping):
         title = title or _name_of(data)
-        reader.read_object(data, (), {})
+        reader.read_object({"": data} if _same_shape(data) else data, (), {})
     elif isinstance(data, list):
         reader.read_list(data, (), {})
     else:
@@ -192,7 +192,8 @@ def _flatten(
 def _cells(key: str, path: Path, value: Any) -> Record:
     """The cells of one value: none for an empty one, two for a date with a time."""
     if isinstance(value, list):
-        return {path: "; ".join(cell for item in value if (cell := _spell_value(item)))}
+        joined = "; ".join(cell for item in value if (cell := _spell_value(item)))
+        return {path: joined} if joined else {}
     cell = _spell_value(value)
     if not cell or _IDENTIFIER.fullmatch(key) or _LINK.fullmatch(cell) or _EPOCH.fullmatch(cell):
         return {}
