@@ -39,7 +39,7 @@ _NAMED = re.compile(
 _NAMED_INSIDE = re.compile(
     rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -])?"
     rf"(?P<month>{_MONTH})\b\.?,?"
-    rf"(?:[ -](?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:(?:,? |-)(?:of )?(?P<year>\d{{4}})\b)?"
+    rf"(?:[ -](?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:(?: ?,? |-)(?:of )?(?P<year>\d{{4}})\b)?"
 )
 _NUMERIC_INSIDE = re.compile(r"(?<![\w./-])\d{1,4}([-/.])\d{1,2}(?:\1\d{1,4})?(?![\w/-]|\.\d)")
 
