@@ -23,7 +23,6 @@ MAX_PART = 600
 
 _BULLET = re.compile(r"\s*(?:[-*•●▪◦‣·+>|]+|#{1,6}|\(?\d{1,2}[.)](?!\d)|\(?[a-z]\))(?=[\s*])\s*")
 _SPLIT_DECIMAL = re.compile(r"\d \.$")
-_SPACED_MARK = re.compile(r"\w [.,](?:\s|$)")
 _LINE = re.compile(r"\n")
 _SUBORDINATE = frozenset("while whereas although though but however yet because whilst so".split())
 _RELATIVE = frozenset({"which", "who", "whose", "where"})
@@ -99,7 +98,9 @@ def _lines(text: str, span: Span) -> Iterator[Span]:
             ended = text[start:end].rstrip().endswith((":", ".", "|"))
             if not (ended or _BULLET.match(following) or text[end : end + 2].isspace()):
                 continue
-        if bullet := _BULLET.match(text, start, end):
+        before = text[text.rfind("\n", max(0, start - 12), start) + 1 : start]
+        bullet = _BULLET.match(text, start, end) if not before.strip() or start == 0 else None
+        if bullet:
             start = bullet.end()
         line = text[start:end]
         first, last = start + len(line) - len(line.lstrip()), start + len(line.rstrip())
@@ -114,6 +115,10 @@ class Clauses:
     Args:
         text: any text.
         held: places that are never divided (amounts, dates), sorted.
+
+    Attributes:
+        names: words, in small letters, that have a capital inside a sentence: at the start of one
+            they are names too.
     """
 
     def __init__(self, text: str, held: Sequence[Span]) -> None:
@@ -124,8 +129,7 @@ class Clauses:
         self._named = ""  # last name that was a subject
         self._person = ""  # last subject that can be a person
         self._heading = ""
-        self._tokenised = _SPACED_MARK.search(text) is not None
-        self._names = self._capitals()
+        self.names = self._capitals()
 
     def parts(self) -> Iterator[Part]:
         """The parts of every sentence, in order."""
@@ -229,14 +233,12 @@ class Clauses:
 
     def _is_dash(self, tokens: list[Token], place: int) -> bool:
         """A dash between clauses, not in a score and not the hyphen of a tokenised text."""
-        if self._tokenised or not 0 < place < len(tokens) - 1:
+        if not 0 < place < len(tokens) - 1:
             return False
         before, token, after = tokens[place - 1 : place + 2]
-        return (
-            before.end < token.start
-            and token.end < after.start
-            and not (before.word[-1].isdigit() and after.word[0].isdigit())
-        )
+        if not before.end < token.start < token.end < after.start or after.word[0].isdigit():
+            return False
+        return token.word != "-" or self._clause(tokens, place + 1)
 
     def _clause(self, tokens: list[Token], start: int) -> bool:
         """Whether a subject with a verb of its own begins at a token."""
@@ -342,7 +344,7 @@ class Clauses:
         if said and resolved != said and subject[0].word not in _POSSESSIVE:
             return  # it still goes on about the same
         capitals = [token for token in subject if token.capital]
-        named = [token for token in capitals if token.word in self._names] or capitals[1:]
+        named = [token for token in capitals if token.word in self.names] or capitals[1:]
         self._subject = ""
         if named and known and len(subject) <= 9 and not any(t.word == "'s" for t in subject):
             self._subject = self._named = said

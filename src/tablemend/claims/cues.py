@@ -235,7 +235,12 @@ _RULES: tuple[_Rule, ...] = (
     ("quantifier", "half", 0, r"(?:exactly|about|around)?\s?half\s+(?:of|the)"),
     ("quantifier", "most", 1, r"(?:more\s+than|over)\s+(?:a\s+)?half(?:\s+of)?"),
     ("quantifier", "most", -1, r"(?:less|fewer)\s+than\s+(?:a\s+)?half(?:\s+of)?"),
-    ("count", "out_of", 0, rf"{_NUMBER}\s+of\s+(?:the|its|his|her|their|these|those)"),
+    (
+        "count",
+        "out_of",
+        0,
+        rf"(?<!no\. )(?<!no ){_NUMBER}\s+of\s+(?:the|its|his|her|their|these|those)",
+    ),
     (
         "count",
         "there_are",
@@ -243,7 +248,13 @@ _RULES: tuple[_Rule, ...] = (
         r"there\s+(?:be|is|are|was|were|has\s+been|have\s+been|had\s+been)(?=\s+(?:only\s+|exactly"
         rf"\s+|just\s+|at\s+least\s+|more\s+than\s+|a\s+total\s+of\s+|no\b|{_NUMBER}\b))",
     ),
-    ("count", "only", 0, r"(?:only|just)\s+(?:one|1)|a\s+single|(?:the\s+)?sole"),
+    (
+        "count",
+        "only",
+        0,
+        r"(?:only|just)\s+(?:one|1)|"
+        r"a\s+single(?=\s+(?!in\b|by\b|from\b|on\b|and\b|with\b)[a-z])|(?:the\s+)?sole",
+    ),
     ("count", "streak", 0, r"consecutive(?:ly)?|in\s+a\s+row|streaks?|back\s*-\s*to\s*-\s*back"),
     (
         "comparative",
@@ -304,13 +315,15 @@ _RULES: tuple[_Rule, ...] = (
         r"climb(?:s|ed|ing)?|surg(?:e|es|ed|ing)|soar(?:s|ed|ing)?|jump(?:s|ed|ing)?|"
         r"expand(?:s|ed|ing)?(?=\s+(?:by|to|from)\b)|accelerat(?:e|es|ed|ing)|improv(?:e|es|ed|ing|ement|ements)|"
         r"(?:go|goes|went|going|gone|trend(?:s|ed|ing)?|move[ds]?)\s+up|upward(?:s)?|uptick|"
-        r"up\s+by|up\s+from|up(?=\s+\d)|gains?(?=\s+(?:of|over|in)\b)|gain(?:s|ed)?\s+by",
+        r"up\s+by|up\s+from|"
+        r"(?<!make )(?<!makes )(?<!made )(?<!making )up(?=\s+\d)|"
+        r"gains?(?=\s+(?:of|over|in)\b)|gain(?:s|ed)?\s+by",
     ),
     (
         "change",
         "fall",
         -1,
-        r"decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|f[ae]ll(?:s|en|ing)?(?!\s+(?:to\s+the|short|"
+        r"decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|f[ae]ll(?:s|en|ing)?(?!\s+(?:to\s+the|short|under|into|within|"
         r"behind))|drop(?:s|ped|ping)?|reduc(?:e|es|ed|ing|tion|tions)|shr[aiu]nk(?:s|ing)?|"
         r"plung(?:e|es|ed)|plummet(?:s|ed|ing)?|slump(?:s|ed)?|dip(?:s|ped|ping)?|slid(?:e|es)?|"
         r"deteriorat(?:e|es|ed|ing|ion)|worsen(?:s|ed|ing)?|degrad(?:e|es|ed|ation)|"
@@ -332,7 +345,7 @@ _RULES: tuple[_Rule, ...] = (
         "quantifier",
         "none",
         0,
-        r"none(?:\s+of)?|no\s+one|nobody|nothing|not\s+(?:a\s+single|any|one)|zero|"
+        r"none(?:\s+of)?|no\s+one|nobody|nothing|not\s+(?:a\s+single|any|one)|"
         r"no(?!\s*\.?\s*\d|\s+longer|\w|\s*\.\s*\w|\s*,)",
     ),
     (
@@ -367,11 +380,13 @@ _RULES: tuple[_Rule, ...] = (
         "superlative",
         "lead",
         1,
-        r"(?:lead|leads|led|leading)(?:\s+(?:the\s+(?:way|team|league|list|table|pack|field|group|"
+        r"(?:leads|led|leading)\s+with|(?:lead|leads|led|leading)(?:\s+(?:the\s+(?:way|team|league|list|table|pack|field|group|"
         r"charge|second\s+unit|bench|scoring|rankings?|standings)|all|everyone|in\s+(?:scoring|points|"
-        r"rebounds|assists|goals|wins)|with|by(?!\s+\d)))|leading|(?:game|team|season|career|league)"
+        r"rebounds|assists|goals|wins)|by(?!\s+\d)))|leading|(?:game|team|season|career|league)"
         rf"{_DASH}(?:high|low)|leader|dominant|dominat(?:e|es|ed|ing)",
     ),
+    ("superlative", "high", 1, r"high(?=\s+(?:of|at|near)\w*\b)|highs(?=\s+(?:of|in)\b)"),
+    ("superlative", "low", -1, r"low(?=\s+(?:of|at|near)\w*\b)|lows(?=\s+(?:of|in)\b)"),
     ("superlative", "record", 1, rf"record{_DASH}(?:high|breaking|setting)|all{_DASH}time\s+high"),
     ("superlative", "record", -1, rf"record{_DASH}low|all{_DASH}time\s+low"),
     # ---- comparatives
@@ -406,7 +421,7 @@ _RULES: tuple[_Rule, ...] = (
         "beat",
         1,
         r"beat(?:s|en|ing)?|defeat(?:s|ed|ing)?|edg(?:e|es|ed)\s+(?:out|past)?|"
-        r"victor(?:y|ies|ious)(?:\s+over)?|(?:win|wins|won)\s+(?:over|against)|triumph\w*|"
+        r"victor(?:y|ies|ious)(?:\s+over)?|(?:win|wins|won)\s+(?:over|against)|(?:win|wins|won)(?=\s+the\s+(?:game|match|contest))|triumph\w*|"
         r"overc(?:ame|ome|omes)|def\s*\.",
     ),
     (
@@ -473,7 +488,7 @@ _RULES: tuple[_Rule, ...] = (
         "temporal",
         "clock",
         0,
-        r"\d{1,2}\s?:\s?\d{2}(?:\s?[ap]\s?\.?m\b)?|\d{1,2}\s?[ap]\s?\.?m\b|noon|midnight",
+        r"\d{1,2}\s?:\s?\d{2}(?:\s?:\s?\d{2})?(?:\s?[ap]\s?\.?m\b)?|\d{1,2}\s?[ap]\s?\.?m\b|noon|midnight",
     ),
     ("temporal", "decade", 0, r"(?:1[5-9]|20)\d0\s?'?s|(?<=')\d0s"),
     ("temporal", "century", 0, rf"{_ORDINAL}{_DASH}century|century"),
@@ -482,7 +497,9 @@ _RULES: tuple[_Rule, ...] = (
         "temporal",
         "month",
         0,
-        r"january|february|(?:march|may)(?=\s+(?:\d|of\b))|(?<=in )(?:march|may)|april|june|july|"
+        r"january|february|(?:march|may)(?=\s+(?:\d|of\b))|april|"
+        r"(?:(?<=in )|(?<=from )|(?<=to )|(?<=since )|(?<=until )|(?<=by )|(?<=late )|(?<=early )|"
+        r"(?<=last )|(?<=of ))(?:march|may)|june|july|"
         r"august|september|october|november|december",
     ),
     (

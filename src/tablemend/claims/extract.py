@@ -34,7 +34,7 @@ _YEAR_BEFORE = re.compile(
     r"|fy|early|late|mid|ended|ending|for|through|the|be|is|was|on|at)|[(\-/,'&]|^)\s*$"
 )
 _GLUED = re.compile(
-    r"(?<![\w.,-])(?:(?P<amount>\d+(?:[.,]\d+)?(?!(?:st|nd|rd|th|s)\b)[^\W\d_]{1,4}\d?)"
+    r"(?<![\w.,-])(?:(?P<amount>\d+[x\u00d7]\d+|\d+(?:[.,]\d+)?(?!(?:st|nd|rd|th|s)\b)[^\W\d_]{1,4}\d?)"
     r"|[A-Z][A-Za-z]*-\d+(?:\.\d+)?)(?![\w-])"
 )
 _PERIOD = re.compile(
@@ -43,16 +43,19 @@ _PERIOD = re.compile(
 )
 _YEAR_OF = re.compile(r"\s*,?\s*(?:(?:of|in|fiscal|fy)\s+)?(?:1[5-9]|20)\d\d")
 _COUNTED_AFTER = re.compile(
-    r"\s+(?!in\b|to\b|and\b|of\b|the\b|with\b|season|year)[a-z]+s\b|\s*[%°]"
+    r"\s+(?!(?:in|to|and|of|the|with|was|is|has|as)\b|season|year|olympics|census|championships"
+    r"|games|playoffs|elections)(?:[a-z]+s|people|men|women|children)\b|\s*[%\u00b0]"
 )
 _META = re.compile(
     r"(?:sure|certainly|of course|here (?:is|are|'s)|here's|please|thank|hello|hi|i hope|i'm|i am|"
     r"let me|let us|we hope|feel free|as an ai)\b|"
+    r"(?:overall\s*,\s*)?(?:this|that|it) (?:is|was) (?:an?|the) (?:table|summary|report|list|chart"
+    r"|overview)\b|"
     r"(?:overall\s*,\s*)?(?:this|the|these)\s+(?:following\s+|above\s+|given\s+|provided\s+)?"
     r"(?:table|data|summary|report|text|information|figures?|dataset|chart)\s+"
     r"(?:is|are|shows?|provides?|presents?|contains?|describes?|summari[sz]es?|lists?|gives?|below)\b"
 )
-_LONG = 200
+_LONG = 300
 _HAVING = frozenset(
     "is are was were be has have had features feature includes include offers offer supports "
     "support comes come contains contain boasts boast 's provides provide".split()
@@ -68,7 +71,9 @@ _REFERRING = re.compile(
     r"(?:shown|shows?|presented|reported|listed|given|summari[sz]ed|see|seen|found|mentioned|described"
     r"|according)\b.{0,40}\Z"
 )
-_WRITTEN_DATE = re.compile(r"(?<![\d-])(?:1[5-9]|20)\d\d\s?-\s?\d\d\s?-\s?\d\d(?![\d-])")
+_WRITTEN_DATE = re.compile(
+    r"(?<![\d-])(?:1[5-9]|20)\d\d\s?-\s?\d\d\s?-\s?\d\d(?![\d-])|\b\d{1,4} (?:bce?|ad|ce)\b"
+)
 _ITEM_BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|or|as well as)\s+)?|\s+(?:and|or|as well as)\s+")
 _MAX_ITEM = 5  # words
 _UNIT = 4  # characters: "8-14 FG", "2GB RAM"
@@ -94,10 +99,11 @@ def extract_claims(text: str) -> Document:
     dates = [Span(date.start, date.end) for date in places.dates]
     numbers = [Span(stated.start, stated.end) for stated in places.numbers]
     foci = _with_glued(text, _foci(align(text), dates, numbers, find_cues(text)))
-    parts = list(Clauses(text, sorted([*dates, *numbers])).parts())
+    clauses = Clauses(text, sorted([*dates, *numbers]))
+    parts = list(clauses.parts())
     claims: list[Claim] = []
     for part, inside in zip(parts, _by_part(parts, foci), strict=True):
-        for focus in sorted(_claimed(text, part, inside)):
+        for focus in sorted(_claimed(text, part, inside, clauses.names)):
             start, end = min(part.start, focus.start), max(part.end, focus.end)
             turns_on = Span(focus.start, focus.end)
             claims.append(
@@ -150,7 +156,7 @@ def _belong(plain: str, one: _Focus, other: _Focus) -> bool:
     if other.start < one.end or _is_season(plain, one, other):
         return True
     return (
-        one.kind == other.kind == "temporal"
+        one.kind == "temporal"
         and _PERIOD.search(plain, max(0, one.end - 12), one.end) is not None
         and _YEAR_OF.fullmatch(plain, one.end, other.end) is not None
     )
@@ -224,7 +230,7 @@ def _by_part(parts: Sequence[Part], foci: Sequence[_Focus]) -> list[list[_Focus]
 # ---- the claims of a part
 
 
-def _claimed(text: str, part: Part, foci: list[_Focus]) -> list[_Focus]:
+def _claimed(text: str, part: Part, foci: list[_Focus], names: frozenset[str]) -> list[_Focus]:
     """What the claims of a part turn on."""
     if not foci and _asserts_nothing(text, part):
         return []
@@ -234,10 +240,9 @@ def _claimed(text: str, part: Part, foci: list[_Focus]) -> list[_Focus]:
             taken.append(_Focus(*span, "attribute"))
     kind: ClaimKind = "attribute" if _is_copula(part) else "relational"
     for span in name_spans(part.tokens):
-        opening = span.start == part.sentence.start and part.verb is None
-        unit = len(text[span.start : span.end]) <= _UNIT and any(
-            0 <= span.start - focus.end <= 1 for focus in foci
-        )
+        word = text[span.start : span.end].casefold()
+        opening = span.start == part.sentence.start and " " not in word and word not in names
+        unit = len(word) <= _UNIT and any(0 <= span.start - focus.end <= 1 for focus in foci)
         mark = text[span.start - 1 : span.start] == "[" and text[span.end : span.end + 1] == "]"
         if not (opening or unit or mark) and not _overlaps(
             [*taken, _Focus(*part.subject, kind)], span
@@ -248,13 +253,16 @@ def _claimed(text: str, part: Part, foci: list[_Focus]) -> list[_Focus]:
 
 def _asserts_nothing(text: str, part: Part) -> bool:
     """Greetings, questions, and sentences about the summary itself."""
-    sentence = align(text[part.sentence.start : part.sentence.end])
+    start, end = part.sentence
+    if end - start > _LONG:
+        return text[end - 1] == "?"
+    sentence = align(text[start:end])
     if sentence.endswith("?"):
         return True
     reference = _REFERENCE.search(sentence)
     if reference and _REFERRING.search(sentence, 0, reference.start()):
         return True
-    return len(sentence) < _LONG and _META.match(sentence) is not None
+    return _META.match(sentence) is not None
 
 
 def _is_copula(part: Part) -> bool:

@@ -17,7 +17,8 @@ _PAST = frozenset(
     "ate became began bought broke brought built came caught chose did drank drew drove fell felt "
     "flew fought gave got grew heard held kept knew laid led lent lost made meant met overcame "
     "paid ran rode rose sank sang sat saw sent sold sought spent spoke stole stood struck swam "
-    "swept swung taught threw told took underwent understood went withdrew woke won wore wrote".split()
+    "swept swung taught threw told took underwent understood went withdrew woke won "
+    "wore wrote".split()
 )
 _SURE = frozenset(
     "achieve add allow announce appear attend attract become begin belong boast capture come "
