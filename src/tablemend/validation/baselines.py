@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tablemend.metrics import bleu, parent
 from tablemend.metrics.parent import Entries, table_entries
@@ -88,26 +89,30 @@ def best_threshold(scores: Scores, items: Sequence[Item]) -> float | None:
 
     To be chosen on the rules half. ``None`` where there are no texts of both kinds.
     """
-    pairs = sorted(
-        (score, wrong)
-        for score, item in zip(scores, items, strict=True)
-        if score is not None
-        for wrong in item.judgements
+    return balanced_threshold(
+        [
+            (score, wrong)
+            for score, item in zip(scores, items, strict=True)
+            if score is not None
+            for wrong in item.judgements
+        ]
     )
+
+
+def balanced_threshold(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    """The score below which to call a text wrong, of pairs of a score and what people say."""
+    pairs = sorted(pairs)
     bad = sum(wrong for _, wrong in pairs)
     good = len(pairs) - bad
     if not bad or not good:
         return None
     best, threshold = 0.5, pairs[0][0]
     caught = passed = 0
-    for index, (score, wrong) in enumerate(pairs):
+    for (score, wrong), (following, _) in pairwise(pairs):
         caught, passed = caught + wrong, passed + (not wrong)
-        last = index + 1 == len(pairs)
-        if last or pairs[index + 1][0] == score:
-            continue
         balanced = (caught / bad + 1 - passed / good) / 2
-        if balanced > best:
-            best, threshold = balanced, (score + pairs[index + 1][0]) / 2
+        if following > score and balanced > best:
+            best, threshold = balanced, (score + following) / 2
     return threshold
 
 

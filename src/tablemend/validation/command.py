@@ -14,19 +14,24 @@ from tablemend.runs import RUNS, Run
 from tablemend.validation.baselines import METRICS, MODEL_METRICS
 from tablemend.validation.sets import SETS, SetName
 
+INJECTION: Literal["injection"] = "injection"
+
 
 class ValidateCommand(Section):
     """Which scorers are compared with people, on which sets."""
 
     data: str = "../shared/data"
     """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
-    sets: tuple[SetName, ...] = Field(default=SETS, min_length=1)
-    """The sets to read."""
+    sets: tuple[SetName | Literal["injection"], ...] = Field(
+        default=(*SETS, INJECTION), min_length=1
+    )
+    """The sets to read; injection is the study of errors planted in summaries of real tables."""
     half: Literal["report", "rules", "all"] = "report"
     """Half of every set, by the hash of its split keys. Rules are chosen by looking at the rules
     half; figures are reported on the report half."""
     n: int | None = Field(default=None, ge=1)
-    """At most so many texts of each set, drawn by the hash of their ids; null: all."""
+    """At most so many texts of each set, and tables of each source of the injection study, drawn by
+    hash; null: all."""
     verifiers: tuple[str, ...] = ("program",)
     """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
     and so on; each is compared with people."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import pearsonr, rankdata, spearmanr
 
 from tablemend.reports.rates import CONFIDENCE, RESAMPLES, Rate, resample_means
 from tablemend.validation.counting import Counts
@@ -23,10 +23,11 @@ Formula = Callable[[Sums], Array]
 QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
-def _share(part: Array, whole: Array) -> Array:
+def share(part: Array, whole: Array) -> Array:
+    """Part of whole; NaN where there is no whole."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        share: Array = np.where(whole > 0, part / whole, np.nan)
-        return share
+        found: Array = np.where(whole > 0, part / whole, np.nan)
+        return found
 
 
 def _f1(precision: Array, recall: Array) -> Array:
@@ -49,16 +50,16 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
 
     def precision(sums: Sums) -> Array:
         bad = count(sums, "bad_rejected")
-        return _share(bad, bad + count(sums, "good_rejected"))
+        return share(bad, bad + count(sums, "good_rejected"))
 
     def recall(sums: Sums) -> Array:
-        return _share(count(sums, "bad_rejected"), judged(sums, "bad"))
+        return share(count(sums, "bad_rejected"), judged(sums, "bad"))
 
     def recall_all(sums: Sums) -> Array:
-        return _share(count(sums, "bad_rejected"), every(sums, "bad"))
+        return share(count(sums, "bad_rejected"), every(sums, "bad"))
 
     def specificity(sums: Sums) -> Array:
-        return _share(count(sums, "good_accepted"), judged(sums, "good"))
+        return share(count(sums, "good_accepted"), judged(sums, "good"))
 
     def right(sums: Sums) -> Array:
         return count(sums, "bad_rejected") + count(sums, "good_accepted")
@@ -76,46 +77,48 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
         "f1": lambda sums: _f1(precision(sums), recall(sums)),
         "f1_all": lambda sums: _f1(precision(sums), recall_all(sums)),
         "balanced_accuracy": lambda sums: (recall(sums) + specificity(sums)) / 2,
-        "accuracy": lambda sums: _share(right(sums), total_judged(sums)),
-        "right": lambda sums: _share(right(sums), total(sums)),
-        "wrong": lambda sums: _share(total_judged(sums) - right(sums), total(sums)),
-        "unjudged": lambda sums: 1 - _share(total_judged(sums), total(sums)),
-        "base_rate": lambda sums: _share(every(sums, "bad"), total(sums)),
+        "accuracy": lambda sums: share(right(sums), total_judged(sums)),
+        "right": lambda sums: share(right(sums), total(sums)),
+        "wrong": lambda sums: share(total_judged(sums) - right(sums), total(sums)),
+        "unjudged": lambda sums: 1 - share(total_judged(sums), total(sums)),
+        "base_rate": lambda sums: share(every(sums, "bad"), total(sums)),
     }
 
 
-def _ratio(part: str, whole: str) -> Formula:
-    return lambda sums: _share(sums(part), sums(whole))
+def ratio(part: str, whole: str) -> Formula:
+    """One count over another."""
+    return lambda sums: share(sums(part), sums(whole))
 
 
-def _harmonic(precision: Formula, recall: Formula) -> Formula:
+def harmonic(precision: Formula, recall: Formula) -> Formula:
+    """F1 of two measures."""
     return lambda sums: _f1(precision(sums), recall(sums))
 
 
-_SPAN_PRECISION = _ratio("hits", "predicted")
+_SPAN_PRECISION = ratio("hits", "predicted")
 
 
 def _span_recall(sums: Sums) -> Array:
-    return _share(sums("found"), sums("marked") - sums("open"))
+    return share(sums("found"), sums("marked") - sums("open"))
 
 
 COVERAGE: dict[str, Formula] = {
-    "coverage": lambda sums: 1 - _share(sums("unjudged_claims"), sums("claims")),
-    "claims_per_text": _ratio("claims", "texts"),
+    "coverage": lambda sums: 1 - share(sums("unjudged_claims"), sums("claims")),
+    "claims_per_text": ratio("claims", "texts"),
 }
 TEXT = _decisions()
 SENTENCE = _decisions("sentence ")
 SPAN: dict[str, Formula] = {
     "precision": _SPAN_PRECISION,
     "recall": _span_recall,
-    "recall_all": _ratio("found", "marked"),
-    "f1": _harmonic(_SPAN_PRECISION, _span_recall),
-    "f1_all": _harmonic(_SPAN_PRECISION, _ratio("found", "marked")),
-    "open": _ratio("open", "marked"),
-    "precision_single": _ratio("single found", "single predicted"),
-    "recall_single": _ratio("single found", "single marked"),
-    "precision_characters": _ratio("characters_both", "characters_predicted"),
-    "recall_characters": _ratio("characters_both", "characters_marked"),
+    "recall_all": ratio("found", "marked"),
+    "f1": harmonic(_SPAN_PRECISION, _span_recall),
+    "f1_all": harmonic(_SPAN_PRECISION, ratio("found", "marked")),
+    "open": ratio("open", "marked"),
+    "precision_single": ratio("single found", "single predicted"),
+    "recall_single": ratio("single found", "single marked"),
+    "precision_characters": ratio("characters_both", "characters_predicted"),
+    "recall_characters": ratio("characters_both", "characters_marked"),
 }
 
 
@@ -205,3 +208,18 @@ def _pearson(x: Array, y: Array) -> float:
     x, y = x - x.mean(), y - y.mean()
     size = float(np.sqrt((x @ x) * (y @ y)))
     return float(x @ y) / size if size > 0 else float("nan")
+
+
+def correlation_with_p(points: Sequence[tuple[float, float]]) -> dict[str, float | int | None]:
+    """Pearson's r and Spearman's rho of pairs, each with its two-sided p value."""
+    x, y = zip(*points, strict=True) if points else ((), ())
+    if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
+        return {"n": len(points), "r": None, "p": None, "rho": None, "p_rho": None}
+    pearson, spearman = pearsonr(x, y), spearmanr(x, y)
+    return {
+        "n": len(points),
+        "r": float(pearson.statistic),
+        "p": float(pearson.pvalue),
+        "rho": float(spearman.statistic),
+        "p_rho": float(spearman.pvalue),
+    }

@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from tablemend.faithfulness.staf import PROGRAM
 from tablemend.runs import hash_file, write_json, write_jsonl
-from tablemend.validation.command import ValidateCommand
+from tablemend.validation.command import INJECTION, ValidateCommand
 from tablemend.validation.halves import half_of
+from tablemend.validation.injection import SOURCES
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
 from tablemend.validation.scoring import (
@@ -22,6 +23,7 @@ from tablemend.validation.scoring import (
     score_verifier,
 )
 from tablemend.validation.sets import READERS, draw, read_set
+from tablemend.validation.study import study
 
 PEOPLE = "other annotator"
 
@@ -29,7 +31,8 @@ PEOPLE = "other annotator"
 def validate(command: ValidateCommand) -> dict[str, Any]:
     """Compare every scorer with people on every set; write results.json and the manifest."""
     data, run = Path(command.data), command.folder
-    read = {name: read_set(name, data) for name in command.sets}  # or hours end in a refusal
+    names = [name for name in command.sets if name != INJECTION]
+    read = {name: read_set(name, data) for name in names}  # or hours end in a refusal
     errors: list[dict[str, Any]] = []
     results: dict[str, Any] = {"half": command.half, "n": command.n, "sets": {}}
     for name, every in tqdm(read.items(), unit="set", disable=None):
@@ -50,7 +53,11 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
             scorers[PEOPLE] = people
         results["sets"][name] = {"texts": len(items), "scorers": scorers}
     run.begin("validate", command, parts=())
-    hashes = {name: hash_file(data / READERS[name][0]) for name in command.sets}
+    files = [READERS[name][0] for name in names]
+    if INJECTION in command.sets:
+        results[INJECTION] = study(data, command.n, command.workers)
+        files += [file for file, _ in SOURCES.values()]
+    hashes = {file: hash_file(data / file) for file in files if (data / file).is_file()}
     run.record("validate", {"settings": command.model_dump(mode="json"), "data": hashes})
     write_json(run.path / "results.json", results)
     if command.errors:

@@ -18,7 +18,15 @@ from tablemend.validation.counting import (
 )
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged
-from tablemend.validation.measures import COVERAGE, SENTENCE, SPAN, TEXT, correlations, rates
+from tablemend.validation.measures import (
+    COVERAGE,
+    SENTENCE,
+    SPAN,
+    TEXT,
+    correlation_with_p,
+    correlations,
+    rates,
+)
 from tablemend.values.sentences import Span
 
 LABELS = ("supported", "contradicted", "not_in_source")
@@ -56,6 +64,7 @@ def score_verifier(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
     figures["calls"] = sum(one.calls for one in judged.verifications)
     if judged.seconds:
         figures["claims_per_second"] = total["claims"] / judged.seconds
+    figures["size"] = size_correlations(items, judged)
     figures["by_label"] = dict(_by_label(total))
     figures["by_error_type"] = dict(_by_error_type(total))
     figures["claims_by_kind"] = claims_by_kind(items, judged)
@@ -174,6 +183,19 @@ def _by_error_type(total: Mapping[str, int]) -> Iterator[tuple[str, dict[str, in
         if name.startswith("predicted "):
             kind = name.removeprefix("predicted ")
             yield kind, {"predicted": total[name], "hits": total.get(f"hits {kind}", 0)}
+
+
+def size_correlations(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
+    """STAF, and people's judgement, against rows times columns of all tables of the source."""
+    rows = [
+        (sum(len(table.rows) * len(table.columns) for table in item.source.tables), staf, people)
+        for item, one in zip(items, judged.verifications, strict=True)
+        if (staf := one.staf) is not None and (people := human_score(item)) is not None
+    ]
+    return {
+        "STAF": correlation_with_p([(cells, staf) for cells, staf, _ in rows]),
+        "people": correlation_with_p([(cells, people) for cells, _, people in rows]),
+    }
 
 
 def claims_by_kind(items: Sequence[Item], judged: Judged) -> dict[str, dict[str, dict[str, int]]]:

@@ -1,0 +1,209 @@
+"""The controlled injection study: 1 to 5 errors of known type and place in faithful summaries.
+
+Tables are those of the report half, so none was looked at for a rule. Every table has a faithful
+summary, the same with k errors for k = 1..5 as far as it has room, and a second faithful summary
+that stands for a person's reference (TabFaith, section 6.4 and Figure 3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import PROGRAM, verify_text
+from tablemend.metrics import bleu, parent
+from tablemend.records import Verification
+from tablemend.runs import read_jsonl
+from tablemend.tabfaith.injection import Injector
+from tablemend.tabfaith.sheet import Unverbalisable
+from tablemend.tabfaith.summary import PlantedError
+from tablemend.tabfaith.verbaliser import Verbaliser
+from tablemend.tables.html import read_html
+from tablemend.tables.table import Table, TableError
+from tablemend.validation.called import by_verifier
+from tablemend.validation.counting import Counts
+from tablemend.validation.halves import Half, half_of
+from tablemend.values.sentences import Span
+
+MOST_ERRORS = 5
+SEED = "validation"
+METRICS = ("bleu", "parent", "overlap", "parent_own")
+"""``parent_own`` has the faithful summary itself as reference, which nobody has in practice."""
+
+
+class Named(NamedTuple):
+    """A table of a source, with what it is resampled by."""
+
+    source: str
+    key: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One summary and what was made of it.
+
+    Attributes:
+        source: where its table is from.
+        key: the split key of the table.
+        cells: rows times columns of the table.
+        errors: number of errors planted.
+        truth: share of its statements that are true.
+        staf: share of its judged claims that are supported; ``None`` without any.
+        verdict: of the text as a whole; ``True`` for wrong, ``None`` for unjudged.
+        counts: claims and spans, right and wrong.
+        scores: the metrics against the other faithful summary.
+    """
+
+    source: str
+    key: str
+    cells: int
+    errors: int
+    truth: float
+    staf: float | None
+    verdict: bool | None
+    counts: Counts
+    scores: dict[str, float]
+
+
+def _plain(record: dict[str, Any]) -> Table:
+    return Table.of(record["header"], record["rows"], record.get("title") or record["caption"])
+
+
+def _hierarchical(record: dict[str, Any]) -> Table:
+    rows = record["table"]["texts"]
+    return Table.of(rows[0], rows[1:], record["table"]["title"])
+
+
+def _filing(record: dict[str, Any]) -> Table:
+    return read_html(record["raw_table"])
+
+
+SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {
+    "wikitablequestions": ("wikitablequestions/open.jsonl", _plain),
+    "tabfact": ("tabfact/open.jsonl", _plain),
+    "hitab": ("hitab/open.jsonl", _hierarchical),
+    "sec_8k_tables": ("sec_8k_tables/open.jsonl", _filing),
+}
+"""Tables of people: their file below the data folder, and how a record becomes a table."""
+
+
+def read_tables(data: Path, half: Half, n: int | None) -> Iterator[Named]:
+    """Real tables of one half, those that can be read; at most ``n`` of each source."""
+    for source, (file, reader) in SOURCES.items():
+        found: dict[str, Named] = {}
+        for record in read_jsonl(data / file):
+            if half_of(record["split_key"]) == half:
+                try:
+                    table = reader(record)
+                except TableError:  # ASCII art, or a header without a cell
+                    continue
+                found.setdefault(table.content_hash(), Named(source, record["split_key"], table))
+        order = sorted(found, key=lambda name: sha256(name.encode()).digest())
+        yield from (found[name] for name in order[:n])
+
+
+def try_tables(tables: Sequence[Named], workers: int, verify: bool = True) -> list[Tried]:
+    """Summaries of all tables, verified and scored; tables that allow none are left out."""
+    if workers == 1 or len(tables) < 2 * workers:
+        return [tried for named in tables for tried in try_table(named, verify)]
+    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
+        found = pool.map(try_table, tables, [verify] * len(tables), chunksize=8)
+        return [tried for own in found for tried in own]
+
+
+def try_table(named: Named, verify: bool = True) -> list[Tried]:
+    """The summaries of one table; with ``verify`` off only the metrics are worked out."""
+    source, key, table = named
+    seed = f"{SEED}:{table.content_hash()}"
+    try:
+        verbaliser = Verbaliser(table)
+        summary = verbaliser.summarise(Random(f"{seed}:summary"))
+        reference = verbaliser.summarise(Random(f"{seed}:reference")).text
+    except Unverbalisable:
+        return []
+    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+    texts: list[tuple[str, tuple[PlantedError, ...]]] = [(summary.text, ())]
+    for count in range(1, MOST_ERRORS + 1):
+        planted = injector.plant_mixed(count, Random(f"{seed}:{count}"))
+        if planted is not None:
+            texts.append((planted.text, planted.errors))
+    truth, entries = Source((table,)), parent.table_entries(table)
+    found = []
+    for text, errors in texts:
+        verification = verify_text(text, truth, PROGRAM) if verify else Verification((), "")
+        found.append(
+            Tried(
+                source,
+                key,
+                len(table.rows) * len(table.columns),
+                len(errors),
+                1 - len({error.fact for error in errors}) / len(summary.facts),
+                verification.staf,
+                by_verifier(verification).verdict,
+                count_injected(errors, verification),
+                {
+                    "bleu": bleu.score([text], [[reference]])[0],
+                    "parent": parent.score([text], [[reference]], [entries])[0],
+                    "overlap": parent.overlap_precision(text, entries),
+                    "parent_own": parent.score([text], [[summary.text]], [entries])[0],
+                },
+            )
+        )
+    return found
+
+
+def count_injected(errors: Sequence[PlantedError], verification: Verification) -> Counts:
+    """Claims and words called wrong against the errors that were planted.
+
+    A claim called wrong is right where a planted error stands in it; an error is found where it
+    stands in such a claim, and found exactly where the words at fault share a character with it.
+    An error is open where it was not found and no claim around it has a verdict.
+    """
+    places = [(Span(error.start, error.end), error.type) for error in errors]
+    counts: Counts = Counter(texts=1, claims=len(verification.verdicts))
+    counts["unjudged_claims"] = verification.counts["unjudged"]
+    called: list[tuple[Span, str]] = []
+    judged: list[Span] = []
+    for verdict in verification.verdicts:
+        claim = verdict.claim
+        assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
+        place = Span(claim.start, claim.end)
+        if verdict.verdict != "unjudged":
+            judged.append(place)
+        if verdict.wrong:
+            called.append((place, verdict.error_type or ""))
+            counts["called"] += 1
+            counts["called_right"] += any(_within(error, place) for error, _ in places)
+    faults = by_verifier(verification).faults
+    for span, _ in faults:
+        counts["predicted"] += 1
+        counts["hits"] += any(_touch(span, error) for error, _ in places)
+    for error, kind in places:
+        types = {name for place, name in called if _within(error, place)}
+        exact = {name for span, name in faults if _touch(span, error)}
+        is_open = not types and not any(_within(error, place) for place in judged)
+        for name in ("", f" {kind}"):
+            counts[f"planted{name}"] += 1
+            counts[f"detected{name}"] += bool(types)
+            counts[f"exact{name}"] += bool(exact)
+            counts[f"open{name}"] += is_open
+        for name in exact:
+            counts[f"typed {kind} {name}"] += 1
+    return counts
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _touch(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end

@@ -1,0 +1,187 @@
+"""The figures of the injection study: by number of errors, by type, by table size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tablemend.records import CLAIM_ERRORS
+from tablemend.validation.baselines import balanced_threshold
+from tablemend.validation.called import Called, by_score
+from tablemend.validation.counting import Counts, count_text
+from tablemend.validation.injection import (
+    METRICS,
+    MOST_ERRORS,
+    Tried,
+    read_tables,
+    try_tables,
+)
+from tablemend.validation.measures import (
+    COVERAGE,
+    TEXT,
+    Formula,
+    Rates,
+    correlation_with_p,
+    correlations,
+    harmonic,
+    rates,
+    ratio,
+    share,
+)
+
+CLAIM: dict[str, Formula] = {
+    "precision": ratio("called_right", "called"),
+    "recall": lambda sums: share(sums("detected"), sums("planted") - sums("open")),
+    "recall_all": ratio("detected", "planted"),
+    "f1_all": harmonic(ratio("called_right", "called"), ratio("detected", "planted")),
+    "open": ratio("open", "planted"),
+    "false_alarms": ratio("called", "claims"),
+    "precision_words": ratio("hits", "predicted"),
+    "recall_words": ratio("exact", "planted"),
+}
+"""Of claims called wrong; ``words``: of the words at fault."""
+
+
+STAF = "STAF"
+SIZES = (0, 20, 50, 100, 200)
+"""Lower ends of the bins of table size, in cells."""
+
+
+def study(data: Path, n: int | None, workers: int) -> dict[str, Any]:
+    """Run the study on the tables of the report half.
+
+    Args:
+        data: folder of the sets.
+        n: at most so many tables of each source.
+        workers: processes.
+    """
+    tables = list(read_tables(data, "report", n))
+    tried = try_tables(tables, workers)
+    others = try_tables(list(read_tables(data, "rules", n)), workers, verify=False)
+    thresholds = {metric: threshold_of(others, metric) for metric in METRICS}
+    sources = sorted({one.source for one in tried})
+    return {
+        "tables": {
+            source: {
+                "read": sum(named.source == source for named in tables),
+                "told": len({(one.key, one.cells) for one in tried if one.source == source}),
+            }
+            for source in sources
+        },
+        "thresholds": thresholds,
+        "by_errors": {
+            str(count): at_count(tried, count, thresholds) for count in range(MOST_ERRORS + 1)
+        },
+        "by_source": {
+            source: at_count([one for one in tried if one.source == source], 1, thresholds)
+            for source in sources
+        },
+        "by_type": by_type(tried),
+        "correlation": {
+            name: correlations(
+                [one.staf if name == STAF else one.scores[name] for one in tried],
+                [one.truth for one in tried],
+                [one.key for one in tried],
+            )
+            for name in (STAF, *METRICS)
+        },
+        "size": by_size(tried),
+    }
+
+
+def threshold_of(tried: Sequence[Tried], metric: str) -> float | None:
+    """The score below which a metric best tells summaries with errors from those without."""
+    pairs = [(one.scores[metric], bool(one.errors)) for one in tried]
+    return balanced_threshold(pairs)
+
+
+def at_count(
+    tried: Sequence[Tried], errors: int, thresholds: Mapping[str, float | None]
+) -> dict[str, Any]:
+    """The figures of summaries with so many errors; of texts beside their faithful versions."""
+    chosen = [one for one in tried if one.errors == errors]
+    keys = [one.key for one in chosen]
+    figures: dict[str, Any] = {
+        "texts": len(chosen),
+        **rates([one.counts for one in chosen], keys, COVERAGE | CLAIM),
+    }
+    if errors:
+        tables = {(one.source, one.key, one.cells) for one in chosen}
+        pairs = [
+            one
+            for one in tried
+            if one.errors in (0, errors) and (one.source, one.key, one.cells) in tables
+        ]
+        figures["text"] = {STAF: _text_rates(pairs, [one.verdict for one in pairs])}
+        for metric, threshold in thresholds.items():
+            if threshold is not None:
+                opinions = [by_score(one.scores[metric], threshold).verdict for one in pairs]
+                figures["text"][metric] = _text_rates(pairs, opinions)
+    return figures
+
+
+def _text_rates(tried: Sequence[Tried], opinions: Sequence[bool | None]) -> Rates:
+    counts = [
+        count_text(bool(one.errors), Called(opinion))
+        for one, opinion in zip(tried, opinions, strict=True)
+    ]
+    return rates(counts, [one.key for one in tried], TEXT)
+
+
+def by_type(tried: Sequence[Tried]) -> dict[str, Any]:
+    """Errors by planted type, over all numbers of errors: found, and with which type."""
+    keys = [one.key for one in tried]
+    counts = [one.counts for one in tried]
+    total = sum(counts, start=Counts())
+    return {
+        kind: {
+            "planted": total[f"planted {kind}"],
+            "typed": {other: total[f"typed {kind} {other}"] for other in CLAIM_ERRORS},
+            **rates(
+                counts,
+                keys,
+                {
+                    "recall_all": ratio(f"detected {kind}", f"planted {kind}"),
+                    "recall_words": ratio(f"exact {kind}", f"planted {kind}"),
+                    "open": ratio(f"open {kind}", f"planted {kind}"),
+                },
+            ),
+        }
+        for kind in CLAIM_ERRORS
+    }
+
+
+def by_size(tried: Sequence[Tried]) -> dict[str, Any]:
+    """Summaries with one error and their faithful versions, by rows times columns.
+
+    ``accuracy`` of a table is the share of its claims that the verifier got right: supported
+    where nothing is planted, called wrong where something is. Unjudged claims do not count.
+    """
+    chosen = [one for one in tried if one.errors <= 1]
+    points = [(one.cells, accuracy) for one in chosen if (accuracy := _accuracy(one)) is not None]
+    bins = []
+    for low, high in zip(SIZES, (*SIZES[1:], None), strict=True):
+        own = [one for one in chosen if one.cells >= low and (high is None or one.cells < high)]
+        counts = [one.counts for one in own]
+        keys = [one.key for one in own]
+        bins.append({"from": low, "to": high, "texts": len(own)} | rates(counts, keys, SIZE))
+    return {"bins": bins, **correlation_with_p(points)}
+
+
+def _accuracy(one: Tried) -> float | None:
+    judged = one.counts["claims"] - one.counts["unjudged_claims"]
+    return (judged - _mistakes(one.counts)) / judged if judged else None
+
+
+def _mistakes(counts: Counts) -> int:
+    """Claims called wrong without an error in them, and errors that judged claims passed over."""
+    missed = counts["planted"] - counts["detected"] - counts["open"]
+    return counts["called"] - counts["called_right"] + missed
+
+
+SIZE: dict[str, Formula] = COVERAGE | {
+    "precision": CLAIM["precision"],
+    "recall": CLAIM["recall"],
+    "recall_all": CLAIM["recall_all"],
+}
