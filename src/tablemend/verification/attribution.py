@@ -18,7 +18,7 @@ def find_wrong_names(grounder: Grounder, binder: Binder, findings: list[Finding]
 
     At least two numbers must contradict the named row, and exactly one other row must agree with
     all of these and with nearly all that is said of the name: then the name is wrong, not each
-    number (ATT). One contradicted number alone stays what it is.
+    number (ATT). Where half of the numbers fit the named row, it is the others that are wrong.
     """
     groups: dict[Subject, list[int]] = defaultdict(list)
     for place, finding in enumerate(findings):
@@ -27,7 +27,12 @@ def find_wrong_names(grounder: Grounder, binder: Binder, findings: list[Finding]
     result = list(findings)
     for subject, places in groups.items():
         wrong = [place for place in places if findings[place].verdict == "contradicted"]
-        if len(wrong) < 2 or subject.start < 0 or grounder.grids[subject.grid].transposed:
+        if (
+            len(wrong) < 2
+            or 2 * len(wrong) <= len(places)
+            or subject.start < 0
+            or grounder.grids[subject.grid].transposed
+        ):
             continue
         rows = _rows_that_agree(grounder, binder, subject, [findings[p] for p in places], wrong)
         if len(rows) != 1:

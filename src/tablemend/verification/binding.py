@@ -17,7 +17,7 @@ _CLAUSE = re.compile(r"[;]|\b(?:while|whereas|but|although)\b")
 _SOURCE = re.compile(r"\s*(?:(?:(?:from|by|for|to|of|in|at) (?:the )?)|\(\s*)$")
 _OBJECT = re.compile(
     r"\b(?:over|against|beat|defeated|downed|topped|edged|hosted?|past|visiting|versus|vs\.?|to|than"
-    r"|behind|held|holding|from|for|of|facing|outscored|between|join|with|leads?|led|leading"
+    r"|behind|from|for|of|facing|outscored|between|join|with|leads?|led|leading"
     r"|pac(?:es|ed|ing)) (?:the )?(?:visiting |host )?$"
 )
 _OPENED = re.compile(r"\s*(?:'s)?\s*[(:,]?\s*(?:(?:with|at|had|has|have|scored|is|was) )?[$€£]?\s*")
@@ -188,11 +188,22 @@ class Binder:
         words = len(re.findall(r"\w+", between))
         if self._amount_between(end, first):
             return 9 if words <= 12 and not _CLAUSE.search(between) else _FAR
+        if self._counted_by_another(start):
+            return 8
         if re.fullmatch(r"\s*(?:[:(=]|was|is|of|at|were|are)\s*(?:a |an )?(?:[$€£])?\s*", between):
             return 1
         if re.search(r"[,;]", between):
             return 8 if words <= 8 else _FAR
         return 1 if words <= 4 else 3 if words <= 8 else 5
+
+    def _counted_by_another(self, start: int) -> bool:
+        """Whether words directly follow another amount, as "assists" does in "two assists"."""
+        return any(
+            other.end <= start
+            and len(re.findall(r"\w+", self.plain[other.end : start])) <= 1
+            and not _BORDER.search(self.plain[other.end : start])
+            for other in self.amounts
+        )
 
     def _entity_distance(self, amount: Amount, start: int, end: int) -> int:
         """How far words that name somebody stand from the amount; who precedes is meant."""

@@ -27,6 +27,7 @@ _SHORT_CELL = 120  # characters; a longer cell is prose and is searched by words
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUARTER = re.compile(r"\bq([1-4])\b")
+_CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
 _CAPITALS = re.compile(r"[A-Z]{2,6}$")
 
 
@@ -228,6 +229,8 @@ class Index:
                     numbers.append((abs(float(number.value)), Stated(place, number, False)))
                 for year in set(_YEAR.findall(plain)):
                     self.dates[year].append(place)
+                for hour, minute in set(_CLOCK.findall(plain)):
+                    self.dates[f"{int(hour):02d}:{minute}"].append(place)
 
 
 @lru_cache(maxsize=64)

@@ -53,13 +53,16 @@ def judge_pair(
         scoped: whether the sentence speaks of other times than the table ("last season").
     """
     bindings = binder.bind(one)
-    slots = [*_records(grounder, binder, one, bindings), *_attempts(grounder, bindings)]
-    slots += _results(grounder, binder, one, bindings)
+    slots = list(_records(grounder, binder, one, bindings))
+    record = any(slot.sure for slot in slots)
+    if not record:
+        slots += _attempts(grounder, bindings)
+        slots += _results(grounder, binder, one, bindings)
     for slot in slots:
         if _agrees(grounder, one, other, slot):
             return _supported(grounder, one, other, slot)
     sure = [slot for slot in slots if slot.sure]
-    if len({slot.cells for slot in sure}) == 1 and not scoped:
+    if len({slot.cells for slot in sure}) == 1 and (record or not scoped):
         return _contradicted(grounder, one, other, sure[0])
     return _found_together(grounder, one, other)
 
@@ -83,13 +86,14 @@ def _records(
         if binding.transposed:
             continue
         columns = _halves(grounder, binding.grid, _HALVES[0])
-        for entity in binding.entities:
+        for entity in binding.entities if columns else ():
             beside = entity.distance == 0 and before.rstrip().endswith("(")
             if columns and len(entity.indices) == 1 and (beside or _RECORD.search(before)):
                 row = entity.indices[0]
                 cells = (row, columns[0]), (row, columns[1])
-                sure = beside and entity.end >= one.start - 5
-                yield _Slot(binding.grid, cells, entity, columns, sure)
+                yield _Slot(binding.grid, cells, entity, columns, beside)
+                if beside:
+                    break
 
 
 def _halves(

@@ -7,6 +7,8 @@ from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
+from tablemend.verification.moments import Moments
+from tablemend.verification.names import Names
 from tablemend.verification.reading import Reading
 from tablemend.verification.values import Values
 
@@ -26,6 +28,8 @@ class _Judge:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
         self._values = Values(self.linking)
+        self._moments = Moments(self.linking)
+        self._names = Names(self.linking)
         self._findings: dict[int, list[Finding]] = {}
 
     def judge(self, claim: Claim) -> Verdict:
@@ -38,14 +42,23 @@ class _Judge:
         """What is found of the things that a claim states: of its focus where it has one."""
         assert claim.start is not None
         assert claim.end is not None
-        number = self.linking.sentence_at(claim.start)
-        if number not in self._findings:
-            self._findings[number] = self._values.judge(number)
+        found = self.sentence_findings(self.linking.sentence_at(claim.start))
         span = claim.focus or Span(claim.start, claim.end)
-        inside = [f for f in self._findings[number] if f.start < span.end and span.start < f.end]
+        inside = [f for f in found if f.start < span.end and span.start < f.end]
         if inside or claim.focus is None:
             return inside
-        return [f for f in self._findings[number] if claim.start <= f.start < claim.end]
+        return [f for f in found if claim.start <= f.start < claim.end]
+
+    def sentence_findings(self, number: int) -> list[Finding]:
+        """Everything that is found in a sentence, in the order of the text."""
+        found = self._findings.get(number)
+        if found is None:
+            found = self._values.judge(number)
+            found += self._moments.judge(number)
+            found += self._names.judge(number)
+            found.sort(key=lambda finding: finding.start)
+            self._findings[number] = found
+        return found
 
 
 def combine(claim: Claim, findings: list[Finding]) -> Verdict:

@@ -13,7 +13,8 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
 
-_COMPUTED = frozenset({"aggregate", "change", "comparative", "count", "quantifier", "rank"})
+_COMPUTED = frozenset({"aggregate", "change", "comparative"})
+_BOUNDS = frozenset({"lead", "beat", "good", "bad"})  # comparatives of persons, not of amounts
 _NEAR_A_CUE = 40  # characters
 _SCOPE = re.compile(
     r"\b(?:season|career|streak|straight|consecutive|averag\w+|all[ -]time|per game|last|past"
@@ -41,7 +42,9 @@ class Values:
         binder = Binder(self.linking, number)
         start, end = binder.sentence
         cues = find_cues(self.linking.reading.text[start:end])
-        computed = [start + cue.start for cue in cues if cue.kind in _COMPUTED]
+        computed = [
+            start + cue.start for cue in cues if cue.kind in _COMPUTED and cue.sense not in _BOUNDS
+        ]
         scoped = bool(_SCOPE.search(self.linking.reading.plain, start, end))
         findings: list[Finding] = []
         paired: set[int] = set()

@@ -1,0 +1,230 @@
+"""Stated dates, periods, weekdays and times of day against those of the tables."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from tablemend.records import Evidence
+from tablemend.values.dates import covers_date
+from tablemend.values.sentences import Span
+from tablemend.verification.binding import Binder
+from tablemend.verification.findings import Finding
+from tablemend.verification.indexing import Place
+from tablemend.verification.linking import Linking, MomentLink
+from tablemend.verification.reading import Moment
+
+_FUTURE = re.compile(
+    r"\b(?:will|next|upcoming|head(?:s|ed|ing)?|tomorrow|await\w*|travel\w*|looks? to|return\w*"
+    r"|remains?|take on|plays?|hosts?|hosting|visits?|faces?|on tap|continue\w*|stays?|again"
+    r"|showdown|matchup)\b"
+)
+_PAST = re.compile(r"\b(?:last|previous|earlier|prior|came in(?:to)?|checked in|coming off)\b")
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_FULL = 10  # characters of an ISO date
+
+
+class Moments:
+    """Judges the periods of a linked text.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        self.index = linking.index
+        self.grids = linking.source.grids
+        known = {*self.index.dates, *self.index.header_dates}
+        self._days = sorted(reading for reading in known if _is_day(reading))
+        self._kinds = {_shape(reading) for reading in known}
+        self._caption = "\n".join(grid.caption for grid in self.grids)
+
+    def judge(self, number: int) -> list[Finding]:
+        """Findings on the periods of a sentence, in their order."""
+        binder = Binder(self.linking, number)
+        first = next(iter(binder.by_grid.values()), None)
+        findings = []
+        for place in range(len(first.moments) if first else 0):
+            links = {grid: binder.by_grid[grid].moments[place] for grid in binder.by_grid}
+            found = self._judge(binder, links)
+            findings += [found] if found else []
+        return findings
+
+    def _judge(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
+        moment = next(iter(links.values())).moment
+        if moment.kind == "weekday":
+            return self._judge_weekday(binder, moment)
+        columns = [
+            link
+            for by in binder.by_grid.values()
+            for link in by.columns
+            if link.start < moment.end and moment.start < link.end
+        ]
+        if columns and moment.kind in ("quarter", "year"):
+            return None  # "points in the third quarter" names a column
+        stated = [link for link in links.values() if link.columns or link.places]
+        if stated:
+            wrong = self._stands_elsewhere(binder, links)
+            return wrong or self._supported(moment, links)
+        own = self._own_date(binder, moment)
+        if own is not None:
+            return self._contradicted(moment, own)
+        text = self.linking.reading.text[moment.start : moment.end]
+        if moment.kind == "month name" or text.casefold() in self._caption.casefold():
+            return self._plain(moment, "unjudged", "the period is named without its year")
+        if _shape(moment.readings[0]) not in self._kinds:
+            if moment.kind in ("quarter", "span", "clock"):
+                return self._plain(moment, "unjudged", "the tables state no such period")
+            return self._plain(moment, "not_in_source", "the tables state no date")
+        if any(self._finer(reading) for reading in moment.readings):
+            return self._plain(moment, "unjudged", "the tables state the period less finely")
+        return self._plain(moment, "not_in_source", "no header and no cell states this period")
+
+    def _judge_weekday(self, binder: Binder, moment: Moment) -> Finding:
+        """A weekday holds where a date of the tables falls on it; none else can state one."""
+        days = {_DAYS[date.fromisoformat(day).weekday()].casefold(): day for day in self._days}
+        name = moment.readings[0]
+        if name in days:
+            places = self.index.dates.get(days[name], [])
+            evidence = self._evidence(places)
+            return Finding(
+                moment.start,
+                moment.end,
+                "moment",
+                "supported",
+                evidence=evidence,
+                reason=f"{days[name]} is a {name.title()}",
+                firm=True,
+            )
+        plain = self.linking.reading.plain[binder.sentence.start : binder.sentence.end]
+        if len(self._days) == 1 and not _FUTURE.search(plain) and not _PAST.search(plain):
+            day = self._days[0]
+            weekday = _DAYS[date.fromisoformat(day).weekday()]
+            return Finding(
+                moment.start,
+                moment.end,
+                "moment",
+                "contradicted",
+                "TMP",
+                self._evidence(self.index.dates.get(day, [])),
+                f"{day} is a {weekday}",
+                Span(moment.start, moment.end),
+                (weekday,),
+                firm=True,
+            )
+        if len(self._days) > 1:
+            return self._plain(moment, "unjudged", "which date is meant is not clear")
+        return self._plain(moment, "not_in_source", "no date of the tables is that weekday")
+
+    def _stands_elsewhere(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
+        """A date that is another row's than the one the sentence is about."""
+        if any(link.columns for link in links.values()):
+            return None
+        moment = next(iter(links.values())).moment
+        for number, link in links.items():
+            columns = {column for _, column in link.places}
+            grid = self.grids[number]
+            if len(columns) != 1 or grid.transposed:
+                continue
+            column = next(iter(columns))
+            rows = {row for row, _ in link.places}
+            own = self._subject(binder, number)
+            if own is None or own in rows or column == grid.key:
+                return None
+            value = grid.value(own, column)
+            if value.dates and not covers_date(value.dates, moment.readings):
+                return self._contradicted(moment, Place(number, own, column))
+        return None
+
+    def _own_date(self, binder: Binder, moment: Moment) -> Place | None:
+        """The one date of the row that the sentence is about, where the text states another."""
+        if moment.kind not in ("date", "month", "year"):
+            return None
+        found = []
+        for grid in self.grids:
+            own = self._subject(binder, grid.number)
+            if own is None or grid.transposed:
+                continue
+            dated = [c.index for c in grid.columns if c.kind == "date"]
+            if len(dated) == 1 and not grid.value(own, dated[0]).blank:
+                found.append(Place(grid.number, own, dated[0]))
+        moments = next(iter(binder.by_grid.values())).moments
+        return found[0] if len(found) == 1 and len(moments) == 1 else None
+
+    def _subject(self, binder: Binder, number: int) -> int | None:
+        """The one row that the sentence names."""
+        rows = {row for link in binder.by_grid[number].rows for row in link.rows}
+        return next(iter(rows)) if len(rows) == 1 else None
+
+    def _finer(self, reading: str) -> bool:
+        """Whether the tables state a longer period that holds this one."""
+        known = self.index.dates
+        return any(
+            reading[:length] in known or reading[:length] in self.index.header_dates
+            for length in (4, 7)
+            if len(reading) > length
+        )
+
+    def _supported(self, moment: Moment, links: dict[int, MomentLink]) -> Finding:
+        places = [
+            Place(number, row, column)
+            for number, link in links.items()
+            for row, column in link.places
+        ]
+        return Finding(
+            moment.start,
+            moment.end,
+            "moment",
+            "supported",
+            evidence=self._evidence(places),
+            reason="a header or a cell states the period",
+            firm=bool(places),
+        )
+
+    def _contradicted(self, moment: Moment, place: Place) -> Finding:
+        cell = self.grids[place.grid].cell(place.row, place.column)
+        return Finding(
+            moment.start,
+            moment.end,
+            "moment",
+            "contradicted",
+            "TMP",
+            self._evidence([place]),
+            f"the table has {cell}",
+            Span(moment.start, moment.end),
+            (cell,),
+            firm=True,
+        )
+
+    def _plain(self, moment: Moment, verdict: str, reason: str) -> Finding:
+        if verdict == "unjudged":
+            return Finding(moment.start, moment.end, "moment", "unjudged", reason=reason)
+        span = Span(moment.start, moment.end)
+        return Finding(
+            moment.start,
+            moment.end,
+            "moment",
+            "not_in_source",
+            "TMP",
+            reason=reason,
+            span=span,
+        )
+
+    def _evidence(self, places: list[Place]) -> tuple[Evidence, ...]:
+        return tuple(self.grids[p.grid].evidence(p.row, p.column) for p in places[:3])
+
+
+def _is_day(reading: str) -> bool:
+    if len(reading) != _FULL or not reading[0].isdigit():
+        return False
+    try:
+        date.fromisoformat(reading)
+    except ValueError:
+        return False
+    return True
+
+
+def _shape(reading: str) -> str:
+    """What sort of period an ISO reading is: its digits are all alike."""
+    return re.sub(r"\d+", "0", reading)

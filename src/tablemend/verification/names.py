@@ -1,0 +1,135 @@
+"""Names: those that no table has, and those that belong to another row."""
+
+from __future__ import annotations
+
+import re
+
+from tablemend.records import Evidence
+from tablemend.values.inclusion import includes
+from tablemend.values.sentences import Span
+from tablemend.verification.binding import Binder
+from tablemend.verification.findings import Finding
+from tablemend.verification.linking import CellLink, Linking, Links
+
+_PLACE_OR_FRAME = re.compile(
+    r"\b(?:cent(?:er|re)|arena|garden|stadium|forum|fieldhouse|coliseum|park|dome|hall|league|"
+    r"conference|division|association|nba|nfl|nhl|mlb|fifa|uefa|cup|championship|university)\b",
+    re.I,
+)
+_QUOTES = {'"', "\u201c", "\u2018", "'"}
+_NEAR = 40  # characters between an attribute and its value
+
+
+class Names:
+    """Judges the names of a linked text.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        self.grids = linking.source.grids
+        self.text = linking.reading.text
+
+    def judge(self, number: int) -> list[Finding]:
+        """Findings on the names of a sentence, in their order."""
+        binder = Binder(self.linking, number)
+        findings = []
+        for grid, links in binder.by_grid.items():
+            for cell in links.cells:
+                found = self._judge_cell(grid, links, cell)
+                findings += [found] if found else []
+        taken = [(f.start, f.end) for f in findings]
+        strangers = next(iter(binder.by_grid.values())).strangers if binder.by_grid else ()
+        for name in strangers:
+            if not any(start < name.end and name.start < end for start, end in taken):
+                findings.append(self._judge_stranger(binder, name))
+        return sorted(findings, key=lambda finding: finding.start)
+
+    def _judge_cell(self, number: int, links: Links, cell: CellLink) -> Finding | None:
+        """A cell that the text says: of the row it speaks of, or of another one."""
+        grid = self.grids[number]
+        if grid.transposed and not grid.key_value:
+            return None
+        rows = {row for row, _ in cell.places}
+        columns = {column for _, column in cell.places}
+        others = [link for link in links.rows if link.end <= cell.start or cell.end <= link.start]
+        others = [link for link in others if link.column >= 0 and link.column not in columns]
+        named = {link.rows for link in others}
+        if columns <= {grid.key} and not others:
+            return self._found(number, cell, firm=False)
+        if not named:
+            return self._found(number, cell, firm=len(grid.lines) == 1)
+        if any(rows & set(link.rows) for link in others):
+            here = [place for place in cell.places if any(place[0] in n for n in named)]
+            return self._found(number, CellLink(cell.start, cell.end, tuple(here), True), firm=True)
+        if len(named) != 1 or len(next(iter(named))) != 1 or len(columns) != 1:
+            return None
+        row, column = next(iter(named))[0], next(iter(columns))
+        value = grid.value(row, column)
+        about = any(
+            column in link.columns
+            and link.coverage == 1
+            and 0 <= cell.start - link.end < _NEAR
+            and not re.search(r"[,;.]", self.text[link.end : cell.start])
+            for link in links.columns
+        )
+        said = self.text[cell.start : cell.end]
+        if not about or value.blank or includes(value, grid.value(cell.places[0][0], column)):
+            return None
+        evidence = grid.evidence(row, column)
+        return Finding(
+            cell.start,
+            cell.end,
+            "name",
+            "contradicted",
+            "ATT",
+            (evidence,),
+            f'the text says "{said}", the table {grid.cell(row, column)}',
+            Span(cell.start, cell.end),
+            (grid.cell(row, column),),
+            firm=True,
+        )
+
+    def _found(self, number: int, cell: CellLink, *, firm: bool) -> Finding:
+        evidence = tuple(self.grids[number].evidence(*place) for place in cell.places[:2])
+        return Finding(
+            cell.start,
+            cell.end,
+            "name",
+            "supported",
+            evidence=evidence,
+            reason="the table has the name",
+            firm=firm,
+        )
+
+    def _judge_stranger(self, binder: Binder, name: Span) -> Finding:
+        """A name that stands in no cell, header or caption."""
+        said = self.text[name.start : name.end]
+        around = said + self.text[name.end : name.end + 12]
+        quoted = self.text[max(0, name.start - 2) : name.start].strip()[-1:] in _QUOTES
+        if quoted or _PLACE_OR_FRAME.search(around) or self._touches_known(binder, name):
+            return Finding(
+                name.start, name.end, "name", "unjudged", reason="the tables are silent about it"
+            )
+        evidence: tuple[Evidence, ...] = ()
+        return Finding(
+            name.start,
+            name.end,
+            "name",
+            "not_in_source",
+            "ATT",
+            evidence,
+            f'"{said}" stands in no cell, header or caption',
+            Span(name.start, name.end),
+        )
+
+    def _touches_known(self, binder: Binder, name: Span) -> bool:
+        """Whether it is a part of a longer name that the tables know: "Nene" of "Nene Hilario"."""
+        for links in binder.by_grid.values():
+            for cell in links.cells:
+                low, high = sorted([(cell.start, cell.end), (name.start, name.end)])
+                if not self.text[low[1] : high[0]].strip(" .'-"):
+                    return True
+        return False
