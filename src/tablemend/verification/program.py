@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from dataclasses import replace
+
+from tablemend.claims.cues import find_cues
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
+from tablemend.verification.context import verify_answer_claims
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
+from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
 from tablemend.verification.reading import Reading
@@ -14,15 +20,31 @@ from tablemend.verification.values import Values
 
 VERSION = "program/1"
 
+_LOGICAL = frozenset(
+    {"superlative", "rank", "comparative", "quantifier", "aggregate", "change", "negation", "count"}
+)
+
 
 def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
-    """Judge every claim of a document, in its order."""
-    judge = _Judge(document, source)
-    return tuple(judge.judge(claim) for claim in document.claims)
+    """Judge every claim of a document, in its order.
+
+    A claim of a text is looked up, cell by cell, and where its words ask for it computed over the
+    whole tables; one of an answer table is looked for in the source's text and tables.
+    """
+    if document.table is not None:
+        return verify_answer_claims(document, source)
+    judge = DocumentJudge(document, source)
+    verdicts = [judge.judge(claim) for claim in document.claims]
+    return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 
-class _Judge:
-    """One document against one source; sentences are read once."""
+class DocumentJudge:
+    """One text against one source; every sentence is read once.
+
+    Args:
+        document: the text and its claims.
+        source: the tables.
+    """
 
     def __init__(self, document: Document, source: Source) -> None:
         self.document = document
@@ -30,41 +52,95 @@ class _Judge:
         self._values = Values(self.linking)
         self._moments = Moments(self.linking)
         self._names = Names(self.linking)
-        self._findings: dict[int, list[Finding]] = {}
+        self._found: dict[int, list[Finding]] = {}
+        self._orphans: dict[Claim, list[Finding]] | None = None
 
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim."""
         if claim.start is None or claim.end is None:
-            return Verdict(claim, "unjudged", reason="no place in the text", judge=VERSION)
-        return combine(claim, self.findings(claim))
+            return Verdict(claim, "unjudged", reason="it has no place in the text")
+        if not self.linking.source.grids:
+            return Verdict(claim, "unjudged", reason="the source has no table")
+        stated = combine(claim, self.findings(claim))
+        if claim.kind != "comparative" and not self._is_logical(claim):
+            return stated
+        computed = self._compute(claim)
+        if claim.kind == "comparative":
+            return computed or Verdict(claim, "unjudged", reason="nothing to compare is found")
+        if computed is None or computed.verdict == "unjudged":
+            return stated
+        if stated.verdict == "unjudged" or computed.verdict == "contradicted":
+            return computed
+        return stated if stated.verdict == "supported" or stated.error_type == "ATT" else computed
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
         assert claim.start is not None
         assert claim.end is not None
         found = self.sentence_findings(self.linking.sentence_at(claim.start))
-        span = claim.focus or Span(claim.start, claim.end)
-        inside = [f for f in found if f.start < span.end and span.start < f.end]
-        if inside or claim.focus is None:
-            return inside
-        return [f for f in found if claim.start <= f.start < claim.end]
+        if claim.focus is None:
+            return [f for f in found if claim.start <= f.start < claim.end]
+        own = [f for f in found if f.start < claim.focus.end and claim.focus.start < f.end]
+        if self._orphans is None:
+            self._orphans = self._adopt()
+        return own + self._orphans.get(claim, [])
 
     def sentence_findings(self, number: int) -> list[Finding]:
         """Everything that is found in a sentence, in the order of the text."""
-        found = self._findings.get(number)
+        found = self._found.get(number)
         if found is None:
             found = self._values.judge(number)
             found += self._moments.judge(number)
             found += self._names.judge(number)
             found.sort(key=lambda finding: finding.start)
-            self._findings[number] = found
+            self._found[number] = found
         return found
+
+    def _adopt(self) -> dict[Claim, list[Finding]]:
+        """Errors outside every claim's focus go to the claim before them that holds the words."""
+        placed = [(c.focus, c) for c in self.document.claims if c.focus and c.kind != "comparative"]
+        placed.sort(key=lambda entry: entry[0])
+        starts = [focus.start for focus, _ in placed]
+        adopted: dict[Claim, list[Finding]] = {}
+        for number in range(len(self.linking.reading.sentences)):
+            for finding in self.sentence_findings(number):
+                if finding.verdict not in ("contradicted", "not_in_source"):
+                    continue
+                last = bisect_right(starts, finding.start)
+                near = [claim for _, claim in placed[max(0, last - 4) : last + 4]]
+                if any(_turns_on(claim, finding) for claim in near):
+                    continue
+                holding = [c for c in near if (c.start or 0) <= finding.start < (c.end or 0)]
+                before = [c for c in holding if c.focus and c.focus.start <= finding.start]
+                if holding:
+                    adopted.setdefault((before or holding)[-1 if before else 0], []).append(finding)
+        return adopted
+
+    def _is_logical(self, claim: Claim) -> bool:
+        return any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
+
+    def _compute(self, claim: Claim) -> Verdict | None:
+        """What the whole tables say; the table of which most is named first."""
+        assert claim.start is not None
+        assert claim.end is not None
+        span = Span(claim.start, claim.end)
+        weight = {}
+        for grid in self.linking.source.grids:
+            links = self.linking.links(span, grid.number)
+            weight[grid.number] = len(links.columns) + len(links.rows)
+        unclear = None
+        for number in sorted(weight, key=lambda number: (-weight[number], number)):
+            verdict = judge_logic(claim, self.linking, number)
+            if verdict is not None and verdict.verdict != "unjudged":
+                return verdict
+            unclear = unclear or verdict
+        return unclear
 
 
 def combine(claim: Claim, findings: list[Finding]) -> Verdict:
     """The verdict on a claim from the findings on what it states: the worst decides."""
     if not findings:
-        return Verdict(claim, "unjudged", reason="nothing in it can be looked up", judge=VERSION)
+        return Verdict(claim, "unjudged", reason="nothing in it can be looked up")
     for verdict in ("contradicted", "not_in_source"):
         wrong = [finding for finding in findings if finding.verdict == verdict]
         if wrong:
@@ -74,19 +150,20 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
                 first.verdict,
                 first.error,
                 tuple(e for finding in wrong for e in finding.evidence),
-                "; ".join(finding.reason for finding in wrong),
-                tuple(finding.span for finding in wrong if finding.span is not None),
-                first.expected if len(wrong) == 1 else (),
-                VERSION,
+                "; ".join(dict.fromkeys(finding.reason for finding in wrong)),
+                tuple(dict.fromkeys(f.span for f in wrong if f.span is not None)),
+                first.expected if len({finding.span for finding in wrong}) == 1 else (),
             )
-    supported = [finding for finding in findings if finding.verdict == "supported"]
-    decided = [finding for finding in findings if finding.verdict == "unjudged"]
-    shown = decided or supported
+    doubtful = [finding for finding in findings if finding.verdict == "unjudged"]
+    shown = doubtful or findings
     return Verdict(
         claim,
-        "supported" if not decided else "unjudged",
-        None,
-        tuple(e for finding in shown for e in finding.evidence),
-        shown[0].reason,
-        judge=VERSION,
+        "unjudged" if doubtful else "supported",
+        evidence=tuple(e for finding in shown for e in finding.evidence),
+        reason=shown[0].reason,
     )
+
+
+def _turns_on(claim: Claim, finding: Finding) -> bool:
+    focus = claim.focus
+    return focus is not None and finding.start < focus.end and focus.start < finding.end
