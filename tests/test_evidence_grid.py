@@ -245,6 +245,28 @@ def test_a_film_called_total_recall_is_smaller_than_its_neighbour_and_no_total()
     assert not any(line.total for line in grid_of(rows).lines)
 
 
+def test_total_cholesterol_is_a_thing_of_its_own_and_total_sales_a_sum() -> None:
+    rows = [["Test", "Result", "Flag"], ["Total Cholesterol", "143 mg/dL", ""]]
+    rows += [["Triglycerides", "111 mg/dL", "high"], ["HDL Cholesterol", "91 mg/dL", ""]]
+    grid = grid_of(rows)
+    assert not any(line.total for line in grid.lines)
+    assert grid.columns[1].kind == "number"
+    rows = [["", "2019"], ["Cars", "1,000"], ["Parts", "200"], ["Total Sales", "1,200"]]
+    rows += [["Rent", "50"], ["Wages", "70"], ["Total Costs", "120"], ["Total Both", "1,320"]]
+    totals = [line.header for line in grid_of(rows).lines if line.total]
+    assert totals == ["Total Sales", "Total Costs", "Total Both"]
+    rows = [["", "2019"], ["Total Fleet", "12"], ["Cars", "7"], ["Vans", "5"], ["Sheds", "40"]]
+    assert [line.total for line in grid_of(rows).lines] == [True, False, False, False]
+
+
+def test_a_total_in_the_second_column_is_one() -> None:
+    rows = [["player", "season", "goals"], ["Ann", "1986", "3"], ["", "1987", "4"]]
+    rows += [["", "total", "7"], ["Bo", "1986", "2"]]
+    lines = grid_of(rows).lines
+    assert [line.total for line in lines] == [False, False, True, False]
+    assert lines[1].path == ("Ann", "1987")
+
+
 def test_a_first_row_that_adds_up_all_others_is_a_total_without_the_name() -> None:
     rows = [["place", "number", "share"], ["Canada", "1600", "88"], ["North", "900", "90"]]
     rows += [["East", "400", "85"], ["West", "300", "80"]]
@@ -293,14 +315,21 @@ def test_plain_cells(cell: str | None, plain: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "value"),
-    [("- 2", "-2"), ("+ 3", "3"), ("12.3 (0.4)", "12.3"), ("71 + 64 = 135", "135"), ("5 %", "5")],
+    [
+        ("- 2", "-2"),
+        ("+ 3", "3"),
+        ("12.3 (0.4)", "12.3"),
+        ("71 + 64 = 135", "135"),
+        ("5 %", "5"),
+        ("5.1 x10^9/L", "5.1"),
+    ],
 )
 def test_numbers_as_statistics_print_them(cell: str, value: str) -> None:
     number = read_cell(cell).number
     assert number is not None and number.value == Decimal(value)
 
 
-@pytest.mark.parametrize("cell", ["4 - 1", "7 (3)", "12 (lost)", "- -", "x ± y"])
+@pytest.mark.parametrize("cell", ["4 - 1", "7 (3)", "12/5", "5 goals", "12 (lost)", "- -", "x ± y"])
 def test_scores_and_texts_are_no_numbers(cell: str) -> None:
     assert read_cell(cell).number is None
 

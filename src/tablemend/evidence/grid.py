@@ -152,7 +152,7 @@ class Grid:
             if qualifier is not None:
                 path.append(cells[qualifier])
             paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
-        totals = find_totals(self, [part.row for part in body], names, paths)
+        totals = find_totals(self, body, paths)
         lines = []
         for part, name, levels, total in zip(body, names, paths, totals, strict=True):
             unit = merge_units(row_unit(name), *map(row_unit, reversed(part.sections)))
@@ -342,7 +342,7 @@ class Grid:
         if values and 2 * numbers >= len(values):
             years = sum(year_of(value) is not None for value in values)
             named = any(_YEARS.search(part) for part in self._layout.paths[index])
-            return "date" if named and 10 * years >= 8 * len(values) else "number"
+            return "date" if named and 10 * years >= 8 * numbers else "number"
         return "date" if values and 2 * dates >= len(values) else "text"
 
 

@@ -25,6 +25,11 @@ _DEVIATION = re.compile(
     r"(?P<value>[-\u2212]?\d[\d,]*(?:\.\d+)?%?)\s*"
     r"(?:(?:±|\+/-|\\pm)\s*\d[\d.,]*%?|\(\s?±?\s?\d*\.\d+%?\s?\))\s*[*†‡]*"
 )
+# "143 mg/dL", "5.1 x10^9/L": a unit that the table of measures does not have.
+_RATE = re.compile(
+    r"(?P<value>[-<>\u2264\u2265]?=? ?\d[\d.,]*) ?(?:x ?10\^?\d+ ?)?"
+    r"[^\W\d_%]{0,12}\d?/ ?[^\W\d_]{1,8}\d?"
+)
 _SUM = re.compile(r"[\d.]+(?: ?[-+\u2013\u2212] ?[\d.]+)+ ?= ?(?P<value>[-+]? ?\d[\d.,]*)")
 _CACHED_LENGTH = 256
 
@@ -56,8 +61,9 @@ def read_cell(cell: str) -> Value:
     """A plain cell, read as statistics are printed.
 
     Beyond :func:`~tablemend.values.cells.read_value`: a sign apart from its digits (``- 2``), a
-    mean with its deviation (``29.3±0.5``, ``12.3 (0.4)``) and a sum with its result
-    (``71 + 64 = 135``) are the number that they state first, or last.
+    mean with its deviation (``29.3±0.5``, ``12.3 (0.4)``), a number in any unit with a slash
+    (``143 mg/dL``) and a sum with its result (``71 + 64 = 135``) are the number that they state
+    first, or last.
     """
     return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else read_value(cell)
 
@@ -70,7 +76,7 @@ def _read_cached(cell: str) -> Value:
     if match := _SIGN.match(cell):
         signed = read_value(match[1].replace("+", "") + cell[match.end() :])
         return signed if signed.number is not None else value
-    for pattern in (_DEVIATION, _SUM):
+    for pattern in (_DEVIATION, _SUM, _RATE):
         if match := pattern.fullmatch(cell):
             return read_value(match["value"].replace("+", "").replace(" ", ""))
     return value
