@@ -81,6 +81,35 @@ def test_a_coordination_shares_its_subject() -> None:
     ]
 
 
+def test_the_items_of_a_list_stand_alone() -> None:
+    text = "LeBron James had 24 points ( 8 - 14 FG ) , 8 rebounds and 11 assists in 38 minutes ."
+    assert statements(text) == [
+        "LeBron James had 24 points",
+        "LeBron James had 24 points ( 8 - 14 FG )",
+        "LeBron James had 8 rebounds",
+        "LeBron James had 11 assists in 38 minutes",
+    ]
+    assert statements("The Celtics ( 32 - 18 ) defeated the Lakers .") == [
+        "Celtics ( 32 - 18 )",
+        "The Celtics defeated the Lakers",
+    ]
+    assert statements("Acme won in 2019 and 2020.") == ["Acme won in 2019", "Acme won in 2020"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It ranges between 5 and 7",
+        "Ann scored 24 points, 8 more than Bob",
+        "The scores were 5 and 6 respectively",
+        "It had a total of 5 wins and 6 losses",
+        "Prices rose from 5 to 7 and 9",
+    ],
+)
+def test_amounts_that_belong_together_are_not_parted(text: str) -> None:
+    assert statements(text) == [text]
+
+
 @pytest.mark.parametrize(
     ("text", "statement"),
     [

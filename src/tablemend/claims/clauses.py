@@ -23,6 +23,7 @@ MAX_PART = 600
 
 _BULLET = re.compile(r"\s*(?:[-*•●▪◦‣·+>|]+|#{1,6}|\(?\d{1,2}[.)](?!\d)|\(?[a-z]\))(?=[\s*])\s*")
 _SPLIT_DECIMAL = re.compile(r"\d \.$")
+_SPACED_MARK = re.compile(r"\w [.,](?:\s|$)")
 _LINE = re.compile(r"\n")
 _SUBORDINATE = frozenset("while whereas although though but however yet because whilst so".split())
 _RELATIVE = frozenset({"which", "who", "whose", "where"})
@@ -129,6 +130,8 @@ class Clauses:
         self._named = ""  # last name that was a subject
         self._person = ""  # last subject that can be a person
         self._heading = ""
+        # There a dash with spaces is a hyphen: "double - double".
+        self._tokenised = _SPACED_MARK.search(text) is not None
         self.names = self._capitals()
 
     def parts(self) -> Iterator[Part]:
@@ -178,6 +181,8 @@ class Clauses:
                 drafts.append(_Draft("cut", []))
                 current, seen, depth = drafts[-1].tokens, False, 0
             current.append(token)
+            if token.word == "that" and seen and is_verb(tokens, place - 1):
+                seen = False  # "the results show that ..." begins anew
             seen = seen or is_verb(tokens, place)
             place += 1
         return drafts
@@ -189,7 +194,7 @@ class Clauses:
     def _cut(self, tokens: list[Token], place: int, seen: bool) -> tuple[str, int]:
         """How the sentence is divided before a token, and how many tokens the connector has."""
         word = tokens[place].word
-        if word in (";", "\u2014") or (word in _DASHES and self._is_dash(tokens, place)):
+        if word in (";", "\u2014") or (word in _DASHES and self._is_dash(tokens, place, seen)):
             return "clause", 1
         comma = word == ","
         ahead = place + comma
@@ -231,14 +236,16 @@ class Clauses:
             return "clause", skip
         return "", 0
 
-    def _is_dash(self, tokens: list[Token], place: int) -> bool:
+    def _is_dash(self, tokens: list[Token], place: int, seen: bool) -> bool:
         """A dash between clauses, not in a score and not the hyphen of a tokenised text."""
         if not 0 < place < len(tokens) - 1:
             return False
         before, token, after = tokens[place - 1 : place + 2]
         if not before.end < token.start < token.end < after.start or after.word[0].isdigit():
             return False
-        return token.word != "-" or self._clause(tokens, place + 1)
+        return token.word != "-" or (
+            seen and not self._tokenised and self._clause(tokens, place + 1)
+        )
 
     def _clause(self, tokens: list[Token], start: int) -> bool:
         """Whether a subject with a verb of its own begins at a token."""
@@ -272,8 +279,8 @@ class Clauses:
             whole = said
         if draft.how in ("first", "clause"):
             opening = _subject_start(tokens, verb)
-            if verb is not None and opening < verb:
-                own = Span(tokens[opening].start, tokens[verb - 1].end)
+            if verb is not None and (last := _subject_end(tokens, opening, verb)):
+                own = Span(tokens[opening].start, tokens[last - 1].end)
             resolved, known = self._resolve(text[own.start : own.end], first)
             statement = whole
             if known:
@@ -337,7 +344,8 @@ class Clauses:
             tokens = tokens[1:]
         verb = next((place for place in range(len(tokens)) if is_verb(tokens, place)), None)
         opening = _subject_start(tokens, verb)
-        subject = tokens[opening:verb] if verb is not None else []
+        last = 0 if verb is None else _subject_end(tokens, opening, verb)
+        subject = tokens[opening:last]
         subject = subject[: next((i for i, t in enumerate(subject) if t.word in "(,"), None)]
         said = self.text[subject[0].start : subject[-1].end] if subject else ""
         resolved, known = self._resolve(said, True)
@@ -371,6 +379,15 @@ def _subject_start(tokens: list[Token], verb: int | None) -> int:
     if tokens[0].word in _PREPOSITIONS or commas[0] <= 2:
         return commas[-1] + 1
     return 0
+
+
+def _subject_end(tokens: list[Token], start: int, verb: int) -> int:
+    """Where the subject ends: before "also has"; 0 without one: "Launched in May and sold"."""
+    while verb > start and tokens[verb - 1].word in ADVERBS:
+        verb -= 1
+    if verb <= start or tokens[start].word.endswith(("ed", "ing")):
+        return 0
+    return verb
 
 
 def _says_something(tokens: list[Token]) -> bool:

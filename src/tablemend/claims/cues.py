@@ -130,7 +130,7 @@ _ADJECTIVES: dict[str, tuple[int, str, str]] = {
     "rich": (1, "richer wealthier", "richest wealthiest"),
     "wide": (1, "wider broader", "widest broadest"),
     "deep": (1, "deeper", "deepest"),
-    "far": (1, "further farther", "furthest farthest"),
+    "far": (1, "farther", "furthest farthest"),
     "warm": (1, "warmer hotter", "warmest hottest"),
     "bright": (1, "brighter", "brightest"),
     "thick": (1, "thicker", "thickest"),
@@ -291,7 +291,7 @@ _RULES: tuple[_Rule, ...] = (
         r"(?:(?:just|slightly|well|a\s+little|much)\s+)?(?:under|below|(?:less|fewer|lower|smaller|"
         rf"shorter|younger|worse)\s+than){_AMOUNT}",
     ),
-    ("hedge", "at_least", 1, rf"at\s+(?:the\s+(?:very\s+)?)?least{_AMOUNT}|minimum\s+of{_AMOUNT}"),
+    ("hedge", "at_least", 1, rf"at\s+(?:the\s+(?:very\s+)?)?least|minimum\s+of{_AMOUNT}"),
     ("hedge", "at_most", -1, rf"at\s+(?:the\s+(?:very\s+)?)?most{_AMOUNT}|up\s+to{_AMOUNT}"),
     ("hedge", "almost", -1, rf"(?:almost|nearly|close\s+to|approaching|just\s+shy\s+of){_AMOUNT}"),
     (
@@ -346,7 +346,7 @@ _RULES: tuple[_Rule, ...] = (
         "none",
         0,
         r"none(?:\s+of)?|no\s+one|nobody|nothing|not\s+(?:a\s+single|any|one)|"
-        r"no(?!\s*\.?\s*\d|\s+longer|\w|\s*\.\s*\w|\s*,)",
+        r"no(?!\s*\.?\s*\d|\s+longer|\w|\s*[.-]\s*\w|\s*,)",
     ),
     (
         "quantifier",

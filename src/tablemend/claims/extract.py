@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tablemend.claims.clauses import Clauses, Part
 from tablemend.claims.cues import Cue, find_cues
+from tablemend.claims.items import Items, noun_items, predicate
 from tablemend.claims.tokens import name_spans
 from tablemend.records import Claim, ClaimKind, Document
 from tablemend.values.places import Places
@@ -74,8 +75,6 @@ _REFERRING = re.compile(
 _WRITTEN_DATE = re.compile(
     r"(?<![\d-])(?:1[5-9]|20)\d\d\s?-\s?\d\d\s?-\s?\d\d(?![\d-])|\b\d{1,4} (?:bce?|ad|ce)\b"
 )
-_ITEM_BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|or|as well as)\s+)?|\s+(?:and|or|as well as)\s+")
-_MAX_ITEM = 5  # words
 _UNIT = 4  # characters: "8-14 FG", "2GB RAM"
 
 
@@ -92,8 +91,7 @@ def extract_claims(text: str) -> Document:
 
     Every amount that :class:`~tablemend.values.places.Places` finds lies in the focus of a claim;
     only what counts the items of a list and what points to another table or figure ("Table 3")
-    states nothing and is left out. The time is linear
-    in the text.
+    states nothing and is left out. The time is linear in the text.
     """
     places = Places(text)
     dates = [Span(date.start, date.end) for date in places.dates]
@@ -103,7 +101,10 @@ def extract_claims(text: str) -> Document:
     parts = list(clauses.parts())
     claims: list[Claim] = []
     for part, inside in zip(parts, _by_part(parts, foci), strict=True):
-        for focus in sorted(_claimed(text, part, inside, clauses.names)):
+        nouns = noun_items(text, part)
+        amounts = [Span(focus.start, focus.end) for focus in inside if focus.kind != "comparative"]
+        items = Items(text, part, amounts, nouns)
+        for focus in sorted(_claimed(text, part, inside, nouns, clauses.names)):
             start, end = min(part.start, focus.start), max(part.end, focus.end)
             turns_on = Span(focus.start, focus.end)
             claims.append(
@@ -112,7 +113,7 @@ def extract_claims(text: str) -> Document:
                     start,
                     end,
                     focus.kind,
-                    part.statement,
+                    items.statement(turns_on),
                     turns_on,
                     Span(min(part.sentence.start, start), max(part.sentence.end, end)),
                 )
@@ -155,6 +156,8 @@ def _belong(plain: str, one: _Focus, other: _Focus) -> bool:
     """Whether two foci overlap, or are a period and its year ("Q3 2023", "March of 2020")."""
     if other.start < one.end or _is_season(plain, one, other):
         return True
+    if plain[one.end : other.start] == " . ":  # "73 . 95 %" of tokenised texts
+        return plain[one.start : one.end].isdecimal() and plain[other.start].isdecimal()
     return (
         one.kind == "temporal"
         and _PERIOD.search(plain, max(0, one.end - 12), one.end) is not None
@@ -230,12 +233,14 @@ def _by_part(parts: Sequence[Part], foci: Sequence[_Focus]) -> list[list[_Focus]
 # ---- the claims of a part
 
 
-def _claimed(text: str, part: Part, foci: list[_Focus], names: frozenset[str]) -> list[_Focus]:
+def _claimed(
+    text: str, part: Part, foci: list[_Focus], nouns: list[Span], names: frozenset[str]
+) -> list[_Focus]:
     """What the claims of a part turn on."""
     if not foci and _asserts_nothing(text, part):
         return []
     taken = list(foci)
-    for span in _items(text, part):
+    for span in nouns:
         if not _overlaps(taken, span):
             taken.append(_Focus(*span, "attribute"))
     kind: ClaimKind = "attribute" if _is_copula(part) else "relational"
@@ -248,7 +253,7 @@ def _claimed(text: str, part: Part, foci: list[_Focus], names: frozenset[str]) -
             [*taken, _Focus(*part.subject, kind)], span
         ):
             taken.append(_Focus(*span, kind))
-    return taken or [_Focus(*_predicate(part), "attribute")]
+    return taken or [_Focus(*predicate(part), "attribute")]
 
 
 def _asserts_nothing(text: str, part: Part) -> bool:
@@ -268,30 +273,6 @@ def _asserts_nothing(text: str, part: Part) -> bool:
 def _is_copula(part: Part) -> bool:
     word = next((token.word for token in part.tokens if token.start == part.verb), "")
     return word in _HAVING
-
-
-def _predicate(part: Part) -> Span:
-    """What is said of the subject; the whole part where that is not clear."""
-    behind = [token for token in part.tokens if part.verb is not None and token.start > part.verb]
-    if not behind or not any(token.word[0].isalnum() for token in behind):
-        return Span(part.start, part.end)
-    return Span(behind[0].start, part.end)
-
-
-def _items(text: str, part: Part) -> list[Span]:
-    """The items of a list of three or more nouns: "Wi-Fi, a compass and NFC"."""
-    start, end = _predicate(part)
-    borders = [Span(*match.span()) for match in _ITEM_BORDER.finditer(text, start, end)]
-    if len(borders) < 2:
-        return []
-    edges = [start, *(place for border in borders for place in border), end]
-    items = [Span(*edge) for edge in zip(edges[::2], edges[1::2], strict=True)]
-    short = [
-        item
-        for item in items
-        if item.start < item.end and len(text[item.start : item.end].split()) <= _MAX_ITEM
-    ]
-    return short if len(short) >= 3 else []
 
 
 def _overlaps(foci: Sequence[_Focus], span: Span) -> bool:
