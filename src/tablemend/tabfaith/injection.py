@@ -15,8 +15,9 @@ from random import Random
 
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.tabfaith.edits import COMPUTED, Edit, propose
+from tablemend.tabfaith.lookup import read_stated
 from tablemend.tabfaith.periods import read_period
-from tablemend.tabfaith.recomputation import Recomputation, read_stated
+from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sheet import Sheet
 from tablemend.tabfaith.summary import Fact, Part, PlantedError, Summary
 from tablemend.tabfaith.verbaliser import Verbaliser
@@ -80,10 +81,10 @@ class Injector:
 
     def __init__(self, summary: Summary, sheet: Sheet, recomputation: Recomputation) -> None:
         self._summary, self._sheet, self._recomputation = summary, sheet, recomputation
-        self._users: dict[Span, int] = {}
-        for fact in summary.facts:
+        self._users: dict[Span, list[int]] = {}
+        for index, fact in enumerate(summary.facts):
             for span in {Span(part.start, part.end) for part in fact.parts}:
-                self._users[span] = self._users.get(span, 0) + 1
+                self._users.setdefault(span, []).append(index)
 
     def plant(self, types: Sequence[ClaimError], rng: Random) -> Unfaithful | None:
         """Errors of exactly these types, or ``None``."""
@@ -119,18 +120,44 @@ class Injector:
         """A claim and an edit that makes it false; sentences without an error come first."""
         facts = self._summary.facts
         hit = {facts[index].sentence for index in chosen}
+        false = {
+            user
+            for index, edit in chosen.items()
+            for user in self._users_of(facts[index].parts[edit.part])
+        }
         order = rng.sample(range(len(facts)), len(facts))
         order.sort(key=lambda index: facts[index].sentence in hit)
         taken = [facts[index].parts[edit.part] for index, edit in chosen.items()]
         for index in order:
-            if index in chosen:
-                continue
             fact = facts[index]
             for edit in propose(fact, self._sheet, type, rng):
                 part = fact.parts[edit.part]
-                if self._fits(fact, part, edit, taken) and self._is_false(fact, edit):
+                users = self._users_of(part)
+                if (
+                    false.isdisjoint(users)
+                    and self._fits(fact, part, edit, taken)
+                    and self._makes_false(users, part, edit)
+                ):
                     return index, edit
         return None
+
+    def _users_of(self, part: Part) -> list[int]:
+        """The claims that rest on the words of a part."""
+        return self._users[Span(part.start, part.end)]
+
+    def _makes_false(self, users: Sequence[int], part: Part, edit: Edit) -> bool:
+        """Whether all claims that rest on the edited words become plainly false.
+
+        Where it is more than one, they are the values of a list, in this sentence.
+        """
+        facts = [self._summary.facts[index] for index in users]
+        if len(facts) > 1 and (
+            edit.type not in ("ATT", "TMP")
+            or {fact.operation for fact in facts} != {"value"}
+            or len({fact.sentence for fact in facts}) > 1
+        ):
+            return False
+        return all(self._is_false(fact, part, edit) for fact in facts)
 
     def _fits(self, fact: Fact, part: Part, edit: Edit, taken: Sequence[Part]) -> bool:
         """Whether the sentence stays grammatical and no other claim rests on these words."""
@@ -139,7 +166,6 @@ class Injector:
         behind = text[part.end : part.end + 2]
         return (
             edit.text != part.text
-            and self._users[Span(part.start, part.end)] == 1
             and part.start >= fact.sentence.start  # a pronoun's name stands elsewhere
             and all(part.end <= other.start or other.end <= part.start for other in taken)
             and not (edit.text + part.text).endswith(".")
@@ -148,14 +174,14 @@ class Injector:
             and (part.role == "cue" or edit.text not in sentence)
         )
 
-    def _is_false(self, fact: Fact, edit: Edit) -> bool:
+    def _is_false(self, fact: Fact, part: Part, edit: Edit) -> bool:
         """Whether the edited claim is plainly false of the table, worked out anew."""
         texts = {part.role: part.text for part in fact.parts}
-        part = fact.parts[edit.part]
-        texts[part.role] = edit.text
+        role = next(own.role for own in fact.parts if own[1:3] == part[1:3])
+        texts[role] = edit.text
         if edit.type == "TMP" and edit.new:
             period = read_period(edit.text)
-            return period is not None and not self._recomputation.has_period(period)
+            return period is not None and not self._recomputation.lookup.has_period(period)
         if self._recomputation.holds(fact.operation, texts) is not False:
             return False
         if edit.type == "REL" and part.role == "value":
@@ -165,7 +191,7 @@ class Injector:
         stated = read_stated(edit.text)
         if stated is None or not self._is_apart(part.text, edit.text):
             return False
-        return fact.operation in COMPUTED or not self._recomputation.has_number(stated.value)
+        return fact.operation in COMPUTED or not self._recomputation.lookup.has_number(stated.value)
 
     @staticmethod
     def _is_apart(old: str, new: str) -> bool:
@@ -193,7 +219,15 @@ class Injector:
             moves.append((part.start, part.end, start, len(text)))
             expected = self._expected(facts[index], part)
             errors.append(
-                PlantedError(edit.type, start, len(text), edit.text, part.text, expected, index)
+                PlantedError(
+                    edit.type,
+                    start,
+                    len(text),
+                    edit.text,
+                    part.text,
+                    expected,
+                    tuple(self._users_of(part)),
+                )
             )
         text += self._summary.text[position:]
 

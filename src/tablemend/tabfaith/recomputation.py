@@ -1,8 +1,8 @@
 """Is a claim true? Worked out again from its words and the table alone.
 
 The verbaliser knows which cell it speaks of. This module does not ask it: names, columns and
-periods are looked up by the words in the text, numbers are read by the strict reader of
-:mod:`~tablemend.synthesis.columns`, ranks, counts and sums are computed anew. It shares nothing
+periods are looked up by the words in the text (:mod:`lookup`), ranks, counts and sums are computed
+anew. It shares nothing
 with ``verification``, which is measured on what passes here. What is neither plainly true nor
 plainly false (ties, rounding, two cells that can be meant) is ``None``, and never used.
 """
@@ -10,21 +10,14 @@ plainly false (ties, rounding, two cells that can be meant) is ``None``, and nev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
-from tablemend.detector.keys import primary_key
-from tablemend.evidence.grid import Grid
-from tablemend.synthesis.columns import clean_cell, read_number, words_of
+from tablemend.synthesis.columns import words_of
+from tablemend.tabfaith.lookup import SLACK, Lookup, Texts, read_stated
 from tablemend.tabfaith.periods import Period, read_period
-from tablemend.tabfaith.sheet import measure_label
 from tablemend.tabfaith.summary import Operation, Role
 from tablemend.tables.table import Table
-from tablemend.values.units import SCALES, header_unit
-
-Texts = Mapping[Role, str]
 
 _UP = re.compile(
     r"\b(?:higher|greater|larger|more|highest|largest|greatest|most|latest|most recent|later"
@@ -36,47 +29,10 @@ _DOWN = re.compile(
 )
 _OVER_TIME = re.compile(r"peaked|bottomed|\bhit\b|reached|\bwas\b")
 _ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
-_WORDS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
-_STATED = re.compile(
-    r"(?P<hedge>about|roughly|approximately|around|nearly|almost|just under|over|more than"
-    r"|just over)?\s*(?P<minus>-)?(?P<before>[^\d\s.,-]{0,4})\s?"
-    r"(?P<digits>\d[\d,]*)(?P<fraction>\.\d+)?(?:\s(?P<scale>thousand|lakh|million|crore|billion|trillion))?(?P<after>.*)",
-    re.DOTALL,
-)
 _ABOVE = ("over", "more than", "just over")
 _BELOW = ("nearly", "almost", "just under")
 _RANGE_END = re.compile(r"\d+(?:\.\d+)?")
-_CLOSE = 1e-9
-
-
-class Stated(NamedTuple):
-    """A number in words: its value, the step of its last digit, its hedge."""
-
-    value: float
-    step: float
-    hedge: str
-    percent: bool
-
-
-def read_stated(text: str) -> Stated | None:
-    """The number that the words of a part state; ``None`` where they are no number."""
-    text = text.casefold().strip()
-    if text in _WORDS:
-        return Stated(_WORDS[text], 1, "", False)
-    match = _STATED.fullmatch(text)
-    if match is None:
-        return None
-    scale = float(SCALES[match["scale"]]) if match["scale"] else 1.0
-    fraction = match["fraction"] or ""
-    value = float(match["digits"].replace(",", "") + fraction) * scale
-    percent = match["after"].strip().startswith(("%", "percent"))
-    step = scale * 10.0 ** -max(0, len(fraction) - 1)
-    return Stated(-value if match["minus"] else value, step, match["hedge"] or "", percent)
+_DATES = re.compile(r"earlier|later|earliest|latest|recent")
 
 
 class Recomputation:
@@ -87,9 +43,7 @@ class Recomputation:
     """
 
     def __init__(self, table: Table) -> None:
-        self._grid = Grid(table)
-        self._cells = [[clean_cell(cell) or "" for cell in row] for row in table.rows]
-        self._body = [line.index for line in self._grid.lines if not line.total]
+        self.lookup = Lookup(table)
         self._operations: dict[Operation, Callable[[Texts], bool | None]] = {
             "value": self._value,
             "compare": self._compare,
@@ -115,182 +69,48 @@ class Recomputation:
         """
         return self._operations[operation](texts)
 
-    def has_number(self, value: float) -> bool:
-        """Whether any cell is this number but for rounding, with its header's scale or without."""
-        return any(abs(value - known) <= max(0.01 * abs(known), _CLOSE) for known in self._known)
-
-    def has_period(self, period: Period) -> bool:
-        """Whether any cell or header names this period, or a longer name that begins with it."""
-        texts = [*self._grid.table.columns, *(cell for row in self._cells for cell in row)]
-        isos = {found.iso for text in texts if (found := read_period(text)) is not None}
-        return any(iso.startswith(period.iso) or period.iso.startswith(iso) for iso in isos)
-
-    @cached_property
-    def _known(self) -> list[float]:
-        """All numbers of the table, with all their scales and as written."""
-        known = []
-        for row in range(len(self._cells)):
-            for column, cell in enumerate(self._cells[row]):
-                if (amount := self._amount(row, column)) is not None:
-                    known.append(abs(amount[0]))
-                if (read := read_number(cell)) is not None:
-                    known.append(abs(read[0]))
-        return known
-
-    # ---- where a claim points
-
-    @cached_property
-    def _labels(self) -> list[str]:
-        return [words_of(measure_label(self._grid, c.index)) for c in self._grid.columns]
-
-    @cached_property
-    def _names(self) -> list[dict[str, list[int]]]:
-        """For the key column and then each other: rows by the words of their cell."""
-        key = primary_key(self._grid.table)
-        order = [key, *(i for i in range(len(self._labels)) if i != key)]
-        found = []
-        for column in order:
-            names: dict[str, list[int]] = {}
-            for row in self._body:
-                names.setdefault(words_of(self._cells[row][column]), []).append(row)
-            found.append(names)
-        return found
-
-    def _rows_called(self, name: str) -> set[int]:
-        """The rows of a name: the whole of it, else what is outside brackets, else its end."""
-        wanted = words_of(name)
-        for names in self._names:
-            if wanted in names:
-                return set(names[wanted])
-        key = self._names[0]
-        for cut in (_outside_brackets, _last_word):
-            rows = [
-                row
-                for full, there in key.items()
-                for row in there
-                if cut(full, self._text(row)) == wanted
-            ]
-            if rows:
-                return set(rows)
-        return set()
-
-    def _text(self, row: int) -> str:
-        return self._cells[row][primary_key(self._grid.table)]
-
-    def _columns_called(self, label: str) -> set[int]:
-        wanted = words_of(label)
-        return {index for index, found in enumerate(self._labels) if found == wanted}
-
-    def _place(
-        self, texts: Texts, period: Role = "period", entity: Role = "entity"
-    ) -> tuple[set[int], set[int]]:
-        """Rows and columns that a claim's words leave over."""
-        rows, columns = set(self._body), set(range(len(self._labels)))
-        if entity in texts:
-            rows &= self._rows_called(texts[entity])
-        if "column" in texts:
-            columns &= self._columns_called(texts["column"])
-        if period in texts:
-            headed, dated = self._at_period(texts[period])
-            if headed:
-                columns &= headed
-            else:
-                rows &= dated
-        return rows, columns
-
-    def _at_period(self, text: str) -> tuple[set[int], set[int]]:
-        """Columns that are headed by a period, and rows that stand under it."""
-        period = read_period(text)
-        if period is None:
-            return set(), set()
-        headed = {
-            column.index
-            for column in self._grid.columns
-            if len(column.path) == 1 and _same_period(column.path[0], period.iso)
-        }
-        dated = {
-            row
-            for row in self._body
-            if any(_same_period(cell, period.iso) for cell in self._cells[row])
-        }
-        return headed, dated
-
-    def _cell(
-        self, texts: Texts, period: Role = "period", entity: Role = "entity"
-    ) -> tuple[int, int] | None:
-        """The one cell that is meant."""
-        rows, columns = self._place(texts, period, entity)
-        if len(rows) != 1 or len(columns) != 1:
-            return None
-        return next(iter(rows)), next(iter(columns))
-
-    def _amount(self, row: int, column: int) -> tuple[float, str] | None:
-        """A cell's value with all scales applied, and its unit."""
-        read = read_number(self._cells[row][column])
-        if read is None:
-            return None
-        value, before, after = read
-        scale = SCALES.get(after.casefold())
-        if scale is None and (before or not after):
-            scale = header_unit(self._grid.table.columns[column]).scale
-        unit = before if scale is not None and after.casefold() in SCALES else before + after
-        return value * float(scale or 1), unit
-
-    def _number(
-        self, texts: Texts, period: Role = "period", entity: Role = "entity"
-    ) -> float | None:
-        cell = self._cell(texts, period, entity)
-        amount = self._amount(*cell) if cell is not None else None
-        return amount[0] if amount is not None else None
-
-    def _numbers(self, cells: Sequence[tuple[int, int]]) -> list[float] | None:
-        """The values of cells that all are numbers of one unit."""
-        amounts = [self._amount(*cell) for cell in cells]
-        known = [amount for amount in amounts if amount is not None]
-        if len(known) < len(amounts) or len({unit for _, unit in known}) > 1:
-            return None
-        return [value for value, _ in known]
-
-    # ---- what it says of it
-
     def _value(self, texts: Texts) -> bool | None:
-        cell = self._cell(texts)
+        cell = self.lookup.cell(texts)
         if cell is None:
             return None
-        text = self._cells[cell[0]][cell[1]]
+        text = self.lookup.cells[cell[0]][cell[1]]
         period = read_period(text)
         said = read_period(texts["value"])
         if period is not None and (said is not None or not text.isdigit()):
             return None if said is None else said.iso == period.iso
-        amount = self._amount(*cell)
+        amount = self.lookup.amount(*cell)
         if amount is None:
             same = words_of(text) == words_of(texts["value"])
             return True if same else _differs(text, texts["value"])
         return _equals(texts["value"], amount[0], "%" in amount[1])
 
     def _compare(self, texts: Texts) -> bool | None:
-        one, other = self._cell(texts), self._cell(texts, entity="other")
+        if "against" in texts:
+            other = self.lookup.cell({**texts, "column": texts["against"]})
+        else:
+            other = self.lookup.cell(texts, entity="other")
+        one = self.lookup.cell(texts)
         sign = _sign(texts["cue"])
         if one is None or other is None or one == other or not sign:
             return None
-        orders = [read_period(self._cells[row][column]) for row, column in (one, other)]
+        orders = [read_period(self.lookup.cells[row][column]) for row, column in (one, other)]
         if orders[0] is not None and orders[1] is not None and _DATES.search(texts["cue"]):
             difference: float = orders[0].order - orders[1].order
         else:
-            values = self._numbers([one, other])
+            values = self.lookup.numbers([one, other])
             if values is None:
                 return None
             difference = values[0] - values[1]
         return None if not difference else difference * sign > 0
 
     def _difference(self, texts: Texts) -> bool | None:
-        one, other = self._cell(texts), self._cell(texts, entity="other")
-        values = None if one is None or other is None else self._numbers([one, other])
+        one, other = self.lookup.cell(texts), self.lookup.cell(texts, entity="other")
+        values = None if one is None or other is None else self.lookup.numbers([one, other])
         return None if values is None else _equals(texts["value"], abs(values[0] - values[1]))
 
     def _ranking(self, texts: Texts) -> tuple[float, list[float]] | None:
         """The value of the subject and those of all that it is ranked among, its own included."""
-        subject = self._cell(texts)
+        subject = self.lookup.cell(texts)
         if subject is None:
             return None
         rest = dict(texts)
@@ -298,24 +118,24 @@ class Recomputation:
             cells = self._over_time(texts)
         else:
             rest.pop("entity", None)
-            rows, columns = self._place(rest)
+            rows, columns = self.lookup.place(rest)
             cells = [(row, column) for row in rows for column in columns]
         if subject not in cells or len(cells) < 2:
             return None
-        values = self._numbers([subject, *cells])
+        values = self.lookup.numbers([subject, *cells])
         return None if values is None else (values[0], values[1:])
 
     def _over_time(self, texts: Texts) -> list[tuple[int, int]]:
         """All cells that differ from the claim's in their period only, in the order of time."""
         rest: dict[Role, str] = dict(texts)
         period = rest.pop("period")
-        rows, columns = self._place(rest)
-        headed, _ = self._at_period(period)
+        rows, columns = self.lookup.place(rest)
+        headed, _ = self.lookup.at_period(period)
         if headed:
             dated = {
                 index: found.order
                 for index in columns
-                if (found := read_period(self._grid.table.columns[index])) is not None
+                if (found := read_period(self.lookup.grid.table.columns[index])) is not None
             }
             return [
                 (row, column) for row in rows for column in sorted(dated, key=dated.__getitem__)
@@ -324,7 +144,9 @@ class Recomputation:
         return [(row, column) for row in sorted(when, key=when.__getitem__) for column in columns]
 
     def _row_period(self, row: int) -> Period | None:
-        return next((p for cell in self._cells[row] if (p := read_period(cell)) is not None), None)
+        return next(
+            (p for cell in self.lookup.cells[row] if (p := read_period(cell)) is not None), None
+        )
 
     def _superlative(self, texts: Texts) -> bool | None:
         sign = _sign(texts["cue"])
@@ -349,10 +171,10 @@ class Recomputation:
         return above + 1 == place
 
     def _ends(self, texts: Texts) -> tuple[float, float] | None:
-        one, other = self._cell(texts), self._cell(texts, "until")
+        one, other = self.lookup.cell(texts), self.lookup.cell(texts, "until")
         if one is None or other is None or one == other:
             return None
-        values = self._numbers([one, other])
+        values = self.lookup.numbers([one, other])
         return None if values is None else (values[0], values[1])
 
     def _change(self, texts: Texts) -> bool | None:
@@ -373,11 +195,11 @@ class Recomputation:
 
     def _trend(self, texts: Texts) -> bool | None:
         sign = _sign(texts["cue"])
-        first, last = self._cell(texts), self._cell(texts, "until")
+        first, last = self.lookup.cell(texts), self.lookup.cell(texts, "until")
         cells = self._over_time(texts)
         if not sign or first not in cells or last not in cells:
             return None
-        values = self._numbers(cells[cells.index(first) : cells.index(last) + 1])
+        values = self.lookup.numbers(cells[cells.index(first) : cells.index(last) + 1])
         if values is None or len(values) < 3:
             return None
         steps = [sign * (after - before) for before, after in pairwise(values)]
@@ -388,28 +210,28 @@ class Recomputation:
         if stated is None:
             return None
         if "column" not in texts:
-            return stated.value == len(self._body)
-        columns = self._columns_called(texts["column"])
+            return stated.value == len(self.lookup.body)
+        columns = self.lookup.columns_called(texts["column"])
         if len(columns) != 1:
             return None
         (column,) = columns
         if "category" in texts:
             wanted = words_of(texts["category"])
             return stated.value == sum(
-                words_of(self._cells[r][column]) == wanted for r in self._body
+                words_of(self.lookup.cells[r][column]) == wanted for r in self.lookup.body
             )
         threshold, sign = read_stated(texts["threshold"]), _sign(texts["cue"])
-        values = self._numbers([(row, column) for row in self._body])
+        values = self.lookup.numbers([(row, column) for row in self.lookup.body])
         if values is None or threshold is None or not sign or threshold.value in values:
             return None
         return stated.value == sum(sign * value > sign * threshold.value for value in values)
 
     def _column_values(self, texts: Texts) -> list[float] | None:
-        columns = self._columns_called(texts["column"])
+        columns = self.lookup.columns_called(texts["column"])
         if len(columns) != 1:
             return None
         (column,) = columns
-        return self._numbers([(row, column) for row in self._body])
+        return self.lookup.numbers([(row, column) for row in self.lookup.body])
 
     def _total(self, texts: Texts) -> bool | None:
         values = self._column_values(texts)
@@ -420,21 +242,21 @@ class Recomputation:
         return _equals(texts["value"], sum(values) / len(values)) if values else None
 
     def _range(self, texts: Texts) -> bool | None:
-        cell = self._cell(texts)
-        amount = self._amount(*cell) if cell is not None else None
+        cell = self.lookup.cell(texts)
+        amount = self.lookup.amount(*cell) if cell is not None else None
         if cell is None or amount is None:
             return None
         column = next(
             (
                 i
-                for i, label in enumerate(self._labels)
+                for i, label in enumerate(self.lookup.labels)
                 if " range " in label or " interval " in label
             ),
             None,
         )
         if column is None:
             return None
-        text = self._cells[cell[0]][column]
+        text = self.lookup.cells[cell[0]][column]
         ends = [float(end) for end in _RANGE_END.findall(text)]
         if text.startswith("<"):
             low, high = float("-inf"), ends[0]
@@ -446,9 +268,6 @@ class Recomputation:
             return None
         where = "below" if amount[0] < low else "above" if amount[0] > high else "within"
         return texts["cue"] == where
-
-
-_DATES = re.compile(r"earlier|later|earliest|latest|recent")
 
 
 def _sign(cue: str) -> int:
@@ -465,7 +284,7 @@ def _equals(words: str, actual: float, percent: bool = False) -> bool | None:
     if stated is None:
         return None
     apart = abs(stated.value - actual)
-    slack = _CLOSE * max(1.0, abs(actual))
+    slack = SLACK * max(1.0, abs(actual))
     if stated.hedge:
         right = apart <= 0.0051 * abs(actual) or (stated.step >= 1 and apart <= stated.step / 2)
         right = right and not (stated.hedge in _ABOVE and actual <= stated.value)
@@ -483,17 +302,3 @@ def _equals(words: str, actual: float, percent: bool = False) -> bool | None:
 def _differs(one: str, other: str) -> bool | None:
     """``False`` (no match) for two texts that share no word; ``None`` where one may be meant."""
     return None if set(words_of(one).split()) & set(words_of(other).split()) else False
-
-
-def _same_period(cell: str, iso: str) -> bool:
-    period = read_period(clean_cell(cell) or "")
-    return period is not None and period.iso == iso
-
-
-def _outside_brackets(_: str, text: str) -> str:
-    return words_of(text.partition("(")[0])
-
-
-def _last_word(full: str, _: str) -> str:
-    words = full.split()
-    return f" {words[-1]} " if len(words) == 2 else ""

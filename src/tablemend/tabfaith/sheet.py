@@ -20,7 +20,7 @@ from tablemend.synthesis.sentences import JOINING, is_plural, label_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
-from tablemend.values.units import ONE, Unit
+from tablemend.values.units import ONE, PLAIN, Unit
 
 MAX_ROWS = 400
 MAX_NAME = 60
@@ -47,6 +47,7 @@ _RANGE = re.compile(
     r"(?P<low>\d+(?:\.\d+)?) ?(?:-|\u2013|to) ?(?P<high>\d+(?:\.\d+)?)"
     r"|(?P<sign>[<>])=? ?(?P<limit>\d+(?:\.\d+)?)"
 )
+_MEASUREMENT = re.compile(r"(\d+(?:\.\d+)?) ?[A-Za-z\u00b5%]+(?:/[A-Za-z]+)?")
 _ODD = re.compile(r'[@"{}|<>\\\n;:!?=~^*†‡]|\.\.|\s-\s|,.*,|https?')
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _PERSONS = re.compile(
@@ -56,6 +57,14 @@ _PERSONS = re.compile(
     re.I,
 )
 _MEDALS = frozenset(("gold", "silver", "bronze"))
+_DASHBOARD = frozenset(
+    """
+    analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
+    inventory lost margin metric net new operating opportunities pipeline points range reference
+    reported result retention sales segment start stock stockout test turnover unit warehouse win
+    won
+    """.split()
+)
 _NO_NOUNS = frozenset("name title number date year result notes type status group".split())
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -80,6 +89,11 @@ class Amount(NamedTuple):
     decimals: int
     shown: str
     bare: bool
+
+    @property
+    def in_points(self) -> bool:
+        """Whether it is a difference of percentages, ``0.8 pp``."""
+        return self.shown.endswith(" pp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +163,8 @@ class Sheet:
         """A cell as a number, or ``None``."""
         text = self.text(row, column)
         number = read_value(text).number
+        if number is None and self.range_column is not None:
+            return _read_measurement(text)
         if number is None or len(text) > 24:
             return None
         header, own = self.grid.columns[column].unit, number.unit
@@ -182,6 +198,15 @@ class Sheet:
             limit = Decimal(match["limit"])
             return (None, limit) if match["sign"] == "<" else (limit, None)
         return Decimal(match["low"]), Decimal(match["high"])
+
+
+def _read_measurement(text: str) -> Amount | None:
+    """A laboratory value with a unit that is none of ours: ``3.47 m/uL``."""
+    match = _MEASUREMENT.fullmatch(text)
+    if match is None:
+        return None
+    decimals = len(match[1].partition(".")[2])
+    return Amount(Decimal(match[1]), PLAIN, decimals, text, bare=False)
 
 
 def open_sheet(table: Table) -> Sheet:
@@ -249,11 +274,18 @@ def measure_label(grid: Grid, column: int) -> str:
     header = parts[0] if len(parts) == 1 else f"{parts[1]} ({parts[0]})"
     if len(header) > 50 or not _LETTER.search(header) or _ODD.search(header):
         return ""
-    label = label_of(header.rstrip(" %,$"))
+    label = _spoken(header.rstrip(" %,$"))
     words = label.casefold().split()
     if not words or JOINING.intersection((words[0], words[-1])) or words[-1] == "with":
         return ""
     return f"{label} medals" if label in _MEDALS else label
+
+
+def _spoken(header: str) -> str:
+    """The header in small letters, if all its words are common ones or those of dashboards."""
+    words = header.split()
+    usual = all(word.lower() in _DASHBOARD or label_of(word) == word.lower() for word in words)
+    return header.lower() if usual else label_of(header)
 
 
 def _find_axes(grid: Grid, lines: list[int]) -> tuple[Layout, int | None, int | None]:
@@ -370,7 +402,7 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         return None
     if _is_numbering([amount.value for amount in amounts]):
         return None
-    units = {(amount.unit.symbol, amount.unit.currency) for amount in amounts}
+    units = {(amount.unit.symbol, amount.unit.currency, amount.in_points) for amount in amounts}
     spoken = {sheet.stated_unit(row.index) for row in sheet.rows}
     whole = all(amount.value == int(amount.value) and amount.decimals == 0 for amount in amounts)
     comparable = (
@@ -379,14 +411,14 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         and len({amount.value for amount in amounts}) > 1
         and sheet.range_column is None
     )
-    plain = units == {("", "")} and all(amount.unit.scale == ONE for amount in amounts)
+    plain = units == {("", "", False)} and all(amount.unit.scale == ONE for amount in amounts)
     return Measure(
         index,
         label,
         "number",
         comparable,
         comparable
-        and "%" not in {symbol for symbol, _ in units}
+        and "%" not in {symbol for symbol, _, _ in units}
         and not _RATE.search(sheet.grid.table.columns[index]),
         whole and plain and label.islower() and len(words) < 3 and is_plural(label),
     )
@@ -404,6 +436,6 @@ def _is_numbering(values: list[Decimal]) -> bool:
 
 def _noun(header: str) -> str:
     """``team`` for the header "Team"; empty where the header is no single common word."""
-    label = label_of(header.strip())
+    label = _spoken(header.strip())
     usual = label.isalpha() and label.islower() and not is_plural(label)
     return label if usual and label not in _NO_NOUNS else ""

@@ -9,11 +9,20 @@ from tablemend.records import ClaimError, ClaimKind
 from tablemend.values.sentences import Span
 
 Role = Literal[
-    "entity", "other", "column", "period", "until", "value", "cue", "threshold", "category"
+    "entity",
+    "other",  # the entity that it is compared with
+    "column",
+    "against",  # the column that it is compared with
+    "period",
+    "until",  # the later of two periods
+    "value",
+    "cue",
+    "threshold",
+    "category",
 ]
 Operation = Literal[
     "value",  # a cell: of an entity, a column and a period, as far as they are stated
-    "compare",  # one entity against another
+    "compare",  # one entity against another, or one column against another
     "difference",  # how far apart they are
     "superlative",  # highest or lowest, earliest or latest, among rows or among periods
     "rank",  # place among the rows, the highest first
@@ -113,7 +122,8 @@ class PlantedError:
         text: these words.
         original: what stood there before.
         expected: what the source says there, in the summary's wording.
-        fact: index of the claim that it makes false; ``None`` where the facts are not known.
+        facts: indices of the claims that it makes false: one, or all values of a list whose name
+            or period is at fault; empty where the facts are not known.
     """
 
     type: ClaimError
@@ -122,7 +132,7 @@ class PlantedError:
     text: str
     original: str
     expected: str
-    fact: int | None = None
+    facts: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
@@ -133,10 +143,10 @@ class PlantedError:
             "text": self.text,
             "original": self.original,
             "expected": self.expected,
-            "fact": self.fact,
+            "facts": list(self.facts),
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> PlantedError:
         """The inverse of :meth:`to_json`."""
-        return cls(**data)
+        return cls(**{**data, "facts": tuple(data["facts"])})

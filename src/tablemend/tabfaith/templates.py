@@ -87,6 +87,15 @@ COMPARE_ENTITIES: tuple[str, ...] = (
     "{e} came out {c} than {o}<when>, at {v} against {w}.",
     "{e} was {d} {c} than {o}<when>.",
 )
+AGAINST: tuple[str, ...] = (
+    "{x} came in {c} the {k}<when>.",
+    "{x} came in {c} the {k}<when>, at {v} against {w}.",
+    "At {v}, {x} came in {c} the {k} of {w}<when>.",
+)
+AGAINST_COUNTED: tuple[str, ...] = (
+    "{e} had {c} {m} than {k}<when>.",
+    "{e} had {c} {m} ({v}) than {k} ({w})<when>.",
+)
 SUPERLATIVE: tuple[str, ...] = (
     "{e} had {c} {m}<when><tail>.",
     "{e} recorded {c} {m}<when><tail>.",
@@ -164,6 +173,15 @@ ORDER_OF_EVENTS: tuple[str, ...] = (
     "{e} was {m} {c} than {o}.",
     "{e} ({v}) was {m} {c} than {o} ({w}).",
 )
+FLAG: tuple[str, ...] = (
+    "{e} was flagged {v}<when>.",
+    "The {m} for {e} was {v}<when>.",
+    "The value for {e} was flagged {v}<when>.",
+)
+FLAGS: tuple[str, ...] = (
+    "{n} of the {N} <rows> were flagged {k}.",
+    "{n} <rows> were flagged {k}.",
+)
 RANGE: tuple[str, ...] = (
     "{x} was {c} the reference range<when>.",
     "At {v}, {x} was {c} the reference range<when>.",
@@ -198,6 +216,10 @@ UNDER: tuple[str, ...] = ("less than", "under", "at most")
 OVER_COUNTED: tuple[str, ...] = ("more than", "at least", "over")
 UNDER_COUNTED: tuple[str, ...] = ("fewer than", "at most", "under")
 ORDINALS: tuple[str, ...] = ("first", "second", "third", "fourth", "fifth")
+ABOVE: tuple[str, ...] = ("above",)
+BELOW: tuple[str, ...] = ("below",)
+EXPECTED = ("consensus", "target", "budget", "plan", "forecast", "estimate", "quota")
+"""What a measure may be set against, by the last word of its header."""
 EVERY: tuple[str, ...] = (
     "every {grain}",
     "each {grain}",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from tablemend.tabfaith import templates
-from tablemend.tabfaith.planner import Planner
+from tablemend.tabfaith.planner import draw
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sentences import render
 from tablemend.tabfaith.sheet import Sheet, Unverbalisable, open_sheet
+from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Fact, Part, Summary
 from tablemend.tables.table import Table
 
@@ -51,7 +52,7 @@ class Verbaliser:
 
     def summarise(self, rng: Random, sentences: tuple[int, int] = SENTENCES) -> Summary:
         """A faithful summary; see :func:`verbalise`."""
-        planner = Planner(self.sheet, rng)
+        speech = Speech(self.sheet, rng)
         wanted = rng.randint(*sentences)
         text, facts = "", list[Fact]()
         said: set[tuple[object, ...]] = set()
@@ -60,7 +61,7 @@ class Verbaliser:
         for _ in range(_TRIES * wanted):
             if made == wanted:
                 break
-            plan = planner.draw(carried)
+            plan = draw(speech, rng, carried)
             if plan is None:
                 continue
             if made and plan.template.startswith("The ") and rng.random() < 0.2:
@@ -74,7 +75,7 @@ class Verbaliser:
             said |= keys
             text = f"{text} {sentence}" if text else sentence
             facts += found
-            planner.said |= {cell for f in found if f.operation == "value" for cell in f.cells}
+            speech.said |= {cell for f in found if f.operation == "value" for cell in f.cells}
             carried = _only_entity(found)
             made += 1
         if made < sentences[0]:

@@ -7,7 +7,7 @@ from random import Random
 
 from tablemend.synthesis.columns import words_of
 from tablemend.tabfaith.sheet import Amount, Sheet
-from tablemend.values.units import ONE, Unit
+from tablemend.values.units import ONE, PLAIN, Unit
 
 NUMBER_WORDS = (
     "no one two three four five six seven eight nine ten eleven twelve".replace("no", "zero", 1)
@@ -20,6 +20,7 @@ HEDGES = {
 """What stands before a rounded number: ``below``, where the amount is below the words."""
 
 _SIGNS = {"$": "$", "usd": "$", "eur": "€", "gbp": "£", "jpy": "¥", "¥": "¥", "inr": "₹"}
+_COUNTED = frozenset(("day", "week", "month", "year"))
 _SCALES = {
     Decimal(10) ** 3: "thousand",
     Decimal(10) ** 5: "lakh",
@@ -35,7 +36,7 @@ _LEAST_ROUNDED = 10_000
 def word_amount(amount: Amount, said_unit: str, rng: Random) -> tuple[str, str]:
     """An amount in words, and the style of these words."""
     styles = ["cell"] * 4
-    if amount.unit.symbol == "%":
+    if amount.unit.symbol == "%" and not amount.in_points:
         styles.append("percent")
     if (
         amount.value >= _LEAST_ROUNDED
@@ -59,9 +60,15 @@ def word_alike(amount: Amount, said_unit: str, style: str) -> str:
     if kind == "percent" and amount.unit.symbol == "%":
         number = spell(amount.value, Unit(amount.unit.scale), amount.decimals)
         return f"{number} percent"
+    if amount.in_points:
+        return f"{spell(amount.value, PLAIN, amount.decimals)} percentage points"
+    if not amount.bare and amount.unit == PLAIN:  # a unit that is none of ours
+        return amount.shown
     text = amount.shown if _is_complete(amount) else ""
     text = text or spell(amount.value, amount.unit, amount.decimals, "," in amount.shown)
-    return f"{text} {said_unit}" if said_unit and said_unit not in text else text
+    if not said_unit or said_unit in text:
+        return text
+    return f"{text}%" if said_unit == "%" else f"{text} {said_unit}"
 
 
 def _is_complete(amount: Amount) -> bool:
@@ -99,6 +106,8 @@ def spell(value: Decimal, unit: Unit, decimals: int, commas: bool = True) -> str
         text += f" {_SCALES[scale]}" if scale in _SCALES else ""
     if unit.symbol == "%":
         return f"{text}%"
+    if unit.symbol in _COUNTED and number != 1:
+        return f"{text} {unit.symbol}s"
     return f"{text} {unit.symbol}" if unit.symbol else text
 
 

@@ -146,7 +146,7 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
                 key,
                 len(table.rows) * len(table.columns),
                 len(errors),
-                1 - len({error.fact for error in errors}) / len(summary.facts),
+                1 - len({index for error in errors for index in error.facts}) / len(summary.facts),
                 verification.staf,
                 by_verifier(verification).verdict,
                 count_injected(errors, verification),

@@ -1,0 +1,129 @@
+"""What all rows say together: counts with conditions, totals, averages."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from tablemend.tabfaith import templates
+from tablemend.tabfaith.sentences import Claimed, Plan, Word
+from tablemend.tabfaith.sheet import Measure
+from tablemend.tabfaith.speech import Speech
+from tablemend.tabfaith.summary import Operation, Part, Role
+from tablemend.tabfaith.wording import spell, word_count
+from tablemend.values.units import ONE
+
+
+def say_count(speech: Speech) -> Plan | None:
+    """How many rows are beyond a threshold or in a category."""
+    sheet = speech.sheet
+    if not sheet.whole or len(sheet.rows) < 4 or not _rows_are_one_thing(speech):
+        return None
+    measure = speech.pick([*speech.ranked, *speech.texts])
+    if measure is None:
+        return None
+    column = measure.index
+    words = {"m": speech.label(measure), "N": speech.count_word(len(sheet.rows))}
+    roles: dict[Role, str | Part] = {"column": "m", "value": "n"}
+    cells = tuple((row.index, column) for row in sheet.rows)
+    if measure.kind == "text":
+        texts = [sheet.text(row.index, column) for row in sheet.rows]
+        chosen = speech.rng.choice(texts)
+        count = texts.count(chosen)
+        if not chosen or not 1 < count < len(texts) or len(set(texts)) > len(texts) // 2 + 1:
+            return None
+        words["k"] = Word(chosen, "text")
+        roles["category"] = "k"
+        flags = measure.label == "flag"
+        pool = templates.FLAGS if flags else templates.COUNT_CATEGORY
+        template = speech.choose(pool, measure)
+    else:
+        found = _threshold(speech, measure)
+        if found is None:
+            return None
+        count, words["c"], words["t"] = found
+        roles |= {"cue": "c", "threshold": "t"}
+        pool = templates.COUNT_COUNTED if measure.counted else templates.COUNT
+        template = speech.choose(pool, measure)
+    words["n"] = Word(*word_count(count, speech.rng))
+    claims = [Claimed("numeric", "count", roles, "value", cells), speech.row_count_claim("N")]
+    return speech.plan(template, words, claims, None)
+
+
+def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | None:
+    """A count, a cue and a threshold; the threshold is no cell's value."""
+    amounts = [speech.amounts.get((row.index, measure.index)) for row in speech.sheet.rows]
+    known = [amount for amount in amounts if amount is not None]
+    values = sorted(amount.value for amount in known)
+    if len(known) < len(amounts) or len(set(values)) < 4:
+        return None
+    middle = speech.rng.randrange(1, len(values) - 1)
+    low, high = values[middle], values[middle + 1]
+    threshold = _round_between(low, high)
+    if threshold is None:
+        return None
+    over = speech.rng.random() < 0.65
+    if measure.counted:
+        cues = templates.OVER_COUNTED if over else templates.UNDER_COUNTED
+    else:
+        cues = templates.OVER if over else templates.UNDER
+    count = sum(value > threshold for value in values)
+    unit = known[0].unit
+    decimals = max(0, -int((threshold / unit.scale).normalize().as_tuple().exponent))
+    text = spell(threshold, unit, decimals)
+    count = count if over else len(values) - count
+    if count in (0, 1, len(values)):
+        return None
+    return count, Word(speech.rng.choice(cues)), Word(text)
+
+
+def say_total(speech: Speech) -> Plan | None:
+    """What a column adds up to, or its mean."""
+    sheet = speech.sheet
+    measure = speech.pick([measure for measure in speech.ranked if measure.summable])
+    if measure is None or not sheet.whole or sheet.totals or not _rows_are_one_thing(speech):
+        return None
+    amounts = [speech.amounts.get((row.index, measure.index)) for row in sheet.rows]
+    known = [amount for amount in amounts if amount is not None]
+    if len(known) < len(amounts) or len(known) < 3:
+        return None
+    total = sum((amount.value for amount in known), Decimal(0))
+    decimals = max(amount.decimals for amount in known)
+    unit = known[0].unit
+    words = {"m": speech.label(measure), "N": speech.count_word(len(known))}
+    average = speech.rng.random() < 0.5
+    if average:
+        mean = total / len(known)
+        decimals = min(decimals + 1, 3)
+        step = Decimal(1).scaleb(-decimals) * unit.scale
+        mean = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
+        words["v"] = Word(spell(mean, unit, decimals), "computed")
+        pool = templates.AVERAGE_COUNTED if measure.counted else templates.AVERAGE
+    else:
+        words["v"] = Word(spell(total, unit, decimals), "computed")
+        pool = templates.TOTAL_COUNTED if measure.counted else templates.TOTAL
+    operation: Operation = "average" if average else "total"
+    cells = tuple((row.index, measure.index) for row in sheet.rows)
+    claims = [
+        Claimed("numeric", operation, {"column": "m", "value": "v"}, "value", cells),
+        speech.row_count_claim("N"),
+    ]
+    return speech.plan(speech.choose(pool, measure), words, claims, None)
+
+
+def _rows_are_one_thing(speech: Speech) -> bool:
+    """Whether a row is an entity or a period, and not one in the other."""
+    return speech.sheet.layout in ("entities", "periods")
+
+
+def _round_between(low: Decimal, high: Decimal) -> Decimal | None:
+    """The roundest number strictly between two, clear of both; ``None`` where they are too near."""
+    gap = high - low
+    if gap <= 0 or low < 0:
+        return None
+    for power in range(high.adjusted(), high.adjusted() - 6, -1):
+        step = Decimal(1).scaleb(power)
+        for unit in (step, step / 2):
+            candidate = (low / unit).to_integral_value(rounding="ROUND_FLOOR") * unit + unit
+            if low < candidate < high and candidate:
+                return candidate
+    return None

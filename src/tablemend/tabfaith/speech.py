@@ -1,0 +1,270 @@
+"""How cells are spoken of: names, amounts, labels, periods, and the claims that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from random import Random
+from typing import TypeVar
+
+from tablemend.records import ClaimKind
+from tablemend.synthesis.sentences import is_plural, with_article
+from tablemend.tabfaith import templates
+from tablemend.tabfaith.periods import Period, read_period, spell_period
+from tablemend.tabfaith.sentences import Claimed, Plan, Word
+from tablemend.tabfaith.sheet import Amount, Measure, Row, Sheet
+from tablemend.tabfaith.summary import Part, Role
+from tablemend.tabfaith.wording import short_names, spell, word_amount, word_count
+from tablemend.values.units import ONE, PLAIN, Unit
+
+T = TypeVar("T")
+_TENTH = Decimal("0.1")
+
+
+class Datum:
+    """A number of the table and all that addresses it."""
+
+    def __init__(self, row: Row, column: int, measure: Measure | None, period: Period | None):
+        self.row, self.column, self.measure = row, column, measure
+        self.period = period or row.period
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """Its place in the table."""
+        return self.row.index, self.column
+
+
+class Speech:
+    """One table in words.
+
+    Args:
+        sheet: the table.
+        rng: what draws.
+
+    Attributes:
+        said: the cells whose values stand in the text; lists leave them out.
+        numbers, texts, dates: the measures by what their cells are.
+        ranked: those that can be compared.
+        pairs: measures that are set against each other in one row.
+        amounts: every number that can be said, by row and column.
+    """
+
+    def __init__(self, sheet: Sheet, rng: Random) -> None:
+        self.sheet, self.rng = sheet, rng
+        self.named: set[str] = set()
+        self.said: set[tuple[int, int]] = set()
+        measures = sheet.measures
+        self.numbers = [measure for measure in measures if measure.kind == "number"]
+        self.texts = [measure for measure in measures if measure.kind == "text"]
+        self.dates = [measure for measure in measures if measure.kind == "date"]
+        self.ranked = [measure for measure in self.numbers if measure.comparable]
+        self.pairs = [
+            (one, other)
+            for one in self.numbers
+            for other in self.numbers
+            if one.index != other.index
+            and ((one.counted and other.counted) or other.label.split()[-1] in templates.EXPECTED)
+        ]
+        amounts: dict[tuple[int, int], Amount] = {}
+        columns = [m.index for m in self.numbers] or [index for index, _ in sheet.periods]
+        for row in sheet.rows:
+            for column in columns:
+                if (amount := sheet.amount(row.index, column)) is not None:
+                    amounts[row.index, column] = amount
+        self.amounts = amounts
+
+    def any_datum(self) -> Datum | None:
+        """A number, drawn at random; ``None`` where the cell drawn holds none."""
+        row = self.pick(self.sheet.rows)
+        if row is None:
+            return None
+        if self.sheet.layout == "spread":
+            column, period = self.rng.choice(self.sheet.periods)
+            measure = None
+        else:
+            chosen = self.pick(self.numbers)
+            if chosen is None:
+                return None
+            column, period, measure = chosen.index, None, chosen
+        return Datum(row, column, measure, period) if (row.index, column) in self.amounts else None
+
+    def is_counted(self, datum: Datum) -> bool:
+        """Whether "5 points" can be said; one point would need another word."""
+        amount = self.amounts.get(datum.cell)
+        counted = datum.measure is not None and datum.measure.counted
+        return counted and amount is not None and amount.value != 1
+
+    def value_at(self, row: Row, column: int) -> Decimal:
+        """The value of a cell that holds a number."""
+        return self.amounts[row.index, column].value
+
+    def words(self, datum: Datum, slot: str = "v") -> dict[str, Word]:
+        """The words for entity, measure, period and value of a cell, by slot."""
+        words = {}
+        if datum.row.entity is not None:
+            words["e"] = self.name(datum.row)
+        if datum.measure is not None:
+            words["m"] = self.label(datum.measure)
+        if datum.period is not None:
+            words["p"] = self.period(datum.period)
+        if datum.cell in self.amounts:
+            words[slot] = self.amount(datum)
+        return words
+
+    def address(self, datum: Datum) -> dict[Role, str | Part]:
+        """The roles that say which cell is meant."""
+        roles: dict[Role, str | Part] = {}
+        if datum.row.entity is not None:
+            roles["entity"] = "e"
+        if datum.measure is not None:
+            roles["column"] = "m"
+        if datum.period is not None:
+            roles["period"] = "p"
+        return roles
+
+    def value_claim(
+        self, datum: Datum, slot: str, kind: ClaimKind, column: str = "m", entity: str = "e"
+    ) -> Claimed:
+        """The claim that a cell holds the value of a slot."""
+        roles = {**self.address(datum), "value": slot}
+        if "column" in roles:
+            roles["column"] = column
+        if "entity" in roles:
+            roles["entity"] = entity
+        focus: Role = "entity" if kind == "relational" else "value"
+        return Claimed(kind, "value", roles, focus, (datum.cell,))
+
+    def row_count_claim(self, slot: str) -> Claimed:
+        """How many rows there are."""
+        cells = tuple((row.index, self.sheet.grid.key) for row in self.sheet.rows)
+        return Claimed("numeric", "count", {"value": slot}, "value", cells)
+
+    def name(self, row: Row) -> Word:
+        """An entity; in a shorter form where it has one and was named before."""
+        name = row.entity or ""
+        forms = short_names(self.sheet, name)
+        text = name
+        if forms and (self.rng.random() < 0.3 or name in self.named):
+            text = self.rng.choice(forms)
+        self.named.add(name)
+        return Word(text, name)
+
+    def amount(self, datum: Datum) -> Word:
+        """A number with its unit."""
+        said = self.sheet.stated_unit(datum.row.index)
+        return Word(*word_amount(self.amounts[datum.cell], said, self.rng))
+
+    def label(self, measure: Measure) -> Word:
+        """A measure; its style is its article."""
+        return Word(measure.label, with_article(measure.label).split()[0])
+
+    def period(self, period: Period) -> Word:
+        """A period, in one of its spellings."""
+        return Word(spell_period(period, self.rng), period.text)
+
+    def count_word(self, count: int) -> Word:
+        """A count."""
+        return Word(*word_count(count, self.rng))
+
+    def difference(self, a: Amount, b: Amount) -> Word:
+        """How far apart two amounts are."""
+        unit, decimals = a.unit, max(a.decimals, b.decimals)
+        if unit.symbol == "%":
+            number = spell(abs(a.value - b.value), PLAIN, decimals)
+            return Word(f"{number} percentage points", "computed")
+        return Word(spell(abs(a.value - b.value), unit, decimals), "computed")
+
+    def percentage(self, value: Decimal) -> Word:
+        """A change in percent, to a tenth or rounded."""
+        places = _TENTH if self.rng.random() < 0.7 else ONE
+        rounded = value.quantize(places, ROUND_HALF_UP)
+        if not rounded:
+            rounded = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        decimals = max(0, -int(rounded.as_tuple().exponent))
+        hedge = "" if decimals else self.rng.choice(("", "about ", "roughly "))
+        return Word(f"{hedge}{spell(rounded, Unit(symbol='%'), decimals)}", "computed")
+
+    def choose(self, pool: Sequence[str], measure: Measure | None = None) -> str:
+        """A template; one with an article only before a singular."""
+        if self.sheet.totals:
+            pool = [template for template in pool if "{N}" not in template]
+        if measure is not None and any(map(is_plural, measure.label.split())):
+            pool = [
+                t for t in pool if "<a> {m}" not in t and " a {c} {m}" not in t and "<A>" not in t
+            ]
+        return self.rng.choice(pool) if pool else ""
+
+    def plan(
+        self,
+        template: str,
+        words: Mapping[str, Word],
+        claims: Sequence[Claimed],
+        datum: Datum | None,
+    ) -> Plan | None:
+        """The template without its ``<marks>``; the period goes to the front or the end."""
+        if not template:
+            return None
+        rng = self.rng
+        measure = None if datum is None else datum.measure
+        if "{x}" in template:
+            if datum is None or datum.row.entity is None:
+                pool = templates.QUANTITY_OF_PERIOD
+            else:
+                pool = templates.QUANTITY if measure else templates.QUANTITY_OF_ENTITY
+            quantity = rng.choice(pool)
+            if "{e}'s" in quantity and words["e"].text.endswith(("s", ".")):
+                quantity = pool[0]
+            template = template.replace("{x}", quantity)
+        if "<tail>" in template:
+            template = template.replace("<tail>", rng.choice(templates.TAILS))
+        plural = "m" in words and is_plural(words["m"].text)
+        rows = self.rows_word()
+        article = words["m"].style if "m" in words else ""
+        for mark, text in (
+            ("<rows>", rows),
+            ("<a>", article),
+            ("<A>", article.capitalize()),
+            ("<was>", "were" if plural else "was"),
+            ("<that>", "those" if plural else "that"),
+        ):
+            template = template.replace(mark, text)
+        if "p" in words and "{p}" not in template:
+            period = _preposition(words["p"])
+            if rng.random() < 0.5 and "<when>" in template:
+                template = template.replace("<when>", f" {period} {{p}}")
+            else:
+                lowered = _lower_first(template.replace("<when>", ""))
+                template = f"{period} {{p}}, {lowered}"
+        template = template.replace("<when>", "")
+        for slot in ("p", "q", "v"):
+            mark = f"{{in}} {{{slot}}}"
+            if mark in template:
+                template = template.replace(mark, f"{_preposition(words[slot])} {{{slot}}}")
+        return Plan(template, words, claims)
+
+    def rows_word(self) -> str:
+        """What the rows are called, all together."""
+        noun = self.sheet.noun
+        if self.sheet.layout == "periods" and self.sheet.rows[0].period:
+            noun = {"season": "season", "day": "day"}.get(
+                self.sheet.rows[0].period.grain, self.sheet.rows[0].period.grain
+            )
+        if not noun:
+            return "entries"
+        if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+            return f"{noun[:-1]}ies"
+        return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+    def pick(self, items: Sequence[T]) -> T | None:
+        """One of them; ``None`` where there is none."""
+        return self.rng.choice(items) if items else None
+
+
+def _preposition(word: Word) -> str:
+    period = read_period(word.style)
+    return "on" if period is not None and period.grain == "day" else "in"
+
+
+def _lower_first(template: str) -> str:
+    """The sentence as it goes on behind a comma: a slot keeps its case."""
+    return template if template.startswith("{") else template[0].lower() + template[1:]
