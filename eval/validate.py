@@ -14,13 +14,14 @@ from tablemend.validation.command import ValidateCommand
 def main() -> None:
     """Read the sets, verify, count, write results, then the page."""
     command = load(ValidateCommand)
-    from tablemend.validation.run import validate
-    from tablemend.validation.tables import summary
+    from tablemend.validation.run import validate, write_pages
+    from tablemend.validation.tables import terminal
 
     with sole_writer(command.folder.path):
         results = validate(command)
-    print(summary(results))
-    print(f"\n{command.folder.path / 'results.json'}")
+        pages = write_pages(results, command)
+    print(terminal(results))
+    print(f"\n{pages}")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,9 @@ class ValidateCommand(Section):
     """Processes of the program verifier."""
     run: str = "validation"
     """Run folder: a name below runs/, or a path where it contains a slash."""
+    page: str | None = None
+    """Markdown file to fill the figures into, between its markers, such as docs/validation.md; the
+    plots go into the folder of its name beside it. null: report.md and plots in the run folder."""
     errors: str | None = None
     """File (JSON lines) to write every disagreement of the program with people into; only with
     half=rules, because single records of the other half are not looked at."""

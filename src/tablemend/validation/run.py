@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from tablemend.faithfulness.staf import PROGRAM
-from tablemend.runs import hash_file, write_json, write_jsonl
+from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 from tablemend.validation.command import INJECTION, ValidateCommand
 from tablemend.validation.halves import half_of
 from tablemend.validation.injection import SOURCES
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
+from tablemend.validation.page import fill_page, report
 from tablemend.validation.scoring import (
     disagreements,
     score_metric,
@@ -34,7 +35,14 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
     names = [name for name in command.sets if name != INJECTION]
     read = {name: read_set(name, data) for name in names}  # or hours end in a refusal
     errors: list[dict[str, Any]] = []
-    results: dict[str, Any] = {"half": command.half, "n": command.n, "sets": {}}
+    around = surroundings()
+    results: dict[str, Any] = {
+        "half": command.half,
+        "n": command.n,
+        "command": " ".join(["python eval/validate.py", *around["command"][1:]]),
+        "commit": around["commit"] and around["commit"][:12],
+        "sets": {},
+    }
     for name, every in tqdm(read.items(), unit="set", disable=None):
         rules = [item for item in every if half_of(item.split_key) == "rules"]
         items = _chosen(every, command)
@@ -63,6 +71,23 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
     if command.errors:
         write_jsonl(Path(command.errors), errors)
     return results
+
+
+def write_pages(results: Mapping[str, Any], command: ValidateCommand) -> Path:
+    """Write report.md and the plots, or fill the page that the command names.
+
+    Returns:
+        The page.
+    """
+    from tablemend.validation.plots import draw as draw_plots  # matplotlib
+
+    path = Path(command.page) if command.page else command.folder.path / "report.md"
+    if command.page:
+        fill_page(path, results)
+    else:
+        write_text(path, report(results))
+    draw_plots(results, path.with_suffix(""))
+    return path
 
 
 def _chosen(every: Sequence[Item], command: ValidateCommand) -> list[Item]:

@@ -5,83 +5,308 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tablemend.records import CLAIM_ERRORS, CLAIM_KINDS, VERDICTS
 from tablemend.reports.markdown import align
 from tablemend.reports.rates import Rate
+from tablemend.reports.words import DASH, p_value, percent, with_interval
 
-HEAD = (
-    "set",
-    "scorer",
-    "texts",
-    "coverage",
-    "level",
-    "precision",
-    "recall",
-    "F1",
-    "recall, all",
-    "balanced acc.",
-    "acc. on judged",
-    "unjudged",
-    "Pearson r",
-    "Spearman",
-)
-NOTHING = "-"
+Figures = Mapping[str, Any]
+SCORER_NAMES = {
+    "program": "STAF, program",
+    "bleu": "BLEU",
+    "parent": "PARENT",
+    "overlap": "PARENT, no reference",
+    "parent_own": "PARENT, original as reference",
+    "STAF": "STAF, program",
+}
 
 
-def summary(results: Mapping[str, Any], intervals: bool = False) -> str:
-    """One row a set, scorer and level; of a single set also its parts."""
-    rows = [list(HEAD)]
+def _head(names: str) -> list[str]:
+    return names.split("|")
+
+
+def scorer_name(scorer: str) -> str:
+    """What a scorer is called in a table."""
+    return SCORER_NAMES.get(scorer, scorer)
+
+
+def summary(results: Figures, intervals: bool = False) -> str:
+    """The one table: a row for every set and scorer; of a single set also its parts."""
+    rows = [
+        _head(
+            "set|scorer|texts|claims judged|span: precision|recall|F1|open|text: precision|recall"
+            "|F1|balanced acc.|acc. on judged|unjudged|Pearson r|Spearman"
+        )
+    ]
     single = len(results["sets"]) == 1
     for name, figures in results["sets"].items():
         for scorer, own in figures["scorers"].items():
-            rows += _rows(name, scorer, own, intervals)
+            rows.append(_row(name, scorer, own, intervals))
             for group, part in own["groups"].items() if single else ():
-                rows += _rows(f"{name}: {group}", scorer, part, intervals)
+                rows.append(_row(f"- {group}", scorer, part, intervals))
     return align(rows)
 
 
-def _rows(name: str, scorer: str, own: Mapping[str, Any], intervals: bool) -> Iterator[list[str]]:
-    def show(rates: Mapping[str, Rate], measure: str) -> str:
-        return percent(rates.get(measure), intervals)
-
-    for level in ("span", "sentence", "text"):
-        if level in own:
-            rates = own[level]
-            yield [
-                name,
-                scorer,
-                str(own["texts"]),
-                percent(own.get("coverage"), intervals),
-                level,
-                *(show(rates, m) for m in ("precision", "recall", "f1", "recall_all")),
-                *(show(rates, m) for m in ("balanced_accuracy", "accuracy")),
-                show(rates, "open" if level == "span" else "unjudged"),
-                *(number(own["correlation"][m], intervals) for m in ("pearson", "spearman")),
-            ]
-    if not {"span", "text"} & set(own):
-        yield [
-            name,
-            scorer,
-            str(own["texts"]),
-            percent(own.get("coverage"), intervals),
-            *[NOTHING] * 8,
-            *(number(own["correlation"][m], intervals) for m in ("pearson", "spearman")),
-        ]
+def terminal(results: Figures) -> str:
+    """What the command prints at its end."""
+    parts = [summary(results)] if results["sets"] else []
+    if "injection" in results:
+        parts += [injected(results["injection"]), injected_texts(results["injection"])]
+    return "\n\n".join(parts)
 
 
-def percent(rate: Rate | None, interval: bool = False) -> str:
-    """``71.3``, or ``71.3 (68.0 to 74.5)``."""
-    return _shown(rate, interval, 100, 1)
+def _row(name: str, scorer: str, own: Figures, intervals: bool) -> list[str]:
+    def show(level: str, *measures: str) -> list[str]:
+        return [share(own.get(level, {}).get(measure), intervals) for measure in measures]
+
+    return [
+        name,
+        scorer_name(scorer),
+        str(own["texts"]),
+        share(own.get("coverage"), intervals),
+        *show("span", "precision", "recall", "f1", "open"),
+        *show("text", "precision", "recall", "f1", "balanced_accuracy", "accuracy", "unjudged"),
+        *(number(own["correlation"][measure], intervals) for measure in ("pearson", "spearman")),
+    ]
+
+
+def share(rate: Rate | None, interval: bool = False) -> str:
+    """``71.3``, or with its interval."""
+    if rate is None or rate["rate"] is None:
+        return DASH
+    return with_interval(rate) if interval and rate["low"] is not None else percent(rate["rate"])
 
 
 def number(rate: Rate | None, interval: bool = False) -> str:
-    """``0.71``, or ``0.71 (0.68 to 0.74)``."""
-    return _shown(rate, interval, 1, 2)
-
-
-def _shown(rate: Rate | None, interval: bool, scale: float, digits: int) -> str:
+    """``0.71``, or ``0.71 (0.68-0.74)``."""
     if rate is None or rate["rate"] is None:
-        return NOTHING
-    text = f"{scale * rate['rate']:.{digits}f}"
+        return DASH
+    text = f"{rate['rate']:.2f}"
     if not interval or rate["low"] is None or rate["high"] is None:
         return text
-    return f"{text} ({scale * rate['low']:.{digits}f} to {scale * rate['high']:.{digits}f})"
+    return f"{text} ({rate['low']:.2f}{DASH}{rate['high']:.2f})"
+
+
+def over_everything(results: Figures) -> str:
+    """What is unjudged counts as not found here; sentences, characters, one to one."""
+    rows = [
+        _head(
+            "set|scorer|span: recall, all|F1, all|one to one: precision|recall"
+            "|characters: precision|recall|sentence: precision|recall|recall, all"
+            "|text: recall, all|right|wrong|unjudged"
+        )
+    ]
+    for name, figures in results["sets"].items():
+        for scorer, own in figures["scorers"].items():
+            if "text" not in own:
+                continue
+            span, sentence, text = (own.get(level, {}) for level in ("span", "sentence", "text"))
+            rows.append(
+                [name, scorer_name(scorer)]
+                + [share(span.get(m)) for m in ("recall_all", "f1_all")]
+                + [share(span.get(m)) for m in ("precision_single", "recall_single")]
+                + [share(span.get(m)) for m in ("precision_characters", "recall_characters")]
+                + [share(sentence.get(m)) for m in ("precision", "recall", "recall_all")]
+                + [share(text.get(m)) for m in ("recall_all", "right", "wrong", "unjudged")]
+            )
+    return align(rows)
+
+
+def people_kinds(results: Figures) -> str:
+    """Every kind of error that people marked: how much of it the program finds."""
+    rows = [["set", "marked as", "marked", "found", "found one to one", "open"]]
+    for name, own in _program(results):
+        for label, count in sorted(own["by_label"].items(), key=lambda item: -item[1]["marked"]):
+            marked = count["marked"]
+            shares = [percent(count[key] / marked) for key in ("found", "found_single", "open")]
+            rows.append([name, label, str(marked), *shares])
+    return align(rows)
+
+
+def error_types(results: Figures) -> str:
+    """Every type of error that the program names: how many of its spans people marked too."""
+    rows = [["set", *(f"{kind}: spans" for kind in CLAIM_ERRORS)]]
+    for name, own in _program(results):
+        if own["by_error_type"]:
+            rows.append([name])
+            for kind in CLAIM_ERRORS:
+                found = own["by_error_type"].get(kind, {"predicted": 0, "hits": 0})
+                right = found["hits"] / found["predicted"] if found["predicted"] else None
+                rows[-1].append(f"{found['predicted']}, {percent(right)} right")
+    return align(rows)
+
+
+def claim_kinds(results: Figures) -> str:
+    """Claims by kind: how many have a verdict, and how often it agrees with people."""
+    rows = [["set", "kind of claim", "claims", "judged", "good accepted", "bad rejected"]]
+    for name, own in _program(results):
+        for kind in CLAIM_KINDS:
+            if kind in own["claims_by_kind"]:
+                rows.append([name, kind, *_agreement(own["claims_by_kind"][kind])])
+    return align(rows)
+
+
+def _agreement(row: Mapping[str, Mapping[str, int]]) -> list[str]:
+    good, bad = (
+        {verdict: row.get(side, {}).get(verdict, 0) for verdict in VERDICTS}
+        for side in ("good", "bad")
+    )
+    total = sum(good.values()) + sum(bad.values())
+    open_claims = good["unjudged"] + bad["unjudged"]
+    good_judged = sum(good.values()) - good["unjudged"]
+    bad_judged = sum(bad.values()) - bad["unjudged"]
+    return [
+        str(total),
+        percent(1 - open_claims / total),
+        percent(good["supported"] / good_judged if good_judged else None),
+        percent(1 - bad["supported"] / bad_judged if bad_judged else None),
+    ]
+
+
+def labels(results: Figures) -> str:
+    """Gold labels against verdicts on whole statements, in counts."""
+    rows = [["set", "people say", *(verdict.replace("_", " ") for verdict in VERDICTS)]]
+    for name, own in _program(results):
+        for label, verdicts in own.get("labels", {}).items():
+            if any(verdicts.values()):
+                counts = [str(verdicts[verdict]) for verdict in VERDICTS]
+                rows.append([name, label.replace("_", " "), *counts])
+    return align(rows)
+
+
+def parts(results: Figures) -> str:
+    """The parts of every set, for the program."""
+    rows = [
+        _head(
+            "set|part|texts|claims judged|span: precision|recall, all|text: precision|recall, all"
+            "|balanced acc.|unjudged|Pearson r"
+        )
+    ]
+    for name, own in _program(results):
+        for group, part in own["groups"].items():
+            span, text = part.get("span", {}), part.get("text", {})
+            rows.append(
+                [name, group, str(part["texts"]), share(part["coverage"])]
+                + [share(span.get(m)) for m in ("precision", "recall_all")]
+                + [share(text.get(m)) for m in ("precision", "recall_all")]
+                + [share(text.get(m)) for m in ("balanced_accuracy", "unjudged")]
+                + [number(part["correlation"]["pearson"])]
+            )
+    return align(rows)
+
+
+def unjudged_reasons(results: Figures) -> str:
+    """Why claims have no verdict, in shares of all claims of a set; the most frequent reasons."""
+    rows = [["set", "reason", "% of claims"]]
+    for name, own in _program(results):
+        for reason, count in list(own["reasons"].items())[:4]:
+            rows.append([name, reason, percent(count / own["claims"])])
+    return align(rows)
+
+
+def sizes(results: Figures) -> str:
+    """STAF and people's judgement against rows times columns of the source, over real outputs."""
+    rows = [["set", "texts", "STAF: r", "p", "people: r", "p"]]
+    for name, own in _program(results):
+        size = own["size"]
+        cells = [str(size["STAF"]["n"])]
+        for side in ("STAF", "people"):
+            r, p = size[side]["r"], size[side]["p"]
+            cells += [DASH, DASH] if r is None else [f"{r:.2f}", p_value(p).removeprefix("= ")]
+        rows.append([name, *cells])
+    return align(rows)
+
+
+def _program(results: Figures) -> Iterator[tuple[str, Figures]]:
+    for name, figures in results["sets"].items():
+        if "program" in figures["scorers"]:
+            yield name, figures["scorers"]["program"]
+
+
+def injected(study: Figures) -> str:
+    """Precision and recall by number of planted errors, claims and words."""
+    rows = [
+        _head(
+            "errors|summaries|claims judged|claims: precision|recall|recall, all|open"
+            "|words: precision|recall|false alarms"
+        )
+    ]
+    for count, own in study["by_errors"].items():
+        rows.append(
+            [count, str(own["texts"]), share(own["coverage"])]
+            + [share(own[m], True) for m in ("precision", "recall", "recall_all")]
+            + [share(own[m]) for m in ("open", "precision_words", "recall_words")]
+            + [share(own["false_alarms"]) if count == "0" else DASH]
+        )
+    return align(rows)
+
+
+def injected_texts(study: Figures) -> str:
+    """Summaries with errors told from those without, by number of errors and scorer."""
+    scorers = list(study["by_errors"]["1"]["text"])
+    rows = [["errors", *(f"{scorer_name(s)}: precision, recall" for s in scorers)]]
+    for count, own in study["by_errors"].items():
+        if "text" in own:
+            pairs = [own["text"][scorer] for scorer in scorers]
+            rows.append(
+                [count, *(f"{share(p['precision'])}, {share(p['recall_all'])}" for p in pairs)]
+            )
+    correlation = study["correlation"]
+    rows.append(
+        ["r with the share of true claims"]
+        + [number(correlation[scorer]["pearson"], True) for scorer in scorers]
+    )
+    return align(rows)
+
+
+def injected_types(study: Figures) -> str:
+    """Planted types: how many are found, how many are open, and under which type."""
+    rows = [
+        ["planted", "errors", "found", "words found", "open"]
+        + [f"called {kind}" for kind in CLAIM_ERRORS]
+    ]
+    for kind, own in study["by_type"].items():
+        rows.append(
+            [kind, str(own["planted"])]
+            + [share(own[m], m == "recall_all") for m in ("recall_all", "recall_words", "open")]
+            + [str(own["typed"][other]) for other in CLAIM_ERRORS]
+        )
+    return align(rows)
+
+
+def injected_sources(study: Figures) -> str:
+    """One planted error, by source of the tables."""
+    rows = [
+        ["tables of", "read", "summarised", "claims judged", "precision", "recall", "recall, all"]
+    ]
+    for source, own in study["by_source"].items():
+        tables = study["tables"][source]
+        rows.append(
+            [source, str(tables["read"]), str(tables["told"]), share(own["coverage"])]
+            + [share(own[m], True) for m in ("precision", "recall", "recall_all")]
+        )
+    return align(rows)
+
+
+def injected_sizes(study: Figures) -> str:
+    """Faithful summaries and those with one error, by cells of the table."""
+    rows = [["rows x columns", "summaries", "claims judged", "precision", "recall", "recall, all"]]
+    for one in study["size"]["bins"]:
+        until = f" to {one['to'] - 1}" if one["to"] else " or more"
+        rows.append(
+            [f"{one['from']}{until}", str(one["texts"]), share(one["coverage"])]
+            + [share(one[m], True) for m in ("precision", "recall", "recall_all")]
+        )
+    return align(rows)
+
+
+def size_sentence(study: Figures) -> str:
+    """The correlation of table size and the verifier's accuracy in words."""
+    size = study["size"]
+    if size["r"] is None:
+        return "Too few judged summaries for a correlation with table size."
+    return (
+        f"Share of claims judged rightly against rows x columns, over {size['n']} summaries: "
+        f"Pearson r = {size['r']:.2f} (p {p_value(size['p'])}), Spearman {size['rho']:.2f} "
+        f"(p {p_value(size['p_rho'])})."
+    )

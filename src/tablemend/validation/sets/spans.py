@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import ast
-import csv
 from collections.abc import Iterator
 from typing import Any
 
+from tablemend.evidence.files import read_source
 from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
 from tablemend.validation.items import Item, Mark
-from tablemend.validation.sets.statements import attribute_table
 
 FAITHFULNESS = {
     "quintd": {"Incorrect", "Not checkable", "Misleading"},
     "d2t_span_annotation": {"Contradictory", "Not checkable", "Misleading"},
 }
 """Kinds of error that concern the source; what else is marked does not count for or against."""
+
+TEXTS = ("owid", "wikidata")
+"""Domains whose data are a text; of the others they are a Python literal."""
 
 
 def quintd(record: dict[str, Any]) -> Iterator[Item]:
@@ -63,31 +65,6 @@ def _marks(name: str, spans: list[dict[str, Any]]) -> tuple[Mark, ...]:
 
 def _read_data(domain: str, data: str) -> tuple[Table, ...]:
     """The data as the models saw them: CSV with remarks, a list of facts, or a nested object."""
-    if domain == "owid":
-        return (_read_series(data),)
-    if domain == "wikidata":
-        return (_read_facts(data),)
+    if domain in TEXTS:
+        return read_source(data).tables
     return document_tables(ast.literal_eval(data))
-
-
-def _read_series(data: str) -> Table:
-    """``# country: X`` and further remarks, then lines of ``date,value``."""
-    lines = data.strip().splitlines()
-    remarks = dict(line.lstrip("# ").partition(": ")[::2] for line in lines if line.startswith("#"))
-    rows = list(csv.reader(line for line in lines if line and not line.startswith("#")))
-    unit = remarks.get("unit", "")
-    title, country = remarks.get("title", ""), remarks.get("country", "")
-    columns = [
-        name if name != "value" else f"{title} ({unit})" if unit else title for name in rows[0]
-    ]
-    return Table.of(columns, rows[1:], ", ".join(filter(None, (country, title))))
-
-
-def _read_facts(data: str) -> Table:
-    """A name, a rule, and lines of ``- attribute: value``."""
-    lines = [line for line in data.strip().splitlines() if line.strip() and line.strip() != "---"]
-    values: dict[str, list[str]] = {"name": [lines[0].strip()]}
-    for line in lines[1:]:
-        name, _, value = line.lstrip("- ").partition(": ")
-        values.setdefault(name, []).append(value)
-    return attribute_table(values, lines[0].strip())

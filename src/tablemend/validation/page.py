@@ -1,0 +1,89 @@
+"""The page of a validation: prose that a person keeps, figures that the command fills in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tablemend.errors import TablemendError
+from tablemend.runs import write_text
+from tablemend.validation import tables
+
+Section = Callable[[Mapping[str, Any]], str]
+SECTIONS: dict[str, Section] = {
+    "summary": lambda results: tables.summary(results, intervals=True),
+    "everything": tables.over_everything,
+    "parts": tables.parts,
+    "labels": tables.labels,
+    "people": tables.people_kinds,
+    "types": tables.error_types,
+    "claims": tables.claim_kinds,
+    "reasons": tables.unjudged_reasons,
+    "sizes": tables.sizes,
+}
+STUDY: dict[str, Section] = {
+    "injected": tables.injected,
+    "injected texts": tables.injected_texts,
+    "injected types": tables.injected_types,
+    "injected sources": tables.injected_sources,
+    "injected sizes": lambda study: (
+        f"{tables.injected_sizes(study)}\n\n{tables.size_sentence(study)}"
+    ),
+}
+"""Names of the places in the page, and what fills them."""
+_PLACE = re.compile(r"(<!-- figures: (?P<name>[\w ]+) -->\n)(?P<old>.*?)(<!-- end -->)", re.DOTALL)
+
+
+def sections(results: Mapping[str, Any]) -> dict[str, str]:
+    """Every part of the page that has figures."""
+    found = {"made by": made_by(results)}
+    if results["sets"]:
+        found |= {name: fill(results) for name, fill in SECTIONS.items()}
+    if "injection" in results:
+        found |= {name: fill(results["injection"]) for name, fill in STUDY.items()}
+    return found
+
+
+def made_by(results: Mapping[str, Any]) -> str:
+    """Where the figures come from."""
+    judges = {
+        own["verifier"]
+        for figures in results["sets"].values()
+        for own in figures["scorers"].values()
+        if "verifier" in own
+    }
+    limit = "all texts" if results["n"] is None else f"at most {results['n']} texts a set"
+    return (
+        f"Half: {results['half']}; {limit}. Judges: {', '.join(sorted(judges)) or 'none'}. "
+        f"Command: `{results['command']}`, commit {results['commit']}."
+    )
+
+
+def fill_page(path: Path, results: Mapping[str, Any]) -> None:
+    """Put the figures between the page's markers and leave the rest of it alone.
+
+    Raises:
+        TablemendError: no such page, or a marker whose name is unknown.
+    """
+    if not path.is_file():
+        raise TablemendError(f"no page {path}: page= names a Markdown file with the markers")
+    made = sections(results)
+    known = {"made by", *SECTIONS, *STUDY}
+    text = path.read_text("utf-8")
+    unknown = [match["name"] for match in _PLACE.finditer(text) if match["name"] not in known]
+    if unknown:
+        raise TablemendError(f"{path}: no figures are called {unknown[0]!r}")
+
+    def replace(match: re.Match[str]) -> str:
+        new = made.get(match["name"])
+        return match[0] if new is None else f"{match[1]}\n{new}\n\n{match[4]}"
+
+    write_text(path, _PLACE.sub(replace, text))
+
+
+def report(results: Mapping[str, Any]) -> str:
+    """All figures one after another: the run folder's report.md."""
+    parts = [f"## {name.capitalize()}\n\n{text}" for name, text in sections(results).items()]
+    return "# Agreement with people\n\n" + "\n\n".join(parts) + "\n"
