@@ -22,8 +22,10 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if cue.kind != "aggregate":
             continue
         first, last = frame.token_range(cue.start, cue.end)
-        if first == last:
-            continue
+        if first == last or any(
+            h.first < last and first < h.last and h.last - h.first > 1 for h in frame.headings
+        ):
+            continue  # of the column's own name: "3-dart average"
         for heading in _measured(frame, first, last):
             column = frame.view.columns[heading.column]
             if heading.first <= first < heading.last and heading.share == 1:

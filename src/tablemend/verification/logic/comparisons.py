@@ -20,6 +20,15 @@ from tablemend.verification.logic.words import QUALITIES, opposite
 
 _THAN = frozenset("than as to over compared against from versus vs".split())
 _TIMES = frozenset({"before", "after", "early", "late"})
+_UNITS = {
+    "year": 365.25,
+    "years": 365.25,
+    "month": 30.44,
+    "months": 30.44,
+    "week": 7.0,
+    "weeks": 7.0,
+}
+_PLACES = frozenset("spot spots place places position positions rank ranks".split())
 _ANY = frozenset("any all every each other others else everyone rest".split())
 
 
@@ -57,7 +66,7 @@ def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         than = next(
             (place for place in range(first, len(frame.words)) if frame.words[place] in _THAN), None
         )
-        if timed or cue.sense == "exceed":
+        if timed or cue.sense in ("exceed", "lead"):
             than = last - 1
         if than is None or than - last > 6:
             continue
@@ -69,9 +78,19 @@ def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 
 
 def _orderings(frame: Frame, cue: Cue, first: int, last: int, timed: bool) -> list[Ordering]:
+    near = set(frame.words[max(0, first - 2) : last + 2])
+    ranked = [column for column in frame.view.columns if column.ranking]
+    if near & _PLACES and ranked:
+        direction = 1 if cue.sense in ("after", "late") else -1
+        if not timed:
+            direction = -cue.direction
+        used = range_set(first, last) | {
+            place for place in range(max(0, first - 2), last) if frame.words[place] in _PLACES
+        }
+        return [Ordering(ranked[0], direction, 0.8, used, ranked[0].ordered)]
     if timed:
         return [
-            Ordering(column, cue.direction, 0.7, range_set(first, last))
+            Ordering(column, cue.direction, 0.7, range_set(first, last), column.ordered)
             for column in frame.view.columns
             if column.temporal
         ][:2]
@@ -98,7 +117,6 @@ def _rows_compared(
 ) -> Iterator[Outcome]:
     """As in "A scored more points than B": one row each, or the sum of several."""
     first, last = words
-    column = ordering.column
     taken = ordering.used | range_set(first, last)
     left, right = _sides(frame, found, first, than, taken)
     amount = _difference_stated(frame, first)
@@ -115,14 +133,15 @@ def _rows_compared(
         shared = [c for c in left if c.column == other.column]
         one = shared[-1] if shared else one
     scope = [c for c in left if c is not one] + right[1:]
-    sides = [_side(column, one), _side(column, other)]
+    sides = [_side(ordering, one), _side(ordering, other)]
     if sides[0] is None or sides[1] is None or one.rows == other.rows:
         return
     yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope)
 
 
-def _side(column: ColumnIndex, condition: Condition) -> Side | None:
-    values = [column.ordered.of[row] for row in condition.rows if row in column.ordered.of]
+def _side(ordering: Ordering, condition: Condition) -> Side | None:
+    column, of = ordering.column, ordering.ordered.of
+    values = [of[row] for row in condition.rows if row in of]
     if not values or (len(values) > 1 and not column.adds_up):
         return None
     how = "cell" if len(values) == 1 else "sum"
@@ -178,6 +197,11 @@ def _compare(
             (turned,) if turned else (),
             "CMP",
         )
+    unit = _UNITS.get(frame.words[amount.last]) if amount.last < len(frame.words) else None
+    if column.kind == "date":
+        if unit is None:
+            unit = 1.0
+        gap = round(gap / unit) if unit > 1 else gap
     exact = holds(abs(gap), amount)
     return Outcome(
         "difference",
@@ -232,8 +256,10 @@ def _counts_compared(
     ):
         return
     column = frame.view.columns[one.column]
-    ordering = Ordering(column, cue.direction, 0.8, range_set(*words))
+    ordering = Ordering(column, cue.direction, 0.8, range_set(*words), column.ordered)
     sides = []
+    if not scope & (one.rows | other.rows):
+        return
     for condition in (one, other):
         rows = condition.rows & scope
         sides.append(
@@ -291,7 +317,9 @@ def _columns_compared(
         ),
     )
     direction = -cue.direction if one.ranking else cue.direction
-    ordering = Ordering(one, direction, 0.6 + 0.4 * min(left[0].share, right[0].share), taken)
+    ordering = Ordering(
+        one, direction, 0.6 + 0.4 * min(left[0].share, right[0].share), taken, one.ordered
+    )
     yield _compare(frame, cue, words, ordering, sides, _difference_stated(frame, first), named)
 
 
@@ -306,8 +334,9 @@ def _above_all(
     """As in "more points than any other team"."""
     column = ordering.column
     one = left[-1]
-    own = [column.ordered.of[row] for row in one.rows if row in column.ordered.of]
-    rest = [value for value, row in column.ordered.values if row not in one.rows]
+    of = ordering.ordered.of
+    own = [of[row] for row in one.rows if row in of]
+    rest = [value for value, row in ordering.ordered.values if row not in one.rows]
     if len(own) != 1 or not rest:
         return
     top = max(rest) if ordering.direction > 0 else min(rest)
@@ -334,7 +363,9 @@ def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if cue.kind != "comparative" or cue.sense not in ("equal", "different"):
             continue
         first, last = frame.token_range(cue.start, cue.end)
-        if first == last:
+        if first == last or any(h.first < last and first < h.last for h in frame.headings):
+            continue
+        if frame.words[last : last + 1] in (("more",), ("less",), ("fewer",)):
             continue
         named = [condition for condition in found if not condition.used & range_set(first, last)]
         groups = next((c.members for c in named if len(c.members) > 1), ())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tablemend.values.dates import parse_date
 from tablemend.verification.logic.frame import Frame, Heading, Stated
-from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.measures import date_order
 
-_RESULTS = {
+RESULTS = {
     word: result
     for result, words in {
         "w": "win wins won winning victory victories victorious beat beats defeat defeats defeated",
@@ -20,6 +21,43 @@ _RESULTS = {
 }
 _NEGATED = frozenset("not n't never without except excluding outside".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
+_ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")
+_COUNTRIES = {
+    adjective: tuple(names.split("|"))
+    for adjective, names in {
+        "american": "united states|usa|u.s.",
+        "british": "great britain|united kingdom|england|scotland|wales",
+        "english": "england",
+        "scottish": "scotland",
+        "welsh": "wales",
+        "irish": "ireland",
+        "french": "france",
+        "spanish": "spain",
+        "dutch": "netherlands|holland",
+        "danish": "denmark",
+        "swiss": "switzerland",
+        "greek": "greece",
+        "turkish": "turkey",
+        "polish": "poland",
+        "finnish": "finland",
+        "czech": "czech",
+        "norwegian": "norway",
+        "filipino": "philippines",
+        "chinese": "china",
+        "portuguese": "portugal",
+        "korean": "korea",
+        "german": "germany",
+    }.items()
+}
+_SENSES = {
+    "above": "over",
+    "below": "under",
+    "at_least": "at least",
+    "at_most": "at most",
+    "about": "about",
+    "almost": "about",
+}
+_BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
 _REACH = 3
 _BEFORE = frozenset("before until till prior".split())
 _AFTER = frozenset("after since following".split())
@@ -56,7 +94,8 @@ class Condition:
 def conditions(frame: Frame) -> list[Condition]:
     """Every condition that the statement states, in order; the longest at each place."""
     all_rows = frozenset(frame.view.rows)
-    found: list[Condition] = [*_days(frame), *_times(frame)]
+    found: list[Condition] = [*_days(frame), *_months(frame)]
+    found += _times(frame, frozenset[int]().union(*(condition.used for condition in found)))
     timed = frozenset[int]().union(*(condition.used for condition in found))
     found += [*_bounds(frame, timed), *_zeros(frame), *_results(frame)]
     taken = {place for condition in found for place in condition.used}
@@ -71,9 +110,12 @@ def conditions(frame: Frame) -> list[Condition]:
                 0 <= phrase.first - heading.last <= 1 or 0 <= heading.first - phrase.last <= 1
             ):
                 used |= frozenset(range(heading.first, heading.last))
+        taken |= used
         found.append(
             Condition(phrase.first, phrase.last, phrase.rows, used, fit, phrase.mentions[0].column)
         )
+    headed = {place for h in frame.headings for place in range(h.first, h.last)}
+    found += _origins(frame, frozenset(taken | headed))
     found.sort(key=lambda condition: condition.first)
     return [_negate(frame, condition, all_rows) for condition in _listed(frame, found)]
 
@@ -169,17 +211,38 @@ def holds(value: float, stated: Stated, hedge: str | None = None) -> bool:
             return abs(value - stated.value) <= slack
 
 
+def states(column: ColumnIndex, ordered: Ordered, row: int, stated: Stated) -> bool:
+    """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
+    value = ordered.of.get(row)
+    if value is not None and holds(value, stated):
+        return True
+    return not stated.amount.hedge and any(
+        abs(said - stated.value) <= 1e-9 * max(1.0, abs(said)) for said in column.said.get(row, ())
+    )
+
+
 def hedge_of(frame: Frame, stated: Stated) -> str:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     if stated.amount.hedge:
         return stated.amount.hedge
-    after = frame.words[stated.last : stated.last + 3]
-    if after[:1] == ("or",) or after[:1] == ("and",):
-        if after[1:2] in (("more",), ("higher",), ("above",), ("greater",), ("better",), ("up",)):
-            return "at least"
-        if after[1:2] in (("less",), ("fewer",), ("lower",), ("below",), ("few",)):
-            return "at most"
+    for cue in frame.cues:
+        if cue.kind == "hedge" and cue.sense in _SENSES:
+            first, last = frame.token_range(cue.start, cue.end)
+            if 0 <= stated.first - last <= 1 and first < last:
+                return _SENSES[cue.sense]
+            if first == stated.last and cue.sense in _BEHIND:
+                return _BEHIND[cue.sense]
     return ""
+
+
+def hedge_tokens(frame: Frame, stated: Stated) -> frozenset[int]:
+    """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
+    for cue in frame.cues:
+        if cue.kind == "hedge":
+            first, last = frame.token_range(cue.start, cue.end)
+            if 0 <= stated.first - last <= 1 or first == stated.last:
+                return range_set(first, last)
+    return range_set(max(0, stated.first - 2), stated.first)
 
 
 def _bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
@@ -195,7 +258,12 @@ def _bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
         rows = frozenset(
             row
             for row, value in column.ordered.of.items()
-            if row in frame.rows and holds(value, stated, hedge)
+            if row in frame.rows
+            and (
+                holds(value, stated, hedge)
+                if hedge
+                else states(column, column.ordered, row, stated)
+            )
         )
         used = frozenset(range(stated.first, stated.last)) | frozenset(
             range(heading.first, heading.last)
@@ -213,22 +281,22 @@ def _bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
         )
 
 
-def hedge_tokens(frame: Frame, stated: Stated) -> frozenset[int]:
-    """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
-    if stated.amount.hedge:
-        return frozenset(range(max(0, stated.first - 2), stated.first))
-    return frozenset(range(stated.last, min(len(frame.words), stated.last + 2)))
-
-
 def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, Heading] | None = None
     for heading in frame.headings:
+        if any(
+            p.first <= heading.first and heading.last <= p.last and p.last - p.first > 1
+            for p in frame.phrases
+        ):
+            continue
         column = frame.view.columns[heading.column]
         if stated.amount.role == "year" and not column.temporal:
             continue
-        if not column.measured or column.kind in ("score", "date") or column.counter:
+        if not column.measured or column.kind in ("score", "date"):
             continue
+        if column.counter and heading.last != stated.first:
+            continue  # "week 8", and not "8 weeks"
         after, before = heading.first - stated.last, stated.first - heading.last
         if 0 <= after <= _REACH:
             between = frame.words[stated.last : heading.first]
@@ -264,7 +332,7 @@ def _results(frame: Frame) -> Iterator[Condition]:
     """As in "won", "lost" and "drew" where the table says who won."""
     columns = [column for column in frame.view.columns if column.has_results]
     for place, word in enumerate(frame.words if columns else ()):
-        result = _RESULTS.get(word)
+        result = RESULTS.get(word)
         if result is None:
             continue
         for column in columns[:1]:
@@ -276,7 +344,7 @@ def _results(frame: Frame) -> Iterator[Condition]:
             yield Condition(place, place + 1, rows, frozenset({place}), 0.8, column.index)
 
 
-def _times(frame: Frame) -> Iterator[Condition]:
+def _times(frame: Frame, dated: frozenset[int]) -> Iterator[Condition]:
     """As in "in 2004", "before 2000", "after October 5", "between 2003 and 2009"."""
     columns = [column for column in frame.view.columns if column.temporal]
     if not columns:
@@ -285,7 +353,7 @@ def _times(frame: Frame) -> Iterator[Condition]:
     for number, stated in enumerate(frame.amounts):
         if stated.amount.role != "year" and not 1500 <= stated.value <= 2100:
             continue
-        if number <= skip or stated.amount.number.decimals:
+        if number <= skip or stated.amount.number.decimals or stated.first in dated:
             continue
         first, last, low, high = stated.first, stated.last, stated.value, stated.value
         used = set(range(first, last))
@@ -354,6 +422,51 @@ def _days(frame: Frame) -> Iterator[Condition]:
             if rows:
                 used = range_set(first - 1, end)
                 yield Condition(first, end, rows, used, 0.8, column.index, True)
+                break
+
+
+def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[Condition]:
+    """As in "Australian" of rows that say "Australia"."""
+    for place, word in enumerate(frame.words):
+        if place in taken or len(word) < 5 or not word.endswith(_ORIGIN):
+            continue
+        names = _COUNTRIES.get(word, ())
+        length = max(4, len(word) - 3)
+        for column in frame.view.columns:
+            if column.kind != "text":
+                continue
+            rows = frozenset(
+                row
+                for name, group in column.groups.items()
+                if any(country in name for country in names)
+                or (not names and any(part[:length] == word[:length] for part in name.split()))
+                for row in group
+            )
+            if rows:
+                yield Condition(place, place + 1, rows, frozenset({place}), 0.8, column.index)
+                break
+
+
+def _months(frame: Frame) -> Iterator[Condition]:
+    """As in "in October" where nothing else dates it."""
+    for cue in frame.cues:
+        if cue.kind != "temporal" or cue.sense != "month":
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        dated = any(link.start < cue.end and cue.start < link.end for link in frame.links.moments)
+        if dated or first == last or not parse_date(f"{frame.words[first]} 1"):
+            continue
+        month = parse_date(f"{frame.words[first]} 1")[0][1:4]
+        for column in frame.view.columns:
+            if column.kind != "date":
+                continue
+            rows = frozenset(
+                row
+                for row, dates in column.dates.items()
+                if any(reading[4:7] == month or reading[1:4] == month for reading in dates)
+            )
+            if rows:
+                yield Condition(first, last, rows, range_set(first, last), 0.9, column.index)
                 break
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.conditions import (
     Condition,
     hedge_of,
@@ -200,28 +201,28 @@ def _enumerated(
 
 def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]:
     """What is counted: the column that names it, how surely it is a count, and if once each."""
-    place, distinct = stated.last, False
-    words = frame.words
+    words, place = frame.words, stated.last
     named = [h for h in frame.headings if h.first >= stated.last]
-    while place < len(words) and place - stated.last < 3:
-        if words[place] in _DISTINCT:
-            distinct = True
-        elif (
-            words[place] in THINGS
-            or words[place] == "of"
-            or any(heading.first == place for heading in named)
-        ):
+    while place < len(words) and place - stated.last < 3 and words[place] not in LITTLE_WORDS:
+        if words[place] in THINGS or any(heading.first == place for heading in named):
             break
         place += 1
-    before = words[max(0, stated.first - 2) : stated.first]
+    distinct = not _DISTINCT.isdisjoint(words[stated.last : place + 1])
+    before = words[max(0, stated.first - 3) : stated.first]
     there = "there" in before
+    thing = place < len(words) and words[place] in THINGS
     for heading in named:
-        if heading.first <= place < heading.last:
+        beside = heading.first - place == 1 and thing
+        if heading.first <= place < heading.last or beside:
             column = frame.view.columns[heading.column]
-            if column.adds_up and words[place] not in ("time", "times"):
-                return None, 0.5 if there else 0.0, False
-            return heading, 0.9, distinct
-    if place < len(words) and words[place] in THINGS:
+            if words[place] not in ("time", "times"):
+                if column.adds_up:
+                    return None, 0.5 if there else 0.0, False
+                if any(stated.value in said for said in column.said.values()):
+                    return None, 0.0, False
+            if not beside:
+                return heading, 0.9, distinct
+    if thing:
         return None, 0.9, distinct
     if there or "only" in before:
         return None, 0.7, distinct

@@ -11,7 +11,7 @@ from itertools import pairwise
 from tablemend.claims.cues import Cue, find_cues
 from tablemend.values.text import tokens_of
 from tablemend.verification.indexing import Place
-from tablemend.verification.lexicon import LITTLE_WORDS, stem
+from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.linking import Linking, Links
 from tablemend.verification.logic.index import ColumnIndex, View
 from tablemend.verification.reading import Amount, Reading, Token
@@ -30,6 +30,7 @@ _NO_VERB_AFTER = frozenset(
     "the a an of most more least less fewest fewer few highest lowest number total first last best "
     "and in for final no any each every".split()
 )
+_WINNING, _WON = frozenset({"winner", "win"}), frozenset({"win", "won", "wins", "winner"})
 _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
 _VALUE = frozenset({"value", "year"})
@@ -260,11 +261,22 @@ class Frame:
     def _distance(self, mention: Mention) -> int:
         """Words between a mention and the name of its column; 9 where it is not named."""
         gaps = [
-            max(heading.first - mention.last, mention.first - heading.last)
+            self._content_between(
+                *sorted(((heading.first, heading.last), (mention.first, mention.last)))
+            )
             for heading in self.headings
             if heading.column == mention.column and heading.share >= 0.5
         ]
-        return min((gap for gap in gaps if gap >= 0), default=9)
+        column = self.view.columns[mention.column]
+        if not _WINNING.isdisjoint(column.terms) and not _WON.isdisjoint(self.words):
+            gaps.append(0)
+        return min(gaps, default=9)
+
+    def _content_between(self, left: tuple[int, int], right: tuple[int, int]) -> int:
+        """Words that say something between two runs of tokens; 9 where they overlap."""
+        if left[1] > right[0]:
+            return 9
+        return sum(word not in LITTLE_WORDS for word in self.words[left[1] : right[0]])
 
     # ---- columns
 
@@ -274,10 +286,25 @@ class Frame:
         found: list[Heading] = []
         for link in self.links.columns:
             first, last = self.token_range(link.start, link.end)
-            for column in link.columns if first < last else ():
-                end = self._through_unit(last, column)
-                found.append(Heading(first, end, column, link.coverage))
+            if first == last:
+                continue
+            ends = {column: self._through_unit(last, column) for column in link.columns}
+            furthest = max(ends.values())
+            found += [
+                Heading(first, end, column, link.coverage)
+                for column, end in ends.items()
+                if end == furthest
+            ]
         return tuple(found)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """All terms of the statement."""
+        return frozenset(term for word in self.words for term in terms(word))
+
+    def context(self, column: ColumnIndex) -> float:
+        """How much of a column's header the statement says anywhere."""
+        return len(self.terms.intersection(column.terms)) / max(1, len(column.terms))
 
     def _through_unit(self, last: int, column: int) -> int:
         """The end of a header's words where its unit follows as in the header: "(km 3 / year)"."""
@@ -305,6 +332,14 @@ class Frame:
                 if first < last:
                     found.append(Stated(first, last, amount, float(amount.value)))
         return tuple(found)
+
+    def ordinal(self, place: int) -> int:
+        """The number of an ordinal at a token, 0 where there is none."""
+        token = self.tokens[place]
+        for amount in self.links.amounts:
+            if amount.start == token.start and amount.role == "ordinal":
+                return int(amount.value)
+        return 0
 
     # ---- syntax
 

@@ -12,10 +12,14 @@ from tablemend.evidence.grid import Grid
 from tablemend.records import Evidence
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
+from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, read_measure
 from tablemend.verification.logic.words import RANKS
+
+_BY_END = frozenset({"recent", "late", "last", "new"})
+_BY_LENGTH = frozenset({"long", "short"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,15 @@ class ColumnIndex:
         return self.kind in ("date", "span") or self.years
 
     @cached_property
+    def said(self) -> dict[int, tuple[float, ...]]:
+        """All numbers that each row's cell says: ``20.14`` and ``134`` of ``20.14 (134)``."""
+        return {
+            row: tuple(float(n.value) for n in quantities(self.cell(row)))
+            for row in self.filled
+            if not self.temporal
+        }
+
+    @cached_property
     def counter(self) -> bool:
         """Whether it only numbers the rows: 1, 2, 3 ... from the top, and is no rank."""
         values = [self.ordered.of[row] for row in self.filled if row in self.ordered.of]
@@ -134,6 +147,17 @@ class ColumnIndex:
         totals = set(self._view.totals)
         values = sorted((value, row) for row, value in of.items() if row not in totals)
         return Ordered(tuple(values), of)
+
+    def order_of(self, sense: str) -> Ordered:
+        """The order in which an adjective sees the column: spans of years also by end or length."""
+        if self.kind != "span" or sense not in _BY_END | _BY_LENGTH:
+            return self.ordered
+        of = {}
+        for row, measure in self.measures.items():
+            if measure.kind == "span":
+                last = measure.second if measure.second is not None else measure.value
+                of[row] = last if sense in _BY_END else last - measure.value
+        return Ordered(tuple(sorted((value, row) for row, value in of.items())), of)
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:

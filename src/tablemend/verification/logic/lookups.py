@@ -9,6 +9,8 @@ from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows
 
+_PLACED = frozenset({"place", "within", "last"})
+
 
 def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A has more than 5 points", "A won before 2000": some row has all that is said."""
@@ -43,9 +45,9 @@ def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A finished third", "A is in the top 5"."""
     columns = [column for column in frame.view.columns if column.ranking]
-    for cue in frame.cues:
-        if cue.kind != "rank" or cue.sense not in ("place", "within", "last"):
-            continue
+    columns.sort(key=lambda column: -frame.context(column))
+    cues = [cue for cue in frame.cues if cue.kind == "rank" and cue.sense in _PLACED]
+    for cue in cues if len(cues) == 1 else ():
         first, last = frame.token_range(cue.start, cue.end)
         if first == last or not columns:
             continue

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.conditions import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.frame import Frame, Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows
-
-_SAME = frozenset({"same"})
 
 
 def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
@@ -33,6 +31,15 @@ def _share(
     frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
     named = [c for c in found if not c.used & range_set(first, last)]
+    nouns = [h for h in frame.headings if h.first == last]
+    if any(frame.view.columns[h.column].adds_up for h in nouns):
+        return  # "all points", "no goals" speak of one row's number
+    used = range_set(first, last).union(*(c.used for c in named))
+    allowed: Stated | None = None
+    if cue.sense == "all" and frame.words[last : last + 1] == ("but",):
+        allowed = next((s for s in frame.amounts if s.first == last + 1), None)
+        used |= range_set(last, allowed.last if allowed else last + 1)
+        named = [c for c in named if allowed is None or c.first >= allowed.last]
     verbs = [place for place in frame.verbs if place >= last]
     if not verbs or not named:
         return
@@ -40,35 +47,41 @@ def _share(
     scope = [c for c in named if c.last <= verb]
     predicate = [c for c in named if c.first > verb]
     if not predicate:
-        if cue.sense != "none" and not verbs:
-            return
-        scope, predicate = [], list(scope)
-        if not predicate:
-            return
+        scope, predicate = [], scope
     rows = within(scope, frame.rows)
     hits = within(predicate, rows)
     if not rows:
         return
-    negated = any(
-        word in ("not", "n't", "never") for word in frame.words[max(0, first - 1) : first]
-    )
+    negated = first > 0 and frame.words[first - 1] in ("not", "n't", "never")
     share = len(hits) / len(rows)
+    missed = len(rows) - len(hits)
     truth = {
-        "all": share == 1,
-        "none": share == 0,
+        "all": missed == (allowed.value if allowed else 0),
+        "none": not hits,
         "most": share > 0.5 if cue.direction >= 0 else share < 0.5,
         "half": share == 0.5,
     }[cue.sense]
     truth ^= negated
-    used = range_set(first, last).union(*(c.used for c in named))
-    fit = min(c.fit for c in named) - 0.1 * (len(rows) < 2)
+    fit = min(c.fit for c in named) - 0.2 * (len(rows) < 2)
     exceptions = sorted(rows - hits) if cue.sense == "all" else sorted(hits)
     cells = tuple((row, predicate[0].column) for row in exceptions[:5])
     reason = f"{len(hits)} of {len(rows)} rows"
     if exceptions and cue.sense in ("all", "none"):
         reason += f"; {'not' if cue.sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
+    fault: tuple[int, int] = (first, last)
+    expected: tuple[str, ...] = ()
+    if allowed is not None:
+        fault, expected = (allowed.first, allowed.last), (str(missed),)
     yield Outcome(
-        "quantifier", truth, used, fit, cells, reason, None if truth else (first, last), (), "CMP"
+        "quantifier",
+        truth,
+        used,
+        fit,
+        cells,
+        reason,
+        None if truth else fault,
+        () if truth else expected,
+        "CMP",
     )
 
 
@@ -102,6 +115,8 @@ def _members(
 
 def _only(frame: Frame, found: Sequence[Condition], first: int, last: int) -> Iterator[Outcome]:
     """As in "A is the only one from B": whoever has the property is A, and A has it."""
+    if any(stated.first in (last, last - 1) for stated in frame.amounts):
+        return  # "only 5 games" is a count
     named = [c for c in found if not c.used & range_set(first, last)]
     after = [c for c in named if c.first >= last]
     before = [c for c in named if c.last <= first]

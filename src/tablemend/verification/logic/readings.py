@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import exp
 
-from tablemend.verification.logic.conditions import Condition
+from tablemend.verification.logic.conditions import RESULTS, Condition
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.weights import WEIGHTS
@@ -48,6 +48,8 @@ def features(frame: Frame, found: Sequence[Condition], outcome: Outcome) -> dict
         "fit": outcome.fit,
         "numbers left": float(min(numbers, 3)),
         "names left": float(min(names, 3)),
+        "fails on nothing": float(not outcome.truth and not outcome.cells),
+        "no condition": float(all(not c.used & outcome.used for c in found)),
         "cues left": float(min(cues, 3)),
         "negations left": float(negations > 0),
         "words": min(len(frame.content), 30) / 10,
@@ -59,7 +61,8 @@ def _weight(frame: Frame, place: int) -> float:
     word = frame.words[place]
     if word.isdigit():
         return _NUMBER
-    if word in THINGS or place in frame.verbs or place in frame.headed:
+    verb = place in frame.verbs and word not in RESULTS
+    if word in THINGS or verb or place in frame.headed:
         return _LIGHT
     return 1.0
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.conditions import Condition, range_set, states, within
 from tablemend.verification.logic.frame import Frame, Stated
-from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import QUALITIES, THINGS, Quality, opposite
 
@@ -18,7 +18,7 @@ _NP_ENDS = frozenset(
     "who which that when where and but than as while over under after before do did does".split()
 )
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
-_IN_TIME = frozenset({"first", "last", "early", "late", "recent", "new", "old"})
+_IN_TIME = frozenset({"first", "last", "early", "late", "recent", "new", "old", "young"})
 _UNCLEAR = frozenset({"near", "far"})
 _GOOD = frozenset({"good", "bad"})
 
@@ -32,12 +32,14 @@ class Ordering:
         direction: 1 where more of the quality is a larger value.
         fit: 1 where the column is named, less where it is guessed.
         used: the tokens that name it.
+        ordered: its cells as the word orders them.
     """
 
     column: ColumnIndex
     direction: int
     fit: float
     used: frozenset[int]
+    ordered: Ordered
 
 
 def noun_phrase_end(frame: Frame, first: int) -> int:
@@ -71,9 +73,10 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     for heading in frame.headings_in(last, end):
         column = frame.view.columns[heading.column]
         tokens = used | frozenset(range(heading.first, heading.last))
+        fit = 0.6 + 0.25 * heading.share + 0.15 * frame.context(column)
         found.append(
             Ordering(
-                column, _direction(column, cue, sense, quality), 0.6 + 0.4 * heading.share, tokens
+                column, _direction(column, cue, sense, quality), fit, tokens, column.order_of(sense)
             )
         )
     if not found and end == last:
@@ -81,23 +84,55 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
             column = frame.view.columns[heading.column]
             tokens = used | frozenset(range(heading.first, heading.last))
             fit = 0.4 + 0.4 * heading.share
-            found.append(Ordering(column, _direction(column, cue, sense, quality), fit, tokens))
+            found.append(
+                Ordering(
+                    column,
+                    _direction(column, cue, sense, quality),
+                    fit,
+                    tokens,
+                    column.order_of(sense),
+                )
+            )
     for column in frame.view.columns:
         if not quality.about.isdisjoint(column.terms):
-            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.65, used))
+            found.append(
+                Ordering(
+                    column,
+                    _direction(column, cue, sense, quality),
+                    0.65,
+                    used,
+                    column.order_of(sense),
+                )
+            )
         elif sense in _GOOD and column.ranking:
-            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.6, used))
+            found.append(
+                Ordering(
+                    column,
+                    _direction(column, cue, sense, quality),
+                    0.6,
+                    used,
+                    column.order_of(sense),
+                )
+            )
     nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
     if not found and not nouns:
         plain = [column for column in frame.view.columns if column.adds_up]
         if len(plain) == 1:
             column = plain[0]
-            found.append(Ordering(column, _direction(column, cue, sense, quality), 0.4, used))
+            found.append(
+                Ordering(
+                    column,
+                    _direction(column, cue, sense, quality),
+                    0.4,
+                    used,
+                    column.order_of(sense),
+                )
+            )
     seen: dict[int, Ordering] = {}
     for ordering in found:
         known = seen.get(ordering.column.index)
         column = ordering.column
-        if column.counter and sense not in _IN_TIME:
+        if (column.counter or column.temporal) and sense not in _IN_TIME:
             continue
         usable = column.measured and column.kind != "score" and ordering.direction != 0
         if usable and (known is None or known.fit < ordering.fit):
@@ -124,9 +159,12 @@ def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         first, last = frame.token_range(cue.start, cue.end)
         if first == last:
             continue
+        number = cue.number if by_quality and cue.number else 1
+        if first and not by_quality and (ordinal := frame.ordinal(first - 1)):
+            first, number = first - 1, ordinal
         for ordering in orderings(frame, cue, first, last)[:3]:
             for scope, claimed in _splits(frame, found, first, last, ordering):
-                yield from _judge(frame, cue, (first, last), ordering, scope, claimed)
+                yield from _judge(frame, number, (first, last), ordering, scope, claimed)
 
 
 def _splits(
@@ -148,6 +186,7 @@ def _splits(
         for stated in frame.amounts
         if not range_set(stated.first, stated.last) & taken
         and not _in_header(ordering.column, stated)
+        and (stated.amount.role != "year" or ordering.column.temporal)
     ]
     verbs = frame.verbs
     before = [place for place in verbs if place < first]
@@ -176,18 +215,18 @@ def _in_header(column: ColumnIndex, stated: Stated) -> bool:
 
 def _judge(
     frame: Frame,
-    cue: Cue,
+    number: int,
     words: tuple[int, int],
     ordering: Ordering,
     scope: list[Condition],
     claimed: list[Condition | Stated],
 ) -> Iterator[Outcome]:
     column = ordering.column
-    ordered = frozenset(row for _, row in column.ordered.values)
+    ordered = frozenset(row for _, row in ordering.ordered.values)
     rows = within(scope, ordered)
     if len(rows) < 2 or not claimed:
         return
-    extreme = nth_rows(column, rows, ordering.direction, cue.number if cue.kind == "rank" else 1)
+    extreme = nth_rows(ordering.ordered, rows, ordering.direction, number)
     if not extreme:
         return
     used = set(ordering.used).union(*(condition.used for condition in scope))
@@ -201,7 +240,7 @@ def _judge(
             hit = matching & claim.rows
         else:
             used |= range_set(claim.first, claim.last)
-            hit = frozenset(row for row in matching if holds(column.ordered.of[row], claim))
+            hit = frozenset(row for row in matching if states(column, ordering.ordered, row, claim))
         if hit:
             matching = hit
         else:
@@ -215,14 +254,12 @@ def _judge(
     )
 
 
-def nth_rows(
-    column: ColumnIndex, rows: frozenset[int], direction: int, number: int | None
-) -> frozenset[int]:
+def nth_rows(ordered: Ordered, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
     """The rows with the n-th value from the top, or from the bottom; ties share a place."""
-    values = [(value, row) for value, row in column.ordered.values if row in rows]
+    values = [(value, row) for value, row in ordered.values if row in rows]
     if direction > 0:
         values.reverse()
-    place = (number or 1) - 1
+    place = number - 1
     if place >= len(values):
         return frozenset()
     wanted = values[place][0]
@@ -252,7 +289,7 @@ def _mend(
     if isinstance(claim, Stated) or claim.column == column.index:
         return (claim.first, claim.last), (column.cell(min(extreme)),)
     turned = opposite(frame.text(*words))
-    if turned and nth_rows(column, rows, -ordering.direction, 1) & claim.rows:
+    if turned and nth_rows(ordering.ordered, rows, -ordering.direction, 1) & claim.rows:
         return words, (turned,)
     right = {frame.view.cell(row, claim.column) for row in extreme}
     return (claim.first, claim.last), tuple(sorted(right))

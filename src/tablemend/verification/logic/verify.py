@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, Evidence, Verdict
@@ -35,6 +36,7 @@ SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.25
 """Up to this belief it is contradicted; between the two it is unjudged."""
+_AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggregate", "change"})
 
 
@@ -72,8 +74,31 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
 
 def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
     """Every reading of a statement, run."""
+    negated = _negated(frame, found)
     for program in _PROGRAMS:
-        yield from program(frame, found)
+        for outcome in program(frame, found):
+            if negated is None or negated in outcome.used:
+                yield outcome
+                continue
+            yield replace(
+                outcome,
+                truth=not outcome.truth,
+                used=outcome.used | {negated},
+                reason=f"{outcome.reason} (denied)",
+                fault=(negated, negated + 1) if outcome.truth else None,
+                expected=(),
+            )
+
+
+def _negated(frame: Frame, found: list[Condition]) -> int | None:
+    """The "not" that denies the whole statement: behind an auxiliary, and of no condition."""
+    taken = frozenset[int]().union(*(condition.used for condition in found))
+    for place, word in enumerate(frame.words):
+        contracted = word.endswith("n't")
+        behind = place > 0 and frame.words[place - 1] in _AUXILIARIES
+        if (contracted or (word in ("not", "never") and behind)) and place not in taken:
+            return place
+    return None
 
 
 def _frame(claim: Claim, linking: Linking, grid: int) -> tuple[Frame, int | None]:

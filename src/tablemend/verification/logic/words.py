@@ -33,7 +33,7 @@ THINGS = frozenset(
 )
 """What a row can be called without any column of that name."""
 
-RANKS = _terms("rank ranking place position pos finish seed standing")
+RANKS = _terms("rank ranking place position pos finish seed standing pick")
 """Headers of columns in which 1 is the best."""
 
 _WHEN = _terms(
