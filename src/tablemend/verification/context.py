@@ -1,0 +1,542 @@
+"""Claims of an answer table verified against the context and the query, without a gold table.
+
+The two properties of TableHallu 3.1 as far as a program can read them from the text: a row's
+entity is named in the context and within the query's scope, and a cell is what a sentence about
+that entity says of that attribute. What the wording leaves open is unjudged.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tablemend.detector.keys import filled_rows, primary_key
+from tablemend.detector.source import index_context
+from tablemend.evidence.source import Source
+from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
+from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.sentences import Span
+from tablemend.values.text import clean, tokens_of
+from tablemend.values.units import Unit
+from tablemend.values.words import LITTLE_WORDS, akin
+from tablemend.verification.context_reading import ContextReader
+from tablemend.verification.context_records import Breach, Record, Records, Said, same_value
+from tablemend.verification.context_values import Label, Stated
+from tablemend.verification.scope import QueryScope, read_scope
+
+VERSION = "context/1"
+
+_FLAGS = frozenset({"yes", "no", "true", "false"})
+_EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
+_FEWEST = 2  # supported cells from which that can be told
+_UNMIXED = 0.7  # share of a column's cells that are of its kind
+_READ = 0.9  # share of the sentences about entities in which attributes are named and read
+_SENTENCES = 3  # from which that can be told
+_TRACE = 0.5  # share of a text's words that are a trace of it
+_CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
+_LOOKED_AT = 20  # places of a value that are looked at to say whose it is
+_NEVER = "the context never says it"
+_PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
+
+
+def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, ...]:
+    """Judge every claim of an answer table against a context in prose.
+
+    Args:
+        document: from :func:`~tablemend.claims.answers.answer_claims`, with its query.
+        source: its ``text`` is the context.
+
+    Returns:
+        One verdict a claim, in order. A cell is *supported* where a sentence about its row's
+        entity states it and gives it to no other attribute; *contradicted* where such a sentence
+        gives the attribute another value (``expected``: each such value once); *not in source*
+        where nothing gives it. A row is *not in source* where the context does not name it and
+        *contradicted* where what the context says of it breaks a condition of the query.
+    """
+    if document.table is None:
+        raise ValueError("not the claims of a table")
+    if not source.text.strip():
+        return tuple(
+            _verdict(claim, "unjudged", "the context is empty") for claim in document.claims
+        )
+    judge = AnswerJudge(document.table, source.text, document.query)
+    return tuple(judge.judge(claim) for claim in document.claims)
+
+
+@dataclass(slots=True)
+class _Look:
+    """What the sentences about a row's entity have of a cell.
+
+    Attributes:
+        beside: sentences that give it to its attribute.
+        free: sentences that state it and give it to no other attribute.
+        claimed: other attributes that it is given to.
+        other: what its attribute is given instead.
+        perhaps: the same where the wording leaves room for doubt.
+    """
+
+    beside: list[int] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+    claimed: list[tuple[Stated, int]] = field(default_factory=list)
+    other: list[Said] = field(default_factory=list)
+    perhaps: list[Said] = field(default_factory=list)
+
+
+class AnswerJudge:
+    """An answer table beside its context; the context is indexed once.
+
+    Args:
+        table: the answer.
+        context: the text that it was made from.
+        query: what was asked for; may be empty.
+    """
+
+    def __init__(self, table: Table, context: str, query: str = "") -> None:
+        self.table = table
+        self.context = context
+        self.key = primary_key(table)
+        self.rows = filled_rows(table)
+        self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
+        self.labels = {
+            name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
+        }
+        for condition in self.scope.conditions:
+            if condition.label and condition.label != table.columns[self.key]:
+                self.labels.setdefault(condition.label, Label.of(condition.label))
+        cells = (cell for row in table.rows for cell in row if cell)
+        self.reader = ContextReader(
+            context,
+            [name for row in self.rows if (name := self.name(row))],
+            table.columns[self.key],
+            (*table.columns, *cells, query),
+        )
+        self.records = Records(
+            self.reader, tuple(self.labels.values()), self.scope.conditions, self._is_timed()
+        )
+        self._places: dict[tuple[str, Unit], list[Span]] = {}
+        self._looks: dict[tuple[int, int], _Look] = {}
+
+    def name(self, row: int) -> str:
+        """What a row is about; empty where its key is blank."""
+        cell = self.table.rows[row][self.key]
+        return "" if is_blank(cell) else clean(cell or "")
+
+    def judge(self, claim: Claim) -> Verdict:
+        """The verdict on one claim of the table."""
+        if claim.row is None:
+            return _verdict(claim, "unjudged", "no claim of a row")
+        if claim.column is None:
+            return self.judge_row(claim, claim.row)
+        column = self.table.columns.index(claim.column)
+        if column == self.key:
+            return self._judge_name(claim, claim.row)
+        return self.judge_cell(claim, claim.row, column)
+
+    # rows
+
+    def judge_row(self, claim: Claim, row: int) -> Verdict:
+        """Whether a row's entity is named, in scope and not there twice."""
+        name = self.name(row)
+        if not name:
+            return _verdict(claim, "unjudged", "the row has no name")
+        named = self._judge_name(claim, row)
+        if named.verdict != "supported":
+            return named
+        listed = self.scope.entities
+        if listed and name not in {clean(one) for one in listed}:
+            return _verdict(claim, "contradicted", "the query lists other names", "ATT")
+        met, _, breach = self.records.in_scope(name)
+        if breach is not None:
+            return self._out_of_scope(claim, name, breach)
+        if (original := self._repeated.get(row)) is not None:
+            reason = f"the context has no second {name!r} in scope beside row {original + 1}"
+            return _verdict(claim, "contradicted", reason, "REL", named.evidence)
+        reason = "named, and in the query's scope" if met else "named in the context"
+        return _verdict(claim, "supported", reason, evidence=named.evidence)
+
+    def _out_of_scope(self, claim: Claim, name: str, breach: Breach) -> Verdict:
+        condition = breach.condition
+        error: ClaimError = "TMP" if condition.is_time else "ATT" if condition.values else "NUM"
+        what = f" for {condition.label!r}" if condition.label else ""
+        reason = f"the context says {breach.said!r}{what}; the query asks for {condition.said!r}"
+        return _verdict(claim, "contradicted", reason, error, (self._evidence(breach.sentence),))
+
+    def _judge_name(self, claim: Claim, row: int) -> Verdict:
+        name = self.name(row)
+        spans = self.reader.name_spans.get(name, [])
+        if spans:
+            sentence = self.reader.sentence_at(spans[0].start)
+            return _verdict(
+                claim, "supported", "named in the context", evidence=(self._evidence(sentence),)
+            )
+        if index_context(self.context).mentions(name):
+            return _verdict(claim, "supported", "named in the context in other words")
+        return _verdict(claim, "not_in_source", "the context does not name it", "ATT")
+
+    @cached_property
+    def _rows_of(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row in self.rows:
+            if name := self.name(row):
+                rows[name].append(row)
+        return dict(rows)
+
+    @cached_property
+    def _repeated(self) -> dict[int, int]:
+        """Rows that repeat another, or that belong to a record out of scope; and which one stays.
+
+        Of rows that differ only so many are too many as the entity has fewer records in scope.
+        """
+        found: dict[int, int] = {}
+        for name, rows in self._rows_of.items():
+            if len(rows) < 2:
+                continue
+            seen: dict[tuple[str, ...], int] = {}
+            rest = []
+            for row in rows:
+                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
+                if cells in seen:
+                    found[row] = seen[cells]
+                else:
+                    seen[cells] = row
+                    rest.append(row)
+            found.update(self._surplus(name, rest))
+        return found
+
+    def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Of more rows than the entity has records in scope those that fit one out of it better."""
+        met, records, _ = self.records.in_scope(name)
+        everything = self.records.of(name)
+        if met is False or not 0 < len(records) < len(rows):
+            return
+        if len(rows) * len(everything) > _PAIRED:
+            return
+        others = [record for record in everything if record not in records]
+        fits = []
+        for row in rows:
+            inside = max(self._agreement(row, record) for record in records)
+            outside = max((self._agreement(row, record) for record in others), default=0)
+            fits.append((inside - outside, inside, row))
+        fits.sort()
+        stays = fits[-1][2]
+        for fit, inside, row in fits[: len(rows) - len(records)]:
+            if fit < 0 or (not others and inside < fits[-1][1]):
+                yield row, stays
+
+    # which record a row is
+
+    def record(self, row: int) -> tuple[Record | None, bool]:
+        """What the context says of a row, and whether nothing else can be meant."""
+        name = self.name(row)
+        _, records, _ = self.records.in_scope(name)
+        if not records:
+            return None, False
+        if len(records) == 1:
+            differ = [one for one in self._rows_of[name] if one not in self._repeated]
+            return records[0], len(differ) < 2 or row in self._repeated
+        if len(records) * len(self._rows_of[name]) > _PAIRED:
+            return self._merged(name, records), False
+        scores = [self._agreement(row, record) for record in records]
+        best = max(scores)
+        if scores.count(best) == 1 and 2 * best > len(self._filled(row)):
+            return records[scores.index(best)], True
+        return self._merged(name, records), False
+
+    def _merged(self, name: str, records: Sequence[Record]) -> Record:
+        if name not in self._whole:
+            self._whole[name] = Record(tuple(one for part in records for one in part.sentences))
+        return self._whole[name]
+
+    @cached_property
+    def _whole(self) -> dict[str, Record]:
+        return {}
+
+    def _filled(self, row: int) -> list[int]:
+        cells = self.table.rows[row]
+        return [i for i, cell in enumerate(cells) if i != self.key and not is_blank(cell)]
+
+    def _agreement(self, row: int, record: Record) -> int:
+        """How many cells of a row a record states."""
+        return sum(bool(self._sentences_with(row, column, record)) for column in self._filled(row))
+
+    def _is_timed(self) -> bool:
+        """Whether a name stands in several rows, so that a time may tell them apart."""
+        names = [name for row in self.rows if (name := self.name(row))]
+        return len(set(names)) < len(names)
+
+    # cells
+
+    def judge_cell(self, claim: Claim, row: int, column: int) -> Verdict:
+        """Whether a cell is what the context says."""
+        name, header = self.name(row), self.table.columns[column]
+        if header in self.scope.computed:
+            return _verdict(claim, "unjudged", f"{header!r} is to be worked out")
+        if not name:
+            return _verdict(claim, "unjudged", "the row has no name")
+        value = read_value(self.table.rows[row][column])
+        error = _error_of(value)
+        record, sure = self.record(row)
+        if record is None:
+            if self._judge_name(claim, row).verdict == "not_in_source":
+                reason = f"the context does not name {name!r}"
+                return _verdict(claim, "not_in_source", reason, error)
+            return self._judge_unplaced(claim, value, error)
+        look = self._look(row, column)
+        if look.beside:
+            evidence = (self._evidence(look.beside[0]),)
+            return _verdict(claim, "supported", f"said of {header!r}", evidence=evidence)
+        if sure and not look.other and not look.free and self.is_explicit:
+            look.other = look.perhaps
+        if look.other and sure:
+            return self._contradict(claim, value, look, header, error)
+        if look.free:
+            evidence = (self._evidence(look.free[0]),)
+            verdict: VerdictName = "unjudged" if look.other else "supported"
+            return _verdict(claim, verdict, "stated of this entity", evidence=evidence)
+        if look.claimed:
+            stated, sentence = look.claimed[0]
+            reason = f"the context says it of {stated.label!r}"
+            if sure and self.is_explicit:
+                evidence = (self._evidence(sentence),)
+                return _verdict(claim, "not_in_source", reason, "REL", evidence)
+            return _verdict(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
+        return self._judge_missing(claim, row, column, record, value, error)
+
+    def _contradict(
+        self, claim: Claim, value: Value, look: _Look, header: str, error: ClaimError
+    ) -> Verdict:
+        text = self.reader.text
+        expected: list[str] = []
+        unit = self.labels[header].unit
+        for one in look.other:
+            said = text[slice(*one.stated.span)]
+            if not any(same_value(one.value, read_value(known), unit) for known in expected):
+                expected.append(said)
+        evidence = tuple(
+            self._evidence(number) for number in dict.fromkeys(o.about.sentence for o in look.other)
+        )
+        if look.free and not (self.is_explicit and len(expected) == 1):
+            return _verdict(claim, "unjudged", "the context has both", evidence=evidence)
+        reason = f"the context gives {header!r} as {expected[0]!r}"
+        if look.claimed or self._is_anothers(value, claim.row or 0, header):
+            error = "REL"
+        return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
+
+    def _judge_missing(
+        self, claim: Claim, row: int, column: int, record: Record, value: Value, error: ClaimError
+    ) -> Verdict:
+        """A cell that no sentence about its entity states."""
+        name, header = self.name(row), self.table.columns[column]
+        evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
+        if value.text in _FLAGS:
+            return _verdict(claim, "unjudged", "yes or no is not said in these words")
+        if self._counts_rows(column):
+            return _verdict(claim, "unjudged", "a number of the rows")
+        places = self._find(row, column)
+        reason = f"nothing that the context says of {name!r} states it"
+        if value.number is not None or value.dates:
+            if not places:
+                return _verdict(claim, "not_in_source", _NEVER, error, evidence)
+            if self.is_explicit or all(map(self._is_of_another, places[:_LOOKED_AT])):
+                error = "REL" if self._is_anothers(value, row, header) else error
+                return _verdict(claim, "not_in_source", reason, error, evidence)
+            return _verdict(claim, "unjudged", reason, evidence=evidence)
+        if self._trace(value, record) >= (_CLEAR_TRACE if self.is_explicit else _TRACE):
+            return _verdict(
+                claim, "unjudged", "stated in part or in other words", evidence=evidence
+            )
+        if self.is_explicit:
+            error = "REL" if places else "ATT"
+            return _verdict(claim, "not_in_source", reason, error, evidence)
+        if places and self._is_verbatim(column) and all(map(self._is_of_another, places)):
+            return _verdict(claim, "not_in_source", reason, "REL", evidence)
+        if not self._has_words(value):
+            return _verdict(claim, "not_in_source", _NEVER, "ATT", evidence)
+        return _verdict(claim, "unjudged", reason, evidence=evidence)
+
+    def _judge_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
+        """A cell of an entity whose sentences are not known."""
+        if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
+            return _verdict(claim, "not_in_source", _NEVER, error)
+        return _verdict(claim, "unjudged", "no sentence is surely about this row")
+
+    def _counts_rows(self, column: int) -> bool:
+        """Whether a column numbers the rows."""
+        numbers = [read_value(self.table.rows[row][column]).number for row in self.rows]
+        return all(
+            number is not None and number.value == place for place, number in enumerate(numbers, 1)
+        )
+
+    def _look(self, row: int, column: int) -> _Look:
+        if (row, column) in self._looks:
+            return self._looks[row, column]
+        look = _Look()
+        self._looks[row, column] = look
+        record, _ = self.record(row)
+        if record is None:
+            return look
+        name, header = self.name(row), self.table.columns[column]
+        value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
+        for one in self.records.said(name, record, header):
+            if same_value(value, one.value, unit):
+                look.beside.append(one.about.sentence)
+            elif self._is_of_kind(column, one.value):
+                (look.other if one.plain else look.perhaps).append(one)
+        for sentence, span in self._sentences_with(row, column, record):
+            readings = [
+                stated
+                for stated in self.records.readings(sentence)
+                if stated.span.start < span.end and span.start < stated.span.end
+            ]
+            if any(stated.label == header for stated in readings):
+                look.beside.append(sentence)
+            elif claimed := [stated for stated in readings if stated.sure]:
+                look.claimed.append((claimed[0], sentence))
+            else:
+                look.free.append(sentence)
+        if not look.beside and same_value(value, read_value(name), unit):
+            look.free += [about.sentence for about in record.sentences[:1]]
+        return look
+
+    def _is_of_kind(self, column: int, value: Value) -> bool:
+        """Whether a value can stand in a column: no text in a column of numbers."""
+        return self._kinds[column] in ("", _kind(value))
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        """For each column what it holds, as :func:`_kind`; empty where it is mixed."""
+        kinds: list[str] = []
+        for column in range(len(self.table.columns)):
+            values = [read_value(self.table.rows[row][column]) for row in self.rows]
+            counts = Counter(_kind(value) for value in values if not value.blank)
+            most = counts.most_common(1)
+            plain = bool(most) and most[0][1] > _UNMIXED * sum(counts.values())
+            kinds.append(most[0][0] if plain else "")
+        return kinds
+
+    @cached_property
+    def is_explicit(self) -> bool:
+        """Whether the context names attributes as the table does, most of the time.
+
+        Then a value that stands nowhere beside its attribute is not there; prose in freer words
+        may have said it in another way.
+        """
+        beside = free = 0
+        for row in self.rows:
+            for column in self._filled(row):
+                look = self._look(row, column)
+                beside += bool(look.beside)
+                free += bool(look.free) and not look.beside
+        if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
+            return True
+        named = [number for number in range(len(self.reader.sentences)) if self._names(number)]
+        read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
+        return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
+
+    def _names(self, sentence: int) -> bool:
+        return bool(self.reader.names_in(sentence))
+
+    def _is_verbatim(self, column: int) -> bool:
+        """Whether the other cells of a column stand in the context word for word."""
+        if column not in self._verbatim:
+            looks = [
+                self._look(row, column)
+                for row in self.rows
+                if not is_blank(self.table.rows[row][column])
+            ]
+            found = sum(bool(look.beside or look.free) for look in looks)
+            self._verbatim[column] = found >= _FEWEST + 1 and found >= _EXPLICIT * len(looks)
+        return self._verbatim[column]
+
+    @cached_property
+    def _verbatim(self) -> dict[int, bool]:
+        return {}
+
+    # places
+
+    def _find(self, row: int, column: int) -> list[Span]:
+        cell, header = self.table.rows[row][column] or "", self.table.columns[column]
+        key = (cell, self.labels[header].unit)
+        if key not in self._places:
+            self._places[key] = self.reader.places.find(*key)
+        return self._places[key]
+
+    def _sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
+        """Sentences of a record that state a cell, outside the names of entities."""
+        places = self._find(row, column)
+        if not places:
+            return []
+        found = []
+        for about in record.sentences:
+            start, end = self.reader.sentences[about.sentence]
+            names = self.reader.names_in(about.sentence)
+            place = bisect_left(places, Span(start, start))
+            while place < len(places) and places[place].start < end:
+                span = places[place]
+                place += 1
+                if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
+                    found.append((about.sentence, span))
+        return found
+
+    def _is_of_another(self, place: Span) -> bool:
+        """Whether a place stands in a sentence that names an entity of its own."""
+        sentence = self.reader.sentence_at(place.start)
+        return bool(self.reader.names_in(sentence)) or self.reader.names_foreign(sentence)
+
+    def _is_anothers(self, value: Value, row: int, header: str) -> bool:
+        """Whether the context gives a value to the same attribute of another entity."""
+        unit = self.labels[header].unit
+        for span in self.reader.places.find(value.text, unit)[:_LOOKED_AT]:
+            sentence = self.reader.sentence_at(span.start)
+            for stated in self.records.readings(sentence):
+                if stated.label == header and stated.span.start <= span.start < stated.span.end:
+                    return self.records.owner(sentence, stated.span) != self.name(row)
+        return False
+
+    def _trace(self, value: Value, record: Record) -> float:
+        """Share of a text's words that sentences of a record have, each in some form."""
+        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        if not words or any(map(str.isdigit, value.text)):
+            return 0.0 if words else 1.0
+        said = {
+            token.word
+            for about in record.sentences[:_LOOKED_AT]
+            for token in self.reader.tokens(self.reader.sentences[about.sentence])
+        }
+        return sum(any(akin(word, one) for one in said) for word in words) / len(words)
+
+    def _has_words(self, value: Value) -> bool:
+        words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
+        return not words or any(self.reader.has_word(word) for word in words)
+
+    def _evidence(self, sentence: int) -> Evidence:
+        start, end = self.reader.sentences[sentence]
+        return Evidence(self.reader.text[start:end], start=start, end=end)
+
+
+def _kind(value: Value) -> str:
+    if value.dates or year_of(value):
+        return "time"
+    return "text" if value.number is None else "number"
+
+
+def _error_of(value: Value) -> ClaimError:
+    if value.dates or year_of(value):
+        return "TMP"
+    return "ATT" if value.number is None else "NUM"
+
+
+def _verdict(
+    claim: Claim,
+    verdict: VerdictName,
+    reason: str,
+    error: ClaimError | None = None,
+    evidence: tuple[Evidence, ...] = (),
+    expected: tuple[str, ...] = (),
+) -> Verdict:
+    return Verdict(claim, verdict, error, evidence, reason, (), expected, VERSION)

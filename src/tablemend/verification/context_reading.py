@@ -1,0 +1,411 @@
+"""A context in prose, read once: its sentences, and which of them speak of which entity."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from tablemend.values.dates import StatedDate
+from tablemend.values.inclusion import MODIFIERS
+from tablemend.values.numbers import Stated
+from tablemend.values.places import Places, singular
+from tablemend.values.sentences import Span, paragraph_spans, sentence_spans
+from tablemend.values.text import tokens_of
+from tablemend.values.units import header_unit
+from tablemend.values.words import akin
+
+Bond = Literal["named", "carried", "loose"]
+"""How a sentence speaks of an entity: it names it; it begins with a pronoun after a sentence about
+it alone; or it may carry on from one, which can support a claim and never contradict it."""
+
+_PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their|the (?:former|latter|same))\b", re.I)
+_PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
+_CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
+_TIME_NAMES = frozenset(
+    "january february march april may june july august september october november december "
+    "monday tuesday wednesday thursday friday saturday sunday i".split()
+)
+_MODIFIERS = MODIFIERS - {"former", "formerly", "previously", "past", "acting", "post"}
+_NO_SPACE = re.compile(r"\S*")
+_FULL_STOP = re.compile(r"([\w']*)[)\"%\u201d]*\.\s+")
+_STOP = re.compile(r"[.!?]")
+_LONGEST = 200  # characters of a name or cell that is looked for whole
+_STEM = 4
+_SHORT_NAME = 3
+_PEOPLE = 4  # words of the longest name of which the last one is used alone
+
+
+_ISO_APART = re.compile(r"(?<![\w.-])(\d{4}) - (\d\d) - (\d\d)(?![\w-])")
+_YEAR_APART = re.compile(r" , (\d{4})(?!\d)")
+
+
+class Token(NamedTuple):
+    """A word or number of the text in its compared form, and its place."""
+
+    word: str
+    start: int
+    end: int
+
+
+class About(NamedTuple):
+    """A sentence that speaks of an entity.
+
+    Attributes:
+        sentence: its number.
+        bond: how.
+    """
+
+    sentence: int
+    bond: Bond
+
+
+class ContextReader:
+    """A context, indexed for the entities of one answer.
+
+    All work but that of single questions is linear in the context's length.
+
+    Args:
+        text: the context.
+        entities: the names that its sentences may be about.
+        header: of the column of these names.
+        known: further words (of headers and cells) that are no foreign names.
+    """
+
+    def __init__(
+        self, text: str, entities: Iterable[str], header: str = "", known: Iterable[str] = ()
+    ) -> None:
+        self.text = text
+        self.places = Places(text)
+        self.entities = tuple(dict.fromkeys(entities))
+        self._header = header_unit(header)
+        self._known = tuple(known)
+
+    @cached_property
+    def sentences(self) -> list[Span]:
+        """All sentences, in order.
+
+        None ends inside a name or cell of the answer ("Help! II"); one ends behind a cell though
+        it looks like an abbreviation ("in Grade F. Next"), and before a name in small letters.
+        """
+        spans: list[Span] = []
+        place = 0
+        for whole in sentence_spans(self.text):
+            for span in self._divide(whole):
+                while place < len(self._whole) and self._whole[place].end <= span.start:
+                    place += 1
+                if spans and place < len(self._whole) and self._whole[place].start < span.start:
+                    spans[-1] = Span(spans[-1].start, span.end)
+                else:
+                    spans.append(span)
+        return spans
+
+    @cached_property
+    def _whole(self) -> list[Span]:
+        """Places of names and cells with a full stop inside, to the end of their last word."""
+        texts = dict.fromkeys(t for t in (*self.entities, *self._known) if _STOP.search(t))
+        found = [
+            Span(span.start, _NO_SPACE.match(self.text, span.end).end())  # type: ignore[union-attr]
+            for text in texts
+            if len(text) <= _LONGEST
+            for span in self.places.find(text)
+        ]
+        return sorted(found)
+
+    def _divide(self, sentence: Span) -> Iterator[Span]:
+        """A sentence, cut where it is surely two."""
+        start = sentence.start
+        for match in _FULL_STOP.finditer(self.text, sentence.start, sentence.end):
+            if self._is_end(match):
+                yield Span(start, self.text.index(".", match.end(1)) + 1)
+                start = match.end()
+        yield Span(start, sentence.end)
+
+    def _is_end(self, stop: re.Match[str]) -> bool:
+        if stop.end() in self._starts_of_names:
+            return True
+        is_small = self.text[stop.end()].islower()
+        if not is_small and not self._is_capitalised and self.text[stop.end()].isalpha():
+            return True
+        if stop.end(1) in self._ends_of_cells:
+            return not is_small or not self._is_capitalised
+        word = stop[1]
+        return is_small and not self._is_capitalised and (len(word) > 4 or word[-1:].isdigit())
+
+    @cached_property
+    def _starts_of_names(self) -> frozenset[int]:
+        return frozenset(
+            span.start for name in self.entities for span in self.places.find(name, self._header)
+        )
+
+    @cached_property
+    def _ends_of_cells(self) -> frozenset[int]:
+        """Where cells of the answer end, but for single letters, which may be initials."""
+        return frozenset(
+            span.end
+            for text in dict.fromkeys(self._known)
+            if 1 < len(text) <= _LONGEST and any(map(str.isalpha, text))
+            for span in self.places.find(text)
+        )
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [span.start for span in self.sentences]
+
+    def sentence_at(self, place: int) -> int:
+        """Number of the sentence at a place."""
+        return max(0, bisect_right(self._sentence_starts, place) - 1)
+
+    @cached_property
+    def _tokens(self) -> list[Token]:
+        return [Token(*token) for token in self.places.tokens]
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [token.start for token in self._tokens]
+
+    def tokens(self, span: Span) -> Sequence[Token]:
+        """The words and numbers that begin within a place."""
+        low = bisect_left(self._token_starts, span.start)
+        return self._tokens[low : bisect_left(self._token_starts, span.end)]
+
+    @cached_property
+    def _amount_spans(self) -> list[Span]:
+        years = {span.start: span.end for span in map(_span, self.places.numbers)}
+        spans = set(map(_span, self.places.numbers))
+        for span in map(_span, self.places.dates):
+            apart = _YEAR_APART.match(self.text, span.end)  # "july 29 , 2005"
+            if apart and years.pop(apart.start(1), None):
+                spans.discard(Span(*apart.span(1)))
+                span = Span(span.start, apart.end())
+            spans.add(span)
+        for match in _ISO_APART.finditer(self.text):  # "1984 - 12 - 08"
+            spans.difference_update(Span(*match.span(part)) for part in (1, 2, 3))
+            spans.add(Span(*match.span()))
+        return sorted(spans)
+
+    @cached_property
+    def _amount_starts(self) -> list[int]:
+        return [span.start for span in self._amount_spans]
+
+    def amounts(self, span: Span) -> Sequence[Span]:
+        """The numbers and dates that begin within a place."""
+        low = bisect_left(self._amount_starts, span.start)
+        return self._amount_spans[low : bisect_left(self._amount_starts, span.end)]
+
+    @cached_property
+    def name_spans(self) -> dict[str, list[Span]]:
+        """Where each entity is named: in full, or by a word that is its own.
+
+        What stands inside the longer name of another entity does not name the shorter one.
+        """
+        full = sorted(
+            (span.start, -self._with_bracket(span), name)
+            for name in self.entities
+            for span in self.places.find(name, self._header)
+            if not self._is_modified(span)
+        )
+        spans: dict[str, list[Span]] = {name: [] for name in self.entities}
+        taken: list[Span] = []
+        for start, minus_end, name in full:
+            span = Span(start, -minus_end)
+            if taken and span != taken[-1] and span.end <= taken[-1].end:
+                continue
+            spans[name].append(span)
+            if not taken or span != taken[-1]:
+                taken.append(span)
+        starts = [span.start for span in taken]
+        for name, own in self._own_words.items():
+            if not spans[name]:
+                continue
+            first = spans[name][0].start
+            for span in own:
+                before = bisect_right(starts, span.start) - 1
+                if span.start > first and not (before >= 0 and span.end <= taken[before].end):
+                    spans[name].append(span)
+            spans[name].sort()
+        return spans
+
+    def _with_bracket(self, span: Span) -> int:
+        """The end of a name, with the bracket that closes it: "Hungary (HUN)"."""
+        said = self.text[span.start : span.end]
+        if "(" in said and ")" not in said and self.text[span.end : span.end + 1] == ")":
+            return span.end + 1
+        return span.end
+
+    def _is_modified(self, span: Span) -> bool:
+        """Whether the word before makes another thing of a name: "South Melbourne"."""
+        before = self.tokens(Span(max(0, span.start - 24), span.start))
+        if not before or self.text[before[-1].end : span.start] not in (" ", "-"):
+            return False
+        return before[-1].word in _MODIFIERS
+
+    @cached_property
+    def _own_words(self) -> dict[str, list[Span]]:
+        """Places of the last word of a name, where it can be nobody else's.
+
+        It must be written with a capital, belong to one entity, and never stand beside another
+        capital: "Benedek" once Karl Benedek is known, unless there is an Anna Benedek.
+        """
+        counts = Counter(word for name in self.entities for word in set(tokens_of(name).words))
+        found: dict[str, list[Span]] = {}
+        for name in self.entities:
+            words = tokens_of(name).words
+            last = words[-1] if words else ""
+            if not 2 <= len(words) <= _PEOPLE or counts[last] > 1 or not last.isalpha():
+                continue
+            if len(last) < _SHORT_NAME or not name[:1].isupper():
+                continue
+            alone: list[Span] = []
+            for span in self.places.find(last):
+                if not self.text[span.start].isupper():
+                    alone = []
+                    break
+                if self._after_capital(span.start):
+                    before = self.tokens(Span(max(0, span.start - 40), span.start))
+                    if not before or before[-1].word not in words:
+                        alone = []
+                        break
+                else:
+                    alone.append(span)
+            found[name] = alone
+        return found
+
+    def _after_capital(self, start: int) -> bool:
+        """Whether a word with a capital stands directly before a place, in the same sentence."""
+        match = re.search(r"([A-Z][\w'.\u2019-]*) $", self.text[max(0, start - 40) : start])
+        if match is None:
+            return False
+        word = start - len(match[0])
+        return word not in self.starts_of_sentences or tokens_of(match[1]).words[:1] not in (
+            ("the",), ("a",), ("an",), ("for",), ("with",), ("in",), ("as",), ("while",), ("when",),
+        )  # fmt: skip
+
+    @cached_property
+    def starts_of_sentences(self) -> frozenset[int]:
+        """Where sentences begin."""
+        return frozenset(self._sentence_starts)
+
+    @cached_property
+    def about(self) -> dict[str, list[About]]:
+        """For each entity the sentences that speak of it, in order."""
+        found: dict[str, list[About]] = {name: [] for name in self.entities}
+        paragraphs = [span.start for span in paragraph_spans(self.text)]
+        current: tuple[str, ...] = ()
+        paragraph = -1
+        for number, span in enumerate(self.sentences):
+            named = self.named_in(number)
+            here = bisect_right(paragraphs, span.start)
+            if here != paragraph:
+                current, paragraph = (), here
+            if named:
+                for name in named:
+                    found[name].append(About(number, "named"))
+                # "Like the Alba she is based at Corran" is about her too.
+                first = self.names_in(number)[0][0].start
+                if _PERSONAL.search(self.text, span.start, first) or _PERSONAL.search(
+                    self.text, first, span.end
+                ):
+                    for name in current:
+                        if name not in named:
+                            found[name].append(About(number, "loose"))
+                current = named
+            elif _PRONOUN.match(self.text, span.start):
+                bond: Bond = "carried" if len(current) == 1 else "loose"
+                for name in current:
+                    found[name].append(About(number, bond))
+            elif current and (
+                _PERSONAL.search(self.text, span.start, span.end) or not self.names_foreign(number)
+            ):
+                for name in current:
+                    found[name].append(About(number, "loose"))
+            else:
+                current = ()
+        return found
+
+    @cached_property
+    def carriers(self) -> dict[int, str]:
+        """For each sentence that names no entity the only one that it carries on from."""
+        found: dict[int, str] = {}
+        shared: set[int] = set()
+        for name, sentences in self.about.items():
+            for about in sentences:
+                if about.bond != "named":
+                    if about.sentence in found:
+                        shared.add(about.sentence)
+                    found[about.sentence] = name
+        return {number: name for number, name in found.items() if number not in shared}
+
+    def named_in(self, sentence: int) -> tuple[str, ...]:
+        """The entities that a sentence names, in the order of the text."""
+        return tuple(dict.fromkeys(name for _, name in self.names_in(sentence)))
+
+    def names_in(self, sentence: int) -> list[tuple[Span, str]]:
+        """The places in a sentence that name entities."""
+        return self._names_by_sentence.get(sentence, [])
+
+    @cached_property
+    def _names_by_sentence(self) -> dict[int, list[tuple[Span, str]]]:
+        found: dict[int, list[tuple[Span, str]]] = defaultdict(list)
+        for name, spans in self.name_spans.items():
+            for span in spans:
+                found[self.sentence_at(span.start)].append((span, name))
+        for names in found.values():
+            names.sort()
+        return dict(found)
+
+    @cached_property
+    def _is_capitalised(self) -> bool:
+        """Whether names can be told by their capitals; not in a text of small letters."""
+        inside = sum(
+            self.text[max(0, match.start() - 2)] not in ".!?\n"
+            and match[0].lower() not in _TIME_NAMES
+            for match in _CAPITALS.finditer(self.text, 2)
+        )
+        return 4 * inside >= self.text.count(". ") + 1
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        words = {word for text in (*self.entities, *self._known) for word in tokens_of(text).words}
+        return frozenset(words) | _TIME_NAMES
+
+    def names_foreign(self, sentence: int) -> bool:
+        """Whether a sentence has a name that the answer does not have, so a subject of its own.
+
+        True also where that cannot be seen.
+        """
+        span = self.sentences[sentence]
+        if not self._is_capitalised:
+            return True
+        for match in _CAPITALS.finditer(self.text, span.start, span.end):
+            if match.start() == span.start:
+                continue
+            words = tokens_of(match[0]).words
+            if any(word not in self._vocabulary for word in words):
+                return True
+        return False
+
+    def has_word(self, word: str) -> bool:
+        """Whether the text has a word, in some form."""
+        if singular(word) in self._words:
+            return True
+        stem = word[:_STEM]
+        return len(stem) == _STEM and any(akin(word, other) for other in self._stems.get(stem, ()))
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(token.word for token in self._tokens)
+
+    @cached_property
+    def _stems(self) -> dict[str, list[str]]:
+        stems: dict[str, list[str]] = defaultdict(list)
+        for word in self._words:
+            stems[word[:_STEM]].append(word)
+        return dict(stems)
+
+
+def _span(stated: Stated | StatedDate) -> Span:
+    return Span(stated.start, stated.end)
