@@ -1,8 +1,8 @@
 """The controlled injection study: 1 to 5 errors of known type and place in faithful summaries.
 
-Tables are those of the report half, so none was looked at for a rule. Every table has a faithful
-summary, the same with k errors for k = 1..5 as far as it has room, and a second faithful summary
-that stands for a person's reference (TabFaith, section 6.4 and Figure 3).
+Tables are those of the report half, so that none was looked at for a rule, and synthetic ones.
+Every table has a faithful summary, the same with k errors for k = 1..5 as far as it has room, and
+a second faithful summary that stands for a person's reference (TabFaith, section 6.4, Figure 3).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tablemend.faithfulness.staf import PROGRAM, verify_text
 from tablemend.metrics import bleu, parent
 from tablemend.records import Verification
 from tablemend.runs import read_jsonl
+from tablemend.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.tabfaith.injection import Injector
 from tablemend.tabfaith.sheet import Unverbalisable
 from tablemend.tabfaith.summary import PlantedError
@@ -35,6 +36,9 @@ from tablemend.values.sentences import Span
 
 MOST_ERRORS = 5
 SEED = "validation"
+SEED_NUMBER = 20_260
+SYNTHETIC_TABLES = 100
+"""Of each domain, where no number is given."""
 METRICS = ("bleu", "parent", "overlap", "parent_own")
 """``parent_own`` has the faithful summary itself as reference, which nobody has in practice."""
 
@@ -54,6 +58,7 @@ class Tried:
     Attributes:
         source: where its table is from.
         key: the split key of the table.
+        table: hash of the table.
         cells: rows times columns of the table.
         errors: number of errors planted.
         truth: share of its statements that are true.
@@ -61,10 +66,12 @@ class Tried:
         verdict: of the text as a whole; ``True`` for wrong, ``None`` for unjudged.
         counts: claims and spans, right and wrong.
         scores: the metrics against the other faithful summary.
+        mistakes: claims whose verdict is wrong or missing, for a person to read.
     """
 
     source: str
     key: str
+    table: str
     cells: int
     errors: int
     truth: float
@@ -72,6 +79,7 @@ class Tried:
     verdict: bool | None
     counts: Counts
     scores: dict[str, float]
+    mistakes: tuple[dict[str, Any], ...] = ()
 
 
 def _plain(record: dict[str, Any]) -> Table:
@@ -96,12 +104,12 @@ SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {
 """Tables of people: their file below the data folder, and how a record becomes a table."""
 
 
-def read_tables(data: Path, half: Half, n: int | None) -> Iterator[Named]:
-    """Real tables of one half, those that can be read; at most ``n`` of each source."""
+def read_tables(data: Path, half: Half | None, n: int | None) -> Iterator[Named]:
+    """Real tables of one half, or of both; those that can be read, at most ``n`` of a source."""
     for source, (file, reader) in SOURCES.items():
         found: dict[str, Named] = {}
         for record in read_jsonl(data / file):
-            if half_of(record["split_key"]) == half:
+            if half in (None, half_of(record["split_key"])):
                 try:
                     table = reader(record)
                 except TableError:  # ASCII art, or a header without a cell
@@ -109,6 +117,14 @@ def read_tables(data: Path, half: Half, n: int | None) -> Iterator[Named]:
                 found.setdefault(table.content_hash(), Named(source, record["split_key"], table))
         order = sorted(found, key=lambda name: sha256(name.encode()).digest())
         yield from (found[name] for name in order[:n])
+
+
+def synthetic_tables(n: int | None) -> Iterator[Named]:
+    """Made-up tables of the enterprise domains; each is a table of its own."""
+    for domain in SYNTHETIC:
+        for number in range(n or SYNTHETIC_TABLES):
+            table = domain_table(domain, SEED_NUMBER, number)
+            yield Named(f"synthetic {domain}", f"{domain} {number}", table)
 
 
 def try_tables(tables: Sequence[Named], workers: int, verify: bool = True) -> list[Tried]:
@@ -144,6 +160,7 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
             Tried(
                 source,
                 key,
+                table.content_hash(),
                 len(table.rows) * len(table.columns),
                 len(errors),
                 1 - len({index for error in errors for index in error.facts}) / len(summary.facts),
@@ -156,6 +173,7 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
                     "overlap": parent.overlap_precision(text, entries),
                     "parent_own": parent.score([text], [[summary.text]], [entries])[0],
                 },
+                tuple(_mistakes(source, text, errors, verification)),
             )
         )
     return found
@@ -199,6 +217,27 @@ def count_injected(errors: Sequence[PlantedError], verification: Verification) -
         for name in exact:
             counts[f"typed {kind} {name}"] += 1
     return counts
+
+
+def _mistakes(
+    source: str, text: str, errors: Sequence[PlantedError], verification: Verification
+) -> Iterator[dict[str, Any]]:
+    for verdict in verification.verdicts:
+        claim = verdict.claim
+        assert claim.start is not None and claim.end is not None
+        place = Span(claim.start, claim.end)
+        inside = [error for error in errors if _within(Span(error.start, error.end), place)]
+        if verdict.verdict == "unjudged" or verdict.wrong != bool(inside):
+            gold = [f"{error.type}: {error.text} for {error.original}" for error in inside]
+            yield {"set": "injection", "id": source, "gold": "; ".join(gold) or "supported"} | {
+                "verdict": verdict.verdict,
+                "error_type": verdict.error_type,
+                "kind": claim.kind,
+                "claim": claim.text,
+                "reason": verdict.reason,
+                "evidence": [evidence.text for evidence in verdict.evidence],
+                "text": text,
+            }
 
 
 def _within(inner: Span, outer: Span) -> bool:

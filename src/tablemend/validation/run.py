@@ -63,7 +63,9 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
     run.begin("validate", command, parts=())
     files = [READERS[name][0] for name in names]
     if INJECTION in command.sets:
-        results[INJECTION] = study(data, command.n, command.workers)
+        half = None if command.half == "all" else command.half
+        results[INJECTION], tried = study(data, half, command.n, command.workers)
+        errors += [mistake for one in tried for mistake in one.mistakes]
         files += [file for file, _ in SOURCES.values()]
     hashes = {file: hash_file(data / file) for file in files if (data / file).is_file()}
     run.record("validate", {"settings": command.model_dump(mode="json"), "data": hashes})

@@ -10,11 +10,14 @@ from tablemend.records import CLAIM_ERRORS
 from tablemend.validation.baselines import balanced_threshold
 from tablemend.validation.called import Called, by_score
 from tablemend.validation.counting import Counts, count_text
+from tablemend.validation.halves import Half
 from tablemend.validation.injection import (
     METRICS,
     MOST_ERRORS,
+    Named,
     Tried,
     read_tables,
+    synthetic_tables,
     try_tables,
 )
 from tablemend.validation.measures import (
@@ -48,24 +51,39 @@ SIZES = (0, 20, 50, 100, 200)
 """Lower ends of the bins of table size, in cells."""
 
 
-def study(data: Path, n: int | None, workers: int) -> dict[str, Any]:
-    """Run the study on the tables of the report half.
+def study(
+    data: Path, half: Half | None, n: int | None, workers: int
+) -> tuple[dict[str, Any], list[Tried]]:
+    """Run the study.
 
     Args:
         data: folder of the sets.
+        half: whose tables are summarised; the metrics' thresholds are chosen on the rules half.
         n: at most so many tables of each source.
         workers: processes.
+
+    Returns:
+        The figures, and every summary.
     """
-    tables = list(read_tables(data, "report", n))
+    tables = [*read_tables(data, half, n), *synthetic_tables(n)]
     tried = try_tables(tables, workers)
-    others = try_tables(list(read_tables(data, "rules", n)), workers, verify=False)
+    others = tried
+    if half != "rules":
+        others = try_tables(list(read_tables(data, "rules", n)), workers, verify=False)
     thresholds = {metric: threshold_of(others, metric) for metric in METRICS}
+    return figures_of(tables, tried, thresholds), tried
+
+
+def figures_of(
+    tables: Sequence[Named], tried: Sequence[Tried], thresholds: Mapping[str, float | None]
+) -> dict[str, Any]:
+    """All figures of the study."""
     sources = sorted({one.source for one in tried})
     return {
         "tables": {
             source: {
                 "read": sum(named.source == source for named in tables),
-                "told": len({(one.key, one.cells) for one in tried if one.source == source}),
+                "told": sum(one.source == source and not one.errors for one in tried),
             }
             for source in sources
         },
@@ -107,12 +125,8 @@ def at_count(
         **rates([one.counts for one in chosen], keys, COVERAGE | CLAIM),
     }
     if errors:
-        tables = {(one.source, one.key, one.cells) for one in chosen}
-        pairs = [
-            one
-            for one in tried
-            if one.errors in (0, errors) and (one.source, one.key, one.cells) in tables
-        ]
+        tables = {one.table for one in chosen}
+        pairs = [one for one in tried if one.errors in (0, errors) and one.table in tables]
         figures["text"] = {STAF: _text_rates(pairs, [one.verdict for one in pairs])}
         for metric, threshold in thresholds.items():
             if threshold is not None:
