@@ -194,6 +194,7 @@ def test_arms_that_are_asked_together_share_their_seconds_by_tokens() -> None:
     shared = share_seconds(
         {name: {"clean": {"x": one}} for name, one in arms.items()},
         {name: ModelName(engine, "m") for name, engine in engines.items()},
+        {},
     )
     assert shared == {
         ("first", "clean"): pytest.approx(9.0 * 150 / 200),

@@ -35,7 +35,9 @@ def write_results(
     }
     options = {arm: config.options_of(config.evaluation.arms[arm]) for arm in judged}
     settings = {arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()}
-    seconds = share_seconds(judged, {arm: model_of(config, arm) for arm in judged})
+    models = {arm: model_of(config, arm) for arm in judged}
+    after = {arm: own.after for arm, own in config.evaluation.arms.items() if own.after}
+    seconds = share_seconds(judged, models, after)
     results = {
         "run": run.path.name,
         "recipe": config.name,
@@ -75,13 +77,19 @@ def write_results(
 
 
 def share_seconds(
-    judged: JudgedArms, models: Mapping[str, ModelName]
+    judged: JudgedArms, models: Mapping[str, ModelName], after: Mapping[str, str]
 ) -> dict[tuple[str, ContextKind], float]:
     """Seconds of generating, by arm and context.
 
     transformers is asked arm by arm. Arms of another engine are asked together, and which one's
     answer came at the end of a wait says nothing: they share their seconds by the tokens that
-    were computed for them (prompts less what had been read before, and answers).
+    were computed for them (prompts less what had been read before, and answers). An arm that
+    mends has the seconds of the answers beside its own.
+
+    Args:
+        judged: the answers.
+        models: of each arm.
+        after: the arms that mend, and whose answers.
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}
@@ -91,6 +99,8 @@ def share_seconds(
             stored = [one.stored for one in answers.values()]
             own[arm, context] = sum(one.seconds for one in stored)
             computed[arm, context] = sum(one.computed_tokens for one in stored)
+            if arm in after:
+                continue
             alone = (arm, context) if models[arm].engine == "hf" else None
             groups.setdefault((models[arm], alone), []).append((arm, context))
     shared = {}
@@ -99,6 +109,9 @@ def share_seconds(
         tokens = sum(computed[place] for place in places)
         for place in places:
             shared[place] = seconds * computed[place] / tokens if tokens else own[place]
+    for arm, answering in after.items():
+        for context in judged[arm]:
+            shared[arm, context] = own[arm, context] + shared[answering, context]
     return shared
 
 
