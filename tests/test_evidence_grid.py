@@ -349,6 +349,9 @@ def test_key_value_lists() -> None:
     grid = grid_of(rows)
     assert grid.key_value and grid.transposed
     assert [line.header for line in grid.lines] == ["Type", "Introduced", "Colour", "Height (m)"]
+    rows = [["attribute", "value"], ["cast member", "Ann Lee"], ["cast member", "Bo Fox"]]
+    grid = grid_of([*rows, ["director", "Cy Day"]])
+    assert grid.key_value and grid.key == 0
     assert not grid_of([["name", "goals"], ["Ann", "3"], ["Bo", "4"]]).key_value
 
 

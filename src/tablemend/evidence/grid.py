@@ -118,7 +118,10 @@ class Grid:
         for index in range(key + 1, min(key + 4, len(self.table.columns))):
             filled = sum(bool(row[index]) for row in sample.rows)
             if (
-                self._has_names(index)
+                not names_values(
+                    self.table.columns[index] or "-"
+                )  # several values of one attribute
+                and self._has_names(index)
                 and self._distinct(index)
                 and 10 * filled >= 9 * len(sample.rows)
             ):

@@ -1,0 +1,147 @@
+"""A value of the source in the spelling of the words that it replaces."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from tablemend.tabfaith.periods import read_period, spellings
+from tablemend.values.numbers import Number, find_quantities, parse_number, plain_digits
+from tablemend.values.text import align
+from tablemend.values.units import ONE
+
+# "Q3 2022", "4 March 2021"; a lone number is no period.
+_LARGEST_ERROR = Decimal("0.05")
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+)
+_DIGITS = re.compile(r"\d(?:[\d,' ]*\d)?(?:\.\d+)?|\.\d+")
+_ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)$", re.I)
+
+
+def spell_alike(old: str, new: str, *, decline: bool = False, grouped: bool = True) -> str | None:
+    """A value worded as other words are.
+
+    Numbers keep the text's scale, currency, unit, decimals, thousands separators, and whether they
+    stand in digits or words; dates keep their form. Names are as the source writes them, with a
+    capital where a sentence begins.
+
+    Args:
+        old: the words to replace.
+        new: the value as the source has it.
+        decline: whether words of decline stand before ("fell by"), so that a negative value is
+            written without its sign.
+        grouped: whether the text separates thousands in other numbers, where ``old`` is too short
+            to tell.
+
+    Returns:
+        The new words; ``None`` where the value cannot be worded so: a text in place of a number,
+        another unit.
+    """
+    folded = align(old)
+    period, other = read_period(old), read_period(new)
+    if period is not None and other is not None:
+        if period.grain != other.grain:
+            return None
+        forms = zip(spellings(period), spellings(other), strict=False)
+        return next((form for own, form in forms if own == old), other.text)
+    stated = find_quantities(folded)
+    ordinal = _read_ordinal(folded)
+    if len(stated) == 1 or ordinal is not None:
+        value = parse_number(new)
+        if value is None and (place := _read_ordinal(align(new))) is not None:
+            value = Number(Decimal(place))
+        if value is None:
+            return None
+        if ordinal is not None:
+            return _cased(old, _spell_ordinal(old, value))
+        number, start, end = stated[0]
+        inner = _spell_number(old[start:end], number, value, decline=decline, grouped=grouped)
+        return None if inner is None else old[:start] + inner + old[end:]
+    if stated or parse_number(new) is not None:
+        return None
+    return _cased(old, new)
+
+
+def _spell_number(
+    old: str, number: Number, value: Number, *, decline: bool, grouped: bool
+) -> str | None:
+    """A number in the scale, unit and form of another one, whose words are ``old``."""
+    if value.unit.symbol and number.unit.symbol and value.unit.symbol != number.unit.symbol:
+        return None
+    if value.unit.currency and number.unit.symbol:
+        return None
+    amount = value.value
+    # A source without a scale of its own is in the text's scale already, as the verifier gives it.
+    if value.unit.scale != ONE:
+        amount = _CONTEXT.divide(amount, number.unit.scale)
+    if amount < 0 < number.value and decline:
+        amount = -amount
+    negative = amount < 0
+    size = abs(amount)
+    digits = _DIGITS.search(old)
+    if digits is None:
+        words = _spell_words(size)
+        if words is None or negative:
+            return plain_digits(amount)
+        return _cased(old, words) + old[len(_word_of(old)) :]
+    decimals = number.decimals
+    own = max(0, -int(size.normalize(_CONTEXT).as_tuple().exponent)) if size else 0
+    decimals = min(decimals, max(own, value.decimals))
+    rounded = round(size, decimals)
+    if size and abs(rounded - size) > _LARGEST_ERROR * size:
+        decimals, rounded = own, size  # "4" for 0.48 cannot be "0"
+    separated = "," in digits[0] or (grouped and len(digits[0].partition(".")[0]) < 4)
+    written = f"{rounded:{',' if separated else ''}.{decimals}f}"
+    before, after = old[: digits.start()], old[digits.end() :]
+    signed = before.endswith(("-", "\u2212", "(")) or number.value < 0
+    if signed and not negative:
+        before = before.rstrip("-\u2212(")
+        after = after.replace(")", "", 1) if old.startswith("(") else after
+    elif negative and not signed:
+        before = f"-{before}"
+    return before + written + after
+
+
+def _spell_words(size: Decimal) -> str | None:
+    """A whole number to ninety-nine in words."""
+    if size != size.to_integral_value() or size > 99:
+        return None
+    number = int(size)
+    if number < 20:
+        return _ONES[number]
+    ten, one = divmod(number, 10)
+    return _TENS[ten - 2] + (f"-{_ONES[one]}" if one else "")
+
+
+def _word_of(old: str) -> str:
+    match = re.match(r"[A-Za-z]+(?:-[A-Za-z]+)?", old)
+    word = match[0] if match else old
+    known = {*_ONES, *_TENS}
+    return word if word.lower() in known or "-" in word else word.partition("-")[0]
+
+
+def _read_ordinal(text: str) -> int | None:
+    if text in _ORDINALS:
+        return _ORDINALS.index(text) + 1
+    match = _ORDINAL.fullmatch(text)
+    return int(match[1]) if match else None
+
+
+def _spell_ordinal(old: str, value: Number) -> str:
+    number = int(value.value)
+    if old[0].isalpha() and 1 <= number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0)
+    return f"{number}{ending or 'th'}"
+
+
+def _cased(old: str, new: str) -> str:
+    """The new words with a capital where the old ones begin with one and these with none."""
+    return new[0].upper() + new[1:] if new and old[:1].isupper() and new[0].islower() else new
