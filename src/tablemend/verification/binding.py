@@ -14,7 +14,7 @@ from tablemend.verification.reading import Amount
 
 _BORDER = re.compile(r"[,;:()\[\]]|\b(?:and|or|but|while|whereas|with)\b")
 _CLAUSE = re.compile(r"[;]|\b(?:while|whereas|but|although)\b")
-_SOURCE = re.compile(r"\s*(?:(?:(?:from|by|for|to|of|in|at) (?:the )?)|\(\s*)$")
+_SOURCE = re.compile(r"\s*(?:(?:(?:from|by|for|to|of|in|at|on|during) (?:the )?)|\(\s*)$")
 _OBJECT = re.compile(
     r"\b(?:over|against|beat|defeated|downed|topped|edged|hosted?|past|visiting|versus|vs\.?|to|than"
     r"|behind|from|for|of|facing|outscored|between|join|with|leads?|led|leading"
@@ -113,7 +113,7 @@ class Binder:
             distance = self._distance(amount, link.start, link.end)
             if distance < _FAR:
                 penalty = 0 if link.coverage == 1 else 2
-                clear = distance <= 1 and (link.coverage == 1 or link.terms > 1)
+                clear = distance <= 2 and (link.coverage == 1 or link.terms > 1)
                 clear = clear and not (owned and distance)
                 found.append(
                     Candidate(link.columns, distance + penalty, clear, link.start, link.end)
@@ -192,7 +192,7 @@ class Binder:
             return 8
         if re.fullmatch(r"\s*(?:[:(=]|was|is|of|at|were|are)\s*(?:a |an )?(?:[$€£])?\s*", between):
             return 1
-        if re.search(r"[,;]", between):
+        if _BORDER.search(between):
             return 8 if words <= 8 else _FAR
         return 1 if words <= 4 else 3 if words <= 8 else 5
 

@@ -28,7 +28,8 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUARTER = re.compile(r"\bq([1-4])\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
-_CAPITALS = re.compile(r"[A-Z]{2,6}$")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({'|'.join(_MONTHS)})[a-z]*|q([1-4]))\b")
 
 
 class Place(NamedTuple):
@@ -218,6 +219,10 @@ class Index:
                 self.acronyms[letters].append(place)
             plain = clean(cell).casefold()
             if any(character.isdigit() for character in plain):
+                for year, month, quarter in _YEAR_FIRST.findall(plain):
+                    period = f"{year}-q{quarter}" if quarter else _month(year, month)
+                    self.dates[period].append(place)
+                    self._add_coarser((period,), place)
                 for date in find_dates(plain):
                     for reading in date.readings:
                         self.dates[reading].append(place)
@@ -265,6 +270,10 @@ def _periods(header: str) -> tuple[str, ...]:
         found.append(f"q{quarter}")
         found += [f"{year}-q{quarter}" for year in years]
     return tuple(dict.fromkeys(found))
+
+
+def _month(year: str, name: str) -> str:
+    return f"{year}-{_MONTHS.index(name) + 1:02d}"
 
 
 def _is_year(value: Value) -> bool:

@@ -97,6 +97,7 @@ _ABBREVIATIONS = {
     "nr": "number",
     "num": "number",
     "yr": "year",
+    "elapsed": "minute",
     "yrs": "year",
     "mins": "minute",
     "mos": "month",
@@ -148,10 +149,11 @@ _WHOLE_HEADERS = {
 }
 # Other words and other forms of the same thing.
 _SYNONYMS = {
-    "scored": "point",
-    "scoring": "point",
+    "scored": "point score",
+    "scoring": "point score",
     "scores": "score",
-    "goals": "goal",
+    "goal": "score",
+    "goals": "score",
     "won": "win",
     "wins": "win",
     "winning": "win",
@@ -282,11 +284,6 @@ _SYNONYMS = {
     "2nd": "2",
     "3rd": "3",
     "4th": "4",
-    "one": "1",
-    "two": "2",
-    "four": "4",
-    "five": "5",
-    "six": "6",
     "gross": "gross",
 }
 _PHRASES = (

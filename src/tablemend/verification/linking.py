@@ -27,7 +27,10 @@ _OPENERS = frozenset(
     "also first second third here there now then today yes no only even once because though unlike "
     "according among between following given like more over under until".split()
 )
-_NUMBER_WORDS = frozenset("one two three four five six".split())
+_UNIT_NAMES = frozenset(
+    "celsius fahrenheit kelvin euro euros dollar dollars wi-fi bluetooth".split()
+)
+_ADJECTIVE = re.compile(r"(?:an|ese|ish|ic|ch|ek|ian|i|ss)$")
 _PARTED = 3  # words between two parts of one header
 
 
@@ -288,7 +291,7 @@ class Linking:
             first = len(run) == 1 and run[0].start <= sentence.start + 1
             if first and run[0].word not in self._proper:
                 continue
-            if all(self._is_known(token) for token in run):
+            if all(self._is_known(token) for token in run) or self._is_unit(run):
                 continue
             found.append(Span(run[0].start, run[-1].end))
         return tuple(found)
@@ -303,6 +306,23 @@ class Linking:
             for token in self.reading.tokens
             if token.start not in starts and text[token.start].isupper()
         )
+
+    def _is_unit(self, run: Sequence[Token]) -> bool:
+        """Whether a capitalised word is no name: a unit, an abbreviation, an adjective.
+
+        "20 EUR", "Celsius", "GPS", "UTC"; "a Greek player" says a country in another form.
+        """
+        if len(run) > 1:
+            return False
+        token, text = run[0], self.reading.text
+        written = text[token.start : token.end]
+        if any(character.isdigit() for character in written) or len(written) < 2:
+            return True
+        if (written.isupper() and len(written) <= 5) or written[1:] != written[1:].lower():
+            return True
+        if token.word in _UNIT_NAMES:
+            return True
+        return bool(_ADJECTIVE.search(token.word) and re.match(r" [a-z]", text[token.end :]))
 
     def _is_known(self, token: Token) -> bool:
         """Whether a word stands in a header, a caption or some cell."""
@@ -385,7 +405,7 @@ class Linking:
             if not any(term in self.index.headings for term in word[2]):
                 continue
             bare = plain[word[0] : word[1]]
-            counts = (bare.isdigit() and len(bare) < 4) or bare in _NUMBER_WORDS
+            counts = bare.isdigit() and len(bare) < 4
             if runs:
                 between = plain[runs[-1][-1][1] : word[0]]
                 if counts and between not in (" ", "-", ""):

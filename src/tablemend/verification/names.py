@@ -17,6 +17,8 @@ _PLACE_OR_FRAME = re.compile(
     re.I,
 )
 _QUOTES = {'"', "\u201c", "\u2018", "'"}
+_OF = re.compile(r"\s*\(?\s*(?:of|from|for|also for|representing) (?:the )?|\s*\(\s*")
+_OWN = re.compile(r"\s*(?:'s|\u2019s?|')\s+")
 _NEAR = 40  # characters between an attribute and its value
 
 
@@ -63,7 +65,11 @@ class Names:
             return self._found(number, cell, firm=len(grid.lines) == 1)
         if any(rows & set(link.rows) for link in others):
             here = [place for place in cell.places if any(place[0] in n for n in named)]
-            return self._found(number, CellLink(cell.start, cell.end, tuple(here), True), firm=True)
+            joined = CellLink(cell.start, cell.end, tuple(here), True)
+            wrong = self._joined_wrongly(number, links, cell)
+            return wrong or self._found(number, joined, firm=True)
+        if wrong := self._joined_wrongly(number, links, cell):
+            return wrong
         if len(named) != 1 or len(next(iter(named))) != 1 or len(columns) != 1:
             return None
         row, column = next(iter(named))[0], next(iter(columns))
@@ -91,6 +97,45 @@ class Names:
             (grid.cell(row, column),),
             firm=True,
         )
+
+    def _joined_wrongly(self, number: int, links: Links, cell: CellLink) -> Finding | None:
+        """A name told to be of what no row has it with: "Krimets of Surkhon", "Surkhon's Krimets".
+
+        Both must be whole cells, and all rows that have the name must have one other thing.
+        """
+        grid = self.grids[number]
+        columns = {column for _, column in cell.places}
+        if not cell.full or len(columns) != 1:
+            return None
+        column = next(iter(columns))
+        for other in links.cells:
+            named = {c for _, c in other.places}
+            if not other.full or column in named or len(named) != 1:
+                continue
+            after = self.text[other.end : cell.start] if other.end <= cell.start else ""
+            before = self.text[cell.end : other.start] if cell.end <= other.start else ""
+            if not _OF.fullmatch(after) and not _OWN.fullmatch(before):
+                continue
+            if any(row == r for row, _ in cell.places for r, _ in other.places):
+                return None
+            own = {grid.cell(row, column) for row, _ in other.places}
+            if len(own) != 1 or "" in own:
+                return None
+            said, right = self.text[cell.start : cell.end], next(iter(own))
+            rows = [row for row, _ in other.places]
+            return Finding(
+                cell.start,
+                cell.end,
+                "name",
+                "contradicted",
+                "ATT",
+                (grid.evidence(rows[0], column),),
+                f'"{self.text[other.start : other.end]}" goes with {right}, not with {said}',
+                Span(cell.start, cell.end),
+                (right,),
+                firm=True,
+            )
+        return None
 
     def _found(self, number: int, cell: CellLink, *, firm: bool) -> Finding:
         evidence = tuple(self.grids[number].evidence(*place) for place in cell.places[:2])

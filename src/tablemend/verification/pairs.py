@@ -15,7 +15,7 @@ _PART = re.compile(r"\b(?:half|quarter|period|inning|set|overtime|run|stretch|le
 _RECORD = re.compile(
     r"\b(?:record|improv\w+|mark|(?:now|is|are) at|dropp\w+ to|f[ea]ll\w* to)\b[^,;]*$"
 )
-_SCORES = ({"point"}, {"score"}, {"goal"}, {"run"}, {"result"}, {"scor"}, {"current", "scor"})
+_SCORES = ({"point"}, {"run"}, {"result"}, {"scor"}, {"scor", "fulltim"}, {"scor", "display"})
 _HALVES = (({"win"}, {"loss"}), ({"made"}, {"attempt"}))
 
 
@@ -138,7 +138,6 @@ def _results(
     grounder: Grounder, binder: Binder, one: Amount, bindings: list[Binding]
 ) -> Iterator[_Slot]:
     """Results, "beat the Lakers 113-107": one column, two rows that the sentence names."""
-    terms = grounder.linking.index.terms
     part = _PART.search(binder.plain, *binder.sentence)
     for binding in bindings:
         if binding.transposed:
@@ -150,17 +149,22 @@ def _results(
             rows = [line.index for line in grid.lines]
         if len(rows) != 2:
             continue
-        columns = [
-            heading.column
-            for heading, said in terms.items()
-            if heading.grid == binding.grid and heading.column >= 0 and said in _SCORES
-        ]
+        columns = score_columns(grounder, binding.grid)
         entity = binding.entities[0] if binding.entities else Candidate(tuple(rows), 9, False)
         for column in columns:
             cells = (rows[0], column), (rows[1], column)
             beside = binder.plain[max(0, one.start - 3) : one.start].strip()
             sure = len(columns) == 1 and not part and beside != "(" and len(named) >= 2
             yield _Slot(binding.grid, cells, entity, (column, column), sure, either=True)
+
+
+def score_columns(grounder: Grounder, grid: int) -> list[int]:
+    """The columns that can hold the score of a match."""
+    return [
+        heading.column
+        for heading, said in grounder.linking.index.terms.items()
+        if heading.grid == grid and heading.column >= 0 and said in _SCORES
+    ]
 
 
 def _supported(grounder: Grounder, one: Amount, other: Amount, slot: _Slot) -> list[Finding]:

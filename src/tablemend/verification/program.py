@@ -69,9 +69,10 @@ class DocumentJudge:
             return computed or Verdict(claim, "unjudged", reason="nothing to compare is found")
         if computed is None or computed.verdict == "unjudged":
             return stated
-        if stated.verdict == "unjudged" or computed.verdict == "contradicted":
-            return computed
-        return stated if stated.verdict == "supported" or stated.error_type == "ATT" else computed
+        about = any(_overlap(span, claim.focus) for span in computed.spans)
+        if computed.verdict == "contradicted":
+            return computed if about and stated.error_type != "ATT" else stated
+        return computed if stated.verdict == "unjudged" else stated
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
@@ -165,5 +166,8 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
 
 
 def _turns_on(claim: Claim, finding: Finding) -> bool:
-    focus = claim.focus
-    return focus is not None and finding.start < focus.end and focus.start < finding.end
+    return _overlap(Span(finding.start, finding.end), claim.focus)
+
+
+def _overlap(span: Span, focus: Span | None) -> bool:
+    return focus is not None and span.start < focus.end and focus.start < span.end

@@ -90,6 +90,10 @@ _PAIR_BETWEEN = re.compile(r"\s*-\s*$")
 _OF_BETWEEN = re.compile(r"\s*-?\s*(?:of|out of|for)\s*-?\s*$")
 _AND_BETWEEN = re.compile(r"\s*and\s*$")
 _BETWEEN = re.compile(r"\b(?:between|from)\s*$")
+_SECOND_DAY = re.compile(
+    r"(?:\s*(?:,|and|to|through|-)\s*)(\d{1,2})(?:st|nd|rd|th)?(?![\d.,:%]|\s*%)"
+)
+_GLUED = re.compile(r"[a-z]-$")  # "COVID-19"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,7 @@ class Reading:
             found.append(_dated(date.readings, date.start, date.end))
         for match in _QUARTER.finditer(self.plain):
             found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
+        found += self._second_days
         taken = sorted((moment.start, moment.end) for moment in found)
         for pattern, names in ((_MONTH, _MONTHS), (_WEEKDAY, _WEEKDAYS)):
             for match in pattern.finditer(self.plain):
@@ -229,15 +234,30 @@ class Reading:
         return tuple(kept)
 
     @cached_property
+    def _second_days(self) -> list[Moment]:
+        """Days that share the month before them: the 20 of "June 19 and 20"."""
+        found = []
+        for date in self._places.dates:
+            match = _SECOND_DAY.match(self.plain, date.end)
+            readings = [reading for reading in date.readings if len(reading) in (7, 10)]
+            if match and readings and readings[0].startswith("--") and 0 < int(match[1]) <= 28:
+                second = f"{readings[0][:5]}-{int(match[1]):02d}"
+                found.append(Moment(match.start(1), match.end(1), "date", (second,)))
+        return found
+
+    @cached_property
     def amounts(self) -> tuple[Amount, ...]:
         """All numbers outside dates and times of day, in order."""
         clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
         clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
         clocks += [match.span() for match in _HALF.finditer(self.plain)]
-        clocks.sort()
         found = {}
+        clocks += [(second.start, second.end) for second in self._second_days]
+        clocks.sort()
         for stated in self._places.numbers:
-            if not _inside(clocks, stated.start):
+            if not _inside(clocks, stated.start) and not _GLUED.search(
+                self.plain, max(0, stated.start - 2), stated.start
+            ):
                 found[stated.start] = self._amount(stated)
         for match in _ORDINAL.finditer(self.plain):
             if match.start() not in found and not _inside(clocks, match.start()):

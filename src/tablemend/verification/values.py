@@ -12,6 +12,7 @@ from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
+from tablemend.verification.results import judge_result
 
 _COMPUTED = frozenset({"aggregate", "change", "comparative"})
 _BOUNDS = frozenset({"lead", "beat", "good", "bad"})  # comparatives of persons, not of amounts
@@ -63,7 +64,8 @@ class Values:
                 doubtful = scoped or any(abs(at - amount.start) < _NEAR_A_CUE for at in computed)
                 found = self._judge_amount(amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
-        return find_wrong_names(self._grounder, binder, findings)
+        findings = find_wrong_names(self._grounder, binder, findings)
+        return findings + judge_result(self._grounder, binder)
 
     def _judge_amount(
         self, amount: Amount, bindings: list[Binding], doubtful: bool
@@ -134,7 +136,8 @@ class Values:
             here = [
                 (place.row, place.column)
                 for place in places
-                if place.grid == binding.grid and (place.row in rows or place.column in columns)
+                if place.grid == binding.grid
+                and (place.row in rows or (not rows and place.column in columns))
             ]
             if here:
                 return grounder.weak(
