@@ -193,18 +193,25 @@ class Frame:
     def mentions(self) -> tuple[Mention, ...]:
         """What names cells: one mention for every column."""
         found: list[Mention] = []
-        grid = self.links.grid
+        links = self.links
         named: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [
-            *((link.start, link.end, link.places) for link in self.links.cells),
-            *((link.start, link.end, link.places) for link in self.links.moments),
+            *((link.start, link.end, link.places) for link in links.cells),
+            *((link.start, link.end, link.places) for link in links.moments),
         ]
+        if self.view.turned:
+            headed = [(link.start, link.end, link.columns) for link in links.columns]
+            headed += [(link.start, link.end, link.columns) for link in links.moments]
+            named = [
+                (start, end, tuple((self.view.header_row, column) for column in columns))
+                for start, end, columns in headed
+            ]
         for start, end, places in named:
             first, last = self.token_range(start, end)
             shares: dict[int, dict[int, float]] = defaultdict(dict)
             for row, column in places:
                 if (place := self.view.place(row, column)) is None or first == last:
                     continue
-                size = len(self.index.sequence(Place(grid, row, column)))
+                size = len(self.index.sequence(Place(links.grid, row, column)))
                 share = min(1.0, (last - first) / size) if size else 1.0
                 shares[place[1]][place[0]] = share
             for column, of in shares.items():
@@ -284,14 +291,25 @@ class Frame:
     def headings(self) -> tuple[Heading, ...]:
         """What names columns; words that also name cells are kept in both."""
         found: list[Heading] = []
-        for link in self.links.columns:
-            first, last = self.token_range(link.start, link.end)
-            if first == last:
+        named = [(link.start, link.end, link.columns, link.coverage) for link in self.links.columns]
+        if self.view.turned:
+            named = [
+                (
+                    link.start,
+                    link.end,
+                    self.view.turned_columns(link.rows),
+                    1.0 if link.full else 0.6,
+                )
+                for link in self.links.rows
+            ]
+        for start, end, columns, coverage in named:
+            first, last = self.token_range(start, end)
+            if first == last or not columns:
                 continue
-            ends = {column: self._through_unit(last, column) for column in link.columns}
+            ends = {column: self._through_unit(last, column) for column in columns}
             furthest = max(ends.values())
             found += [
-                Heading(first, end, column, link.coverage)
+                Heading(first, end, column, coverage)
                 for column, end in ends.items()
                 if end == furthest
             ]

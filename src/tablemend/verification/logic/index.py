@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +15,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
+from tablemend.values.units import header_unit
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, read_measure
 from tablemend.verification.logic.words import RANKS
@@ -47,6 +49,7 @@ class ColumnIndex:
         self.index = index
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
+        self.unit = header_unit(self.header)
         self._view = view
 
     def cell(self, row: int) -> str:
@@ -179,6 +182,8 @@ class View:
         turned: whether rows and columns change places.
     """
 
+    header_row = -1
+
     def __init__(self, grid: Grid, turned: bool = False) -> None:
         self.grid = grid
         self.turned = turned
@@ -218,9 +223,13 @@ class View:
         """Where a cell of the grid stands in the view; ``None`` for one that it leaves out."""
         if not self.turned:
             return (row, column) if row in self._counted else None
-        if row not in self._lines or column not in self._fields:
-            return None
-        return self._fields.index(column), self._lines.index(row) + 1
+        if row == self.header_row and column in self._fields:
+            return self._fields.index(column), 0
+        return None
+
+    def turned_columns(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """The columns of a turned view that rows of the grid have become."""
+        return tuple(self._lines.index(row) + 1 for row in rows if row in self._lines)
 
 
 _VIEWS: WeakKeyDictionary[Grid, tuple[View, View]] = WeakKeyDictionary()

@@ -142,16 +142,14 @@ def date_order(iso: str) -> float | None:
     A date without a year counts from the beginning of a year, so that it is comparable with its
     like only.
     """
-    if iso.startswith("--"):
-        return float(date(4, int(iso[2:4]), int(iso[5:7])).timetuple().tm_yday)
-    year = int(iso[:4])
-    if not 1 <= year <= 9999:
-        return None
-    if len(iso) == 4 or iso[4] == "/":
-        return float(date(year, 1, 1).toordinal())
-    if iso[5] == "q":
-        return float(date(year, 3 * int(iso[6]) - 2, 1).toordinal())
     try:
+        if iso.startswith("--"):  # year 4 is a leap year
+            return float(date(4, int(iso[2:4]), int(iso[5:7] or 1)).timetuple().tm_yday)
+        year = int(iso[:4])
+        if len(iso) == 4 or iso[4] == "/":
+            return float(date(year, 1, 1).toordinal())
+        if iso[5] == "q":
+            return float(date(year, 3 * int(iso[6]) - 2, 1).toordinal())
         return float(date(year, int(iso[5:7]), int(iso[8:10] or 1)).toordinal())
-    except ValueError:
+    except ValueError:  # February 31, "monday", a quarter without a year
         return None

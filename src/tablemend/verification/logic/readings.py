@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import exp
 
 from tablemend.verification.logic.conditions import RESULTS, Condition
@@ -91,8 +91,3 @@ def weigh(
 
 def _share(entry: tuple[float, Outcome]) -> float:
     return -entry[0]
-
-
-def named_families(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The families of some readings, each once."""
-    yield from dict.fromkeys(outcome.family for outcome in outcomes)

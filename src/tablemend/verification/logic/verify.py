@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, Evidence, Verdict
 from tablemend.values.sentences import Span
-from tablemend.verification.linking import Linking
+from tablemend.verification.linking import Linking, Links
 from tablemend.verification.logic.aggregates import aggregates
+from tablemend.verification.logic.changes import changes
 from tablemend.verification.logic.comparisons import comparisons, equalities
 from tablemend.verification.logic.conditions import Condition, conditions
 from tablemend.verification.logic.counts import counts
@@ -23,6 +24,7 @@ from tablemend.verification.logic.superlatives import superlatives
 from tablemend.verification.reading import Reading
 
 _PROGRAMS = (
+    changes,
     superlatives,
     counts,
     comparisons,
@@ -52,24 +54,42 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unjudged
         where it does, and no reading is clear enough.
     """
-    frame, offset = _frame(claim, linking, grid)
-    found = conditions(frame)
-    outcomes = list(run_programs(frame, found))
-    if not outcomes:
+    linked, links = _linked(claim, linking, grid)
+    source_grid = linking.source.grids[grid]
+    views = views_of(source_grid) if source_grid.transposed else views_of(source_grid)[:1]
+    judged = [_weighed(Frame(linked, links, view)) for view in views]
+    judged = [weighed for weighed in judged if weighed.shares]
+    if not judged:
         if not any(cue.kind in _LOGICAL for cue in find_cues(claim.statement)):
             return None
         return Verdict(claim, "unjudged", reason="no way to compute this from the table")
-    likely, shares = weigh(frame, found, outcomes)
-    truth = likely >= SUPPORTED
-    if not truth and likely > CONTRADICTED:
-        said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in shares[:2]))
+    best = max(judged, key=lambda weighed: abs(weighed.likely - 0.5))
+    truth = best.likely >= SUPPORTED
+    if not truth and best.likely > CONTRADICTED:
+        said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in best.shares[:2]))
         return Verdict(claim, "unjudged", reason=f"no reading is clear: {said}")
-    best = next(outcome for _, outcome in shares if outcome.truth == truth)
-    evidence = (Evidence(best.reason, grid), *_cells(frame, best))
+    outcome = next(outcome for _, outcome in best.shares if outcome.truth == truth)
+    evidence = (Evidence(outcome.reason, grid), *_cells(best.frame, outcome))
     if truth:
-        return Verdict(claim, "supported", evidence=evidence, reason=best.reason)
-    spans = _spans(claim, linking, frame, best, offset)
-    return Verdict(claim, "contradicted", best.error, evidence, best.reason, spans, best.expected)
+        return Verdict(claim, "supported", evidence=evidence, reason=outcome.reason)
+    spans = _spans(claim, linking, best.frame, outcome)
+    return Verdict(
+        claim, "contradicted", outcome.error, evidence, outcome.reason, spans, outcome.expected
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A statement over one view: how likely it is, and the readings with their shares."""
+
+    frame: Frame
+    likely: float
+    shares: list[tuple[float, Outcome]]
+
+
+def _weighed(frame: Frame) -> _Weighed:
+    found = conditions(frame)
+    return _Weighed(frame, *weigh(frame, found, list(run_programs(frame, found))))
 
 
 def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
@@ -101,15 +121,12 @@ def _negated(frame: Frame, found: list[Condition]) -> int | None:
     return None
 
 
-def _frame(claim: Claim, linking: Linking, grid: int) -> tuple[Frame, int | None]:
-    """The statement over the table; where its places are not the document's, ``None``."""
-    view = views_of(linking.source.grids[grid])[0]
+def _linked(claim: Claim, linking: Linking, grid: int) -> tuple[Linking, Links]:
+    """The statement linked: with the document where it has the same words, else by itself."""
     if claim.start is not None and claim.end is not None and claim.statement == claim.text:
-        links = linking.links(Span(claim.start, claim.end), grid)
-        return Frame(linking, links, view), 0
+        return linking, linking.links(Span(claim.start, claim.end), grid)
     alone = Linking(Reading(claim.statement), linking.source)
-    links = alone.links(Span(0, len(claim.statement)), grid)
-    return Frame(alone, links, view), None
+    return alone, alone.links(Span(0, len(claim.statement)), grid)
 
 
 def _cells(frame: Frame, outcome: Outcome) -> tuple[Evidence, ...]:
@@ -118,14 +135,12 @@ def _cells(frame: Frame, outcome: Outcome) -> tuple[Evidence, ...]:
     return tuple(evidence for evidence in found if evidence is not None)
 
 
-def _spans(
-    claim: Claim, linking: Linking, frame: Frame, outcome: Outcome, offset: int | None
-) -> tuple[Span, ...]:
+def _spans(claim: Claim, linking: Linking, frame: Frame, outcome: Outcome) -> tuple[Span, ...]:
     """The words at fault in the document; its claim's focus where they are not in it."""
     if outcome.fault is None or claim.start is None or claim.end is None:
         return ()
     first, last = outcome.fault
-    if offset is not None:
+    if frame.reading is linking.reading:
         return (Span(frame.tokens[first].start, frame.tokens[last - 1].end),)
     words = frame.text(first, last)
     place = linking.reading.text.find(words, claim.start, claim.end)

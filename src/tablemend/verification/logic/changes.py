@@ -1,0 +1,229 @@
+"""What rose and what fell: between two periods, from one to the next, or all along."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.index import ColumnIndex, View
+from tablemend.verification.logic.measures import read_measure
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.words import opposite
+
+_QUARTER = re.compile(r"^(?:q([1-4])|([1-4])q)\b")
+_FISCAL = re.compile(r"^(?:fiscal(?: year)?|fy|year|season) ?'?(?=\d)")
+_STEADY = frozenset(
+    "each every steadily consistently continuously continually monotonically constantly always "
+    "consecutive".split()
+)
+_RATIOS = {"multiply": 2.0, "divide": 0.5}
+_STABLE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A measure between two rows that follow one another in time.
+
+    Attributes:
+        column: the measure.
+        path: the rows, from the earlier to the later one.
+        values: its values there.
+        used: the tokens that say so.
+        fit: how surely it is meant.
+    """
+
+    column: ColumnIndex
+    path: tuple[int, ...]
+    values: tuple[float, ...]
+    used: frozenset[int]
+    fit: float
+
+
+def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """Every reading of every word of change."""
+    times = timeline(frame.view)
+    if times is None:
+        return
+    for cue in frame.cues:
+        if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last:
+            continue
+        for heading in _measures(frame, first):
+            column = frame.view.columns[heading.column]
+            change = _change(frame, found, times, column, heading, (first, last))
+            if change is not None:
+                yield _judge(frame, cue, (first, last), change, found)
+
+
+def timeline(view: View) -> tuple[int, dict[int, float]] | None:
+    """The column that places the rows in time, and the place of each; ``None`` without one."""
+    for column in view.columns:
+        of = {row: place for row in view.rows if (place := moment(column.cell(row))) is not None}
+        if len(of) >= 2 and 10 * len(of) >= 9 * len(column.filled):
+            return column.index, of
+    return None
+
+
+def moment(name: str) -> float | None:
+    """Where a period stands in time; comparable with periods of its like only."""
+    text = _FISCAL.sub("", name.casefold().strip())
+    if (quarter := _QUARTER.match(text)) and len(text) <= 2:
+        return float(quarter[1] or quarter[2])
+    measure = read_measure(text)
+    if measure is None or measure.kind not in ("date", "span", "number"):
+        return None
+    if measure.kind == "number" and not (1500 <= measure.value <= 2200 and text[:4].isdigit()):
+        return None
+    return measure.value
+
+
+def _measures(frame: Frame, first: int) -> list[Heading]:
+    """The columns that can have changed: named before the word of change, else behind it."""
+    named = [
+        heading
+        for heading in frame.headings
+        if frame.view.columns[heading.column].measured
+        and not frame.view.columns[heading.column].temporal
+        and heading.share >= 0.5
+    ]
+    named.sort(key=lambda h: first - h.last if h.last <= first else 100 + h.first)
+    return named[:1]
+
+
+def _change(
+    frame: Frame,
+    found: Sequence[Condition],
+    times: tuple[int, dict[int, float]],
+    column: ColumnIndex,
+    heading: Heading,
+    words: tuple[int, int],
+) -> Change | None:
+    index, places = times
+    periods = [c for c in found if c.column == index and not c.used & range_set(*words)]
+    others = [
+        c for c in found if c.column not in (index, column.index) and not c.used & range_set(*words)
+    ]
+    rows = sorted(
+        (row for row in within(others, frame.rows) if row in places and row in column.ordered.of),
+        key=lambda row: places[row],
+    )
+    if len({places[row] for row in rows}) < len(rows) or len(rows) < 2:
+        return None
+    used = range_set(*words) | range_set(heading.first, heading.last)
+    used = used.union(*(c.used for c in [*periods, *others]))
+    fit = min([0.6 + 0.4 * heading.share, *(c.fit for c in others)])
+    named = [row for c in periods for row in sorted(c.rows) if row in rows and len(c.rows) == 1]
+    named += [row for c in periods for member in c.members for row in member if row in rows]
+    if len(periods) == 1 and len(periods[0].rows) > 2:  # "from 2004 to 2009" as one range
+        spanned = [row for row in rows if row in periods[0].rows]
+        named = [spanned[0], spanned[-1]] if len(spanned) > 1 else []
+    if len(set(named)) == 1:
+        place = rows.index(named[0])
+        if frame.words[max(0, periods[0].first - 1)] in ("from", "since"):
+            path = rows[place:]
+        elif place:
+            path = rows[place - 1 : place + 1]
+        else:
+            return None
+        fit -= 0.1
+    elif named:
+        low, high = sorted({rows.index(row) for row in named})[0], max(map(rows.index, named))
+        path = rows[low : high + 1]
+    else:
+        path, fit = rows, fit - 0.2
+    if len(path) < 2:
+        return None
+    values = tuple(column.ordered.of[row] for row in path)
+    return Change(column, tuple(path), values, used, fit)
+
+
+def _judge(
+    frame: Frame, cue: Cue, words: tuple[int, int], change: Change, found: Sequence[Condition]
+) -> Outcome:
+    column, values = change.column, change.values
+    first, last = values[0], values[-1]
+    used = change.used
+    direction = (
+        -cue.direction if column.ranking and cue.sense in ("rise", "fall") else cue.direction
+    )
+    steps = list(pairwise(values))
+    if steady := [place for place, word in enumerate(frame.words) if word in _STEADY]:
+        used |= frozenset(steady)
+    else:
+        steps = [(first, last)]
+    if cue.sense == "stable":
+        truth = all(abs(b - a) <= _STABLE * max(abs(a), abs(b)) for a, b in steps)
+    else:
+        truth = all((b - a) * direction > 0 for a, b in steps)
+    if truth and cue.sense in _RATIOS and first:
+        ratio = _RATIOS[cue.sense] if cue.number in (None, 2) else float(cue.number or 2)
+        truth = abs(last / first / ratio - 1) <= 0.1
+    name = column.header
+    where = [frame.view.cell(row, frame.view.key) for row in (change.path[0], change.path[-1])]
+    reason = f"{name}: {first:g} ({where[0]}), {last:g} ({where[1]})"
+    cells = ((change.path[0], column.index), (change.path[-1], column.index))
+    if not truth:
+        turned = opposite(frame.text(*words))
+        return Outcome(
+            "change",
+            False,
+            used | _amount_tokens(frame, used),
+            change.fit,
+            cells,
+            reason,
+            words,
+            (turned,) if turned else (),
+            "CMP",
+        )
+    for stated in frame.amounts:
+        tokens = range_set(stated.first, stated.last)
+        if tokens & used or stated.amount.role != "value":
+            continue
+        used |= tokens
+        right = _right(frame, stated, first, last, column)
+        if right:
+            return Outcome(
+                "change",
+                False,
+                used,
+                change.fit,
+                cells,
+                reason,
+                (stated.first, stated.last),
+                (right,),
+                "NUM",
+            )
+    return Outcome("change", True, used, change.fit, cells, reason)
+
+
+def _amount_tokens(frame: Frame, used: frozenset[int]) -> frozenset[int]:
+    """The amounts that stand with a change whose direction is wrong already."""
+    spans = (range_set(stated.first, stated.last) for stated in frame.amounts)
+    return frozenset[int]().union(*(span for span in spans if not span & used))
+
+
+def _right(frame: Frame, stated: Stated, first: float, last: float, column: ColumnIndex) -> str:
+    """What an amount of a change has to be; empty where it is right."""
+    gap = abs(last - first)
+    word = frame.words[stated.first - 1] if stated.first else ""
+    if stated.amount.number.percent and "%" not in column.unit.symbol:
+        if not first:
+            return ""
+        share = 100 * gap / abs(first)
+        return "" if abs(share - stated.value) <= 0.5 or holds(share, stated) else f"{share:.1f}%"
+    if word == "from":
+        return "" if holds(first, stated) else f"{first:g}"
+    if word == "to":
+        return "" if holds(last, stated) else f"{last:g}"
+    if any(holds(value, stated) for value in (gap, first, last)):
+        return ""
+    if stated.amount.number.percent and first and abs(100 * gap / abs(first) - stated.value) <= 0.5:
+        return ""
+    return f"{gap:g}"
