@@ -53,7 +53,13 @@ def _save(figure: Figure, path: Path) -> Path:
 
 
 def _point(
-    axes: Axes, rate: Rate | None, place: float, index: int, label: str, across: bool = True
+    axes: Axes,
+    rate: Rate | None,
+    place: float,
+    index: int,
+    label: str,
+    across: bool = True,
+    filled: bool = True,
 ) -> None:
     """A rate with its interval; nothing where there is no rate."""
     if rate is None or rate["rate"] is None:
@@ -69,17 +75,24 @@ def _point(
         color=COLOURS[index % len(COLOURS)],
         marker=MARKERS[index % len(MARKERS)],
         markersize=5,
+        markerfacecolor=COLOURS[index % len(COLOURS)] if filled else PRINT[PAPER],
         elinewidth=1.4,
         linestyle="none",
         label=label,
     )
 
 
-def _legend(axes: Axes) -> None:
+def _legend(axes: Axes, columns: int = 3) -> None:
     handles, names = axes.get_legend_handles_labels()
-    unique = dict(zip(names, handles, strict=True))
+    unique = dict(zip(names[::-1], handles[::-1], strict=True))  # the first of each name
+    unique = dict(reversed(unique.items()))
     axes.legend(
-        unique.values(), unique.keys(), loc="lower left", bbox_to_anchor=(0, 1), ncols=3, fontsize=9
+        unique.values(),
+        unique.keys(),
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        fontsize=9,
     )
 
 
@@ -143,30 +156,26 @@ def _plot_injection(study: Mapping[str, Any]) -> Figure:
             shift = (index - 1) * 0.1
             rate = study["by_errors"][count][measure]
             _point(panels[0], rate, int(count) + shift, index, label, across=False)
-    panels[0].set_title("claims", pad=34)
-    measures = (("precision", "precision"), ("recall_all", "recall"))
-    lines = [(s, *one) for s in ("STAF", "parent", "parent_own") for one in measures]
-    for index, (scorer, measure, label) in enumerate(lines):
-        for count in counts:
-            own = study["by_errors"][count].get("text", {}).get(scorer)
-            place = int(count) + (index - 2.5) * 0.1
-            name = f"{scorer_name(scorer)}: {label}"
-            _point(panels[1], own and own[measure], place, index, name, across=False)
-    panels[1].set_title("whole summaries", pad=50)
-    for axes in panels:
-        axes.set_xlabel("planted errors")
+    for index, scorer in enumerate(("STAF", "parent", "parent_own")):
+        for half, measure in enumerate(("precision", "recall_all")):
+            for count in counts:
+                own = study["by_errors"][count].get("text", {}).get(scorer)
+                place = int(count) + (index - 1) * 0.2 + (half - 0.5) * 0.1
+                _point(
+                    panels[1],
+                    own and own[measure],
+                    place,
+                    index,
+                    scorer_name(scorer),
+                    across=False,
+                    filled=not half,
+                )
+    titles = ("errors among claims", "summaries: precision filled, recall hollow")
+    for axes, title in zip(panels, titles, strict=True):
+        axes.set_xlabel(f"planted errors\n{title}")
         axes.set_xticks([int(count) for count in counts])
         axes.set_ylim(-0.02, 1.02)
-        handles, names = axes.get_legend_handles_labels()
-        unique = dict(zip(names, handles, strict=True))
-        axes.legend(
-            unique.values(),
-            unique.keys(),
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=2,
-            fontsize=8,
-        )
+        _legend(axes, columns=2)
     return figure
 
 
@@ -187,6 +196,7 @@ def _plot_size(study: Mapping[str, Any]) -> Figure:
         f"{one['from']} to {one['to'] - 1}" if one["to"] else f"{one['from']}+" for one in bins
     ]
     axes.set_xticks(range(len(bins)), names)
+    axes.set_xlim(-0.5, len(bins) - 0.5)
     axes.set_xlabel("rows x columns")
     axes.set_ylim(-0.02, 1.02)
     _legend(axes)
