@@ -1,0 +1,121 @@
+"""Repair without a model: planted numeric errors that are mended, faithful claims that are damaged.
+
+    python benchmarks/mending.py [--data FOLDER]
+
+Each table has a faithful summary, verified by its construction, and the same with one error that
+is planted. An error counts as mended where its words are right again; a faithful claim as damaged
+where an edit touches it, in the faithful summary or beside the error. Tables are synthetic ones of
+three domains and, with the folder of the public sets, those of the report half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from tablemend.evidence.source import Source
+from tablemend.mitigations.edits import Edit
+from tablemend.mitigations.repair_text import repair_text
+from tablemend.records import ClaimError
+from tablemend.tabfaith.injection import Injector, Unfaithful
+from tablemend.tabfaith.sheet import Unverbalisable
+from tablemend.tabfaith.summary import Fact, PlantedError
+from tablemend.tabfaith.verbaliser import Verbaliser
+from tablemend.validation.halves import Half
+from tablemend.validation.injection import Named, read_tables, synthetic_tables
+from tablemend.values.cells import same_value
+
+SEED = "mending"
+
+
+def make_pair(named: Named, error: ClaimError) -> tuple[str, tuple[Fact, ...], Unfaithful] | None:
+    """A faithful summary of a table, its claims, and the same with one error."""
+    try:
+        verbaliser = Verbaliser(named.table)
+        summary = verbaliser.summarise(Random(f"{SEED}:{named.key}:{named.table.content_hash()}"))
+    except Unverbalisable:
+        return None
+    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+    planted = injector.plant((error,), Random(f"{SEED}:{named.key}"))
+    return None if planted is None else (summary.text, summary.facts, planted)
+
+
+def count_pair(
+    named: Named, faithful: str, facts: tuple[Fact, ...], planted: Unfaithful
+) -> Counter[str]:
+    """What repair does to the two texts."""
+    source = Source((named.table,))
+    counts: Counter[str] = Counter(tables=1, faithful=len(facts))
+    edits = repair_text(faithful, source).edits
+    counts["damaged"] = sum(any(_touches(edit, fact) for edit in edits) for fact in facts)
+    counts["edited faithful texts"] = bool(edits)
+    mended = repair_text(planted.text, source)
+    (error,) = planted.errors
+    counts["errors"] = 1
+    counts["mended"] = is_mended(planted.text, mended.edits, error)
+    around = [edit for edit in mended.edits if not _overlaps(edit, error.start, error.end)]
+    right = [fact for place, fact in enumerate(planted.facts) if place not in error.facts]
+    counts["faithful"] += len(right)
+    counts["damaged"] += sum(any(_touches(edit, fact) for edit in around) for fact in right)
+    return counts
+
+
+def is_mended(text: str, edits: tuple[Edit, ...], error: PlantedError) -> bool:
+    """Whether the words at fault now say what the faithful summary said there."""
+    start, end = error.start, error.end
+    words = text[start:end]
+    for edit in sorted(edits, key=lambda edit: -(edit.start or 0)):
+        if _overlaps(edit, start, end):
+            assert edit.start is not None and edit.end is not None
+            left, right = min(start, edit.start), max(end, edit.end)
+            if (left, right) != (start, end):
+                return False  # more was changed than was wrong
+            words = words[: edit.start - start] + (edit.new or "") + words[edit.end - start :]
+    return same_value(words, error.original)
+
+
+def _overlaps(edit: Edit, start: int, end: int) -> bool:
+    return edit.start is not None and edit.end is not None and edit.start < end and start < edit.end
+
+
+def _touches(edit: Edit, fact: Fact) -> bool:
+    return any(_overlaps(edit, part.start, part.end) for part in fact.parts)
+
+
+def _tables(data: Path | None, half: Half, n: int) -> Iterator[Named]:
+    yield from synthetic_tables(n)
+    if data is not None:
+        yield from read_tables(data, half, n)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder of the public sets, for real tables")
+    parser.add_argument("--half", choices=("rules", "report"), default="report")
+    parser.add_argument("--tables", type=int, default=100, help="of each source")
+    parser.add_argument("--error", choices=("NUM", "REL", "TMP", "ATT"), default="NUM")
+    options = parser.parse_args()
+    counts: dict[str, Counter[str]] = {}
+    start = time.process_time()
+    for named in _tables(options.data, options.half, options.tables):
+        pair = make_pair(named, options.error)
+        if pair is not None:
+            counts.setdefault(named.source, Counter()).update(count_pair(named, *pair))
+    if not counts:
+        parser.error("no table allows a summary with such an error")
+    counts["all"] = sum(counts.values(), Counter[str]())
+    print(f"{'tables of':<22} {'tables':>7} {'mended':>8} {'damaged':>9}")
+    for source, found in counts.items():
+        mended, damaged = found["mended"] / found["errors"], found["damaged"] / found["faithful"]
+        print(f"{source:<22} {found['tables']:>7} {mended:>8.1%} {damaged:>9.2%}")
+    print("to reach: 90 % of planted numbers mended, less than 1 % of faithful claims damaged")
+    print(f"{time.process_time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
