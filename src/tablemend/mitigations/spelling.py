@@ -100,10 +100,9 @@ def _spell_number(
     separated = "," in digits[0] or (grouped and len(digits[0].partition(".")[0]) < 4)
     written = f"{rounded:{',' if separated else ''}.{decimals}f}"
     before, after = old[: digits.start()], old[digits.end() :]
-    signed = before.endswith(("-", "\u2212", "(")) or number.value < 0
+    signed = before.endswith(("-", "\u2212"))
     if signed and not negative:
-        before = before.rstrip("-\u2212(")
-        after = after.replace(")", "", 1) if old.startswith("(") else after
+        before = before[:-1]
     elif negative and not signed:
         before = f"-{before}"
     return before + written + after

@@ -1,0 +1,189 @@
+"""Repair of a summary: what is replaced, how it is spelled, what is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tablemend.evidence.source import Source
+from tablemend.mitigations.repair_text import VERSION, repair_text
+from tablemend.mitigations.spelling import spell_alike
+from tablemend.records import Claim, Verdict, Verification
+from tablemend.tables.table import Table
+from tablemend.values.sentences import Span, sentence_spans
+
+CLUBS = Source(
+    (Table.of(["Club", "Points", "City"], [["Lions", "41", "Oslo"], ["Bears", "38", "Bergen"]]),)
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worded"),
+    [
+        ("17%", "12.4%", "12%"),
+        ("17.2%", "12.4", "12.4%"),
+        ("$1,452.40", "998.5", "$998.5"),
+        ("460,000", "$341K", "341,000"),
+        ("$460,000", "$341K", "$341,000"),
+        ("$1.2 million", "900", "$900 million"),
+        ("$1.2 million", "$0.9 million", "$0.9 million"),
+        ("eight", "2", "two"),
+        ("Eight", "2", "Two"),
+        ("twelve", "41", "forty-one"),
+        ("eight", "1,204", "1204"),
+        ("4", "0.48", "0.48"),
+        ("-3.5", "2.1", "2.1"),
+        ("(3.5)", "2.1", "(2.1)"),
+        ("3.5", "-2.1", "-2.1"),
+        ("third", "5", "fifth"),
+        ("3rd", "2nd", "2nd"),
+        ("10th", "11", "11th"),
+        ("900", "1200", "1,200"),
+        ("1900", "1200", "1200"),
+        ("Q3 2022", "Q1 2021", "Q1 2021"),
+        ("the third quarter of 2022", "Q1 2021", "the first quarter of 2021"),
+        ("March 4, 2021", "2020-05-06", "May 6, 2020"),
+        ("March 2021", "2020-05", "May 2020"),
+        ("2019", "2021", "2021"),
+        ("Lions", "Bears", "Bears"),
+        ("Lions", "bears", "Bears"),
+        ("51 days", "38", "38 days"),
+    ],
+)
+def test_values_are_worded_as_the_words_they_replace(old: str, new: str, worded: str) -> None:
+    assert spell_alike(old, new) == worded
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("17", "Bears"),
+        ("Lions", "38"),
+        ("5 km", "3 kg"),
+        ("March 2021", "Q1 2021"),
+        ("3 to 5", "4"),
+    ],
+)
+def test_what_cannot_be_worded_is_refused(old: str, new: str) -> None:
+    assert spell_alike(old, new) is None
+
+
+def test_a_fall_is_written_without_its_sign_and_digits_as_the_text_groups_them() -> None:
+    assert spell_alike("3.5%", "-2.1", decline=True) == "2.1%"
+    assert spell_alike("900", "1200", grouped=False) == "1200"
+
+
+def verifier(*wanted: tuple[str, str, tuple[str, ...]]) -> Callable[[str, Source], Verification]:
+    """Calls words wrong: pattern of a sentence, words at fault, what is expected."""
+
+    def verify(text: str, source: Source) -> Verification:
+        verdicts = []
+        for span in sentence_spans(text):
+            said = text[span.start : span.end]
+            claim = Claim(said, span.start, span.end, "numeric", said)
+            verdict = Verdict(claim, "supported")
+            for pattern, words, expected in wanted:
+                at = text.find(words, span.start, span.end)
+                if re.search(pattern, said) and at >= 0:
+                    fault = (Span(at, at + len(words)),)
+                    verdict = Verdict(
+                        claim, "contradicted", "NUM", reason="so", spans=fault, expected=expected
+                    )
+            verdicts.append(verdict)
+        return Verification(tuple(verdicts), "test")
+
+    return verify
+
+
+def test_one_place_with_one_value_is_replaced_and_nothing_else() -> None:
+    text = "The Lions won 44 points.  The Bears won 38 points, too."
+    mended = repair_text(text, CLUBS, verifier(("Lions", "44", ("41",))))
+    assert mended.text == "The Lions won 41 points.  The Bears won 38 points, too."
+    (edit,) = mended.edits
+    assert (edit.old, edit.new, edit.start, edit.end) == ("44", "41", 14, 16)
+    assert (edit.method, edit.error_type, edit.reason) == (VERSION, "NUM", "so")
+    assert mended.after is not None and mended.after.staf == 1.0
+    assert mended.usage.calls == 0
+
+
+@pytest.mark.parametrize("expected", [(), ("41", "38")])
+def test_none_or_several_values_are_doubt(expected: tuple[str, ...]) -> None:
+    text = "The Lions won 44 points."
+    mended = repair_text(text, CLUBS, verifier(("Lions", "44", expected)))
+    assert (mended.text, mended.edits, mended.after) == (text, (), mended.before)
+
+
+def test_two_verdicts_that_disagree_are_doubt() -> None:
+    text = "The Lions won 44 points."
+    judge = verifier(("Lions", "44", ("41",)))
+
+    def both(text: str, source: Source) -> Verification:
+        found = judge(text, source)
+        return replace(
+            found,
+            verdicts=(*found.verdicts, *(replace(v, expected=("38",)) for v in found.verdicts)),
+        )
+
+    assert repair_text(text, CLUBS, both).edits == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("The Lions won over 44 points.", "44", "41"),  # the bound may be meant
+        ("The Lions had the highest score.", "highest", "lowest"),  # no name
+        ("The Lions won 44 points.", "44", "Oslo"),  # no number
+    ],
+)
+def test_what_is_not_edited(text: str, words: str, expected: str) -> None:
+    mended = repair_text(text, CLUBS, verifier(("Lions", words, (expected,))))
+    assert (mended.text, mended.edits) == (text, ())
+
+
+def test_an_edit_that_does_not_verify_better_is_undone_and_the_others_stay() -> None:
+    text = "The Lions won 44 points. The Bears won 17 points."
+    judge = verifier(("Lions", "44", ("41",)), ("Bears", "17", ("38",)), ("Bears", "38", ("39",)))
+    mended = repair_text(text, CLUBS, judge)
+    assert mended.text == "The Lions won 41 points. The Bears won 17 points."
+    assert [edit.old for edit in mended.edits] == ["44"]
+    assert [(edit.old, edit.new) for edit in mended.undone] == [("17", "38")]
+
+
+def test_an_edit_that_makes_another_claim_wrong_is_undone() -> None:
+    text = "The Lions won 44 points. They lead."
+    judge = verifier(("Lions", "44", ("41",)))
+
+    def strict(text: str, source: Source) -> Verification:
+        found = judge(text, source)
+        if "44" in text:
+            return found
+        last = replace(found.verdicts[1], verdict="contradicted", error_type="CMP")
+        return replace(found, verdicts=(found.verdicts[0], last))
+
+    mended = repair_text(text, CLUBS, strict)
+    assert (mended.text, mended.edits, len(mended.undone)) == (text, (), 1)
+
+
+def test_places_are_those_of_the_original() -> None:
+    text = "The Lions won nine points. The Bears won 17 points."
+    judge = verifier(("Lions", "nine", ("41",)), ("Bears", "17", ("38",)))
+    mended = repair_text(text, CLUBS, judge)
+    assert mended.text == "The Lions won forty-one points. The Bears won 38 points."
+    assert [text[edit.start : edit.end] for edit in mended.edits] == ["nine", "17"]
+
+
+def test_with_the_program_verifier() -> None:
+    text = "The Lions, from Oslo, won 44 points. The Bears won 38 points."
+    mended = repair_text(text, CLUBS)
+    assert mended.text == "The Lions, from Oslo, won 41 points. The Bears won 38 points."
+    right = repair_text(mended.text, CLUBS)
+    assert (right.text, right.edits) == (mended.text, ())
+
+
+@pytest.mark.parametrize("text", ["", "   ", "東京は1位です。", "<b>44</b>", "44 " * 300])
+def test_odd_texts_are_left_as_they_are(text: str) -> None:
+    assert repair_text(text, CLUBS).text == text
+    assert repair_text("The Lions won 44 points.", Source()).edits == ()
