@@ -18,10 +18,14 @@ _COMPUTED: dict[str, Callable[[list[float]], float]] = {
 
 def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of a total, an average, a median or a range."""
-    for cue in frame.cues:
-        if cue.kind != "aggregate":
-            continue
-        first, last = frame.token_range(cue.start, cue.end)
+    cues = [
+        (cue.sense, *frame.token_range(cue.start, cue.end))
+        for cue in frame.cues
+        if cue.kind == "aggregate"
+    ]
+    if not cues:
+        cues = [("sum", i, i + 1) for i, word in enumerate(frame.words) if word == "together"]
+    for sense, first, last in cues:
         if first == last or any(
             h.first < last and first < h.last and h.last - h.first > 1 for h in frame.headings
         ):
@@ -30,7 +34,7 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             column = frame.view.columns[heading.column]
             if heading.first <= first < heading.last and heading.share == 1:
                 continue  # the column "Total" itself
-            if cue.sense == "range":
+            if sense == "range":
                 yield from _range(frame, found, (first, last), heading)
                 continue
             for stated in frame.amounts:
@@ -46,9 +50,9 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
                 if len(values) < 2:
                     continue
-                value = _COMPUTED[cue.sense](values)
+                value = _COMPUTED[sense](values)
                 yield _judge(
-                    frame, cue.sense, (first, last), heading, stated, kept, value, sorted(rows)
+                    frame, sense, (first, last), heading, stated, kept, value, sorted(rows)
                 )
 
 

@@ -119,11 +119,11 @@ def _change(
     used = range_set(*words) | range_set(heading.first, heading.last)
     used = used.union(*(c.used for c in [*periods, *others]))
     fit = min([0.6 + 0.4 * heading.share, *(c.fit for c in others)])
-    named = [row for c in periods for row in sorted(c.rows) if row in rows and len(c.rows) == 1]
-    named += [row for c in periods for member in c.members for row in member if row in rows]
-    if len(periods) == 1 and len(periods[0].rows) > 2:  # "from 2004 to 2009" as one range
-        spanned = [row for row in rows if row in periods[0].rows]
-        named = [spanned[0], spanned[-1]] if len(spanned) > 1 else []
+    named: list[int] = []
+    for condition in periods:
+        for group in condition.members or (condition.rows,):
+            here = [row for row in rows if row in group]
+            named += [here[0], here[-1]] if here else []
     if len(set(named)) == 1:
         place = rows.index(named[0])
         if frame.words[max(0, periods[0].first - 1)] in ("from", "since"):
@@ -213,17 +213,21 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     """What an amount of a change has to be; empty where it is right."""
     gap = abs(last - first)
     word = frame.words[stated.first - 1] if stated.first else ""
-    if stated.amount.number.percent and "%" not in column.unit.symbol:
-        if not first:
-            return ""
-        share = 100 * gap / abs(first)
-        return "" if abs(share - stated.value) <= 0.5 or holds(share, stated) else f"{share:.1f}%"
+    percent = stated.amount.number.percent
+    points = "point" in frame.text(stated.first, stated.last)
+    share = 100 * gap / abs(first) if first else None
     if word == "from":
         return "" if holds(first, stated) else f"{first:g}"
-    if word == "to":
-        return "" if holds(last, stated) else f"{last:g}"
-    if any(holds(value, stated) for value in (gap, first, last)):
+    if word in ("to", "reaching", "at"):
+        return "" if any(holds(value, stated) for value in (first, last)) else f"{last:g}"
+    near = share is not None and percent and not points and _near(share, stated)
+    if near or any(holds(value, stated) for value in (gap, first, last)):
         return ""
-    if stated.amount.number.percent and first and abs(100 * gap / abs(first) - stated.value) <= 0.5:
-        return ""
+    if percent and not points and not column.percent and share is not None:
+        return f"{share:.1f}%"
     return f"{gap:g}"
+
+
+def _near(share: float, stated: Stated) -> bool:
+    """Whether a growth is what is stated, within half a percentage point."""
+    return abs(share - stated.value) <= 0.5 or holds(share, stated)

@@ -295,6 +295,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
             continue
         if not column.measured or column.kind in ("score", "date"):
             continue
+        if column.index == frame.view.key and heading.first >= stated.last:
+            continue  # "6 regions" are counted
         if column.counter and heading.last != stated.first:
             continue  # "week 8", and not "8 weeks"
         after, before = heading.first - stated.last, stated.first - heading.last

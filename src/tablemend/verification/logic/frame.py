@@ -22,7 +22,9 @@ _VERBS = frozenset(
     "take took hold held come came post posted show shows showed achieve achieved reach reached "
     "go went host hosted give gave become became see saw complete completed attend attended "
     "contribute contributed produce produced report reported gain gained rank ranked sell sold "
-    "appear appeared obtain obtains obtained perform performs performed".split()
+    "appear appeared obtain obtains obtained perform performs performed belong belonged belongs "
+    "stand stood stands reaches reaching amount amounted amounts register registered hit hits "
+    "remain remained remains lead leads led saw seen list listed average averaged own owned".split()
 )
 _AUXILIARIES = frozenset("be is are was were been have has had do does did".split())
 # "the win", "most wins", "number of goals scored": a noun there.

@@ -15,7 +15,6 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
-from tablemend.values.units import header_unit
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, read_measure
 from tablemend.verification.logic.words import RANKS
@@ -49,7 +48,6 @@ class ColumnIndex:
         self.index = index
         self.header = view.headers[index]
         self.terms = header_terms(self.header)
-        self.unit = header_unit(self.header)
         self._view = view
 
     def cell(self, row: int) -> str:
@@ -87,10 +85,18 @@ class ColumnIndex:
         """Whether the column can be put into an order."""
         return self.kind != "text"
 
+    @cached_property
+    def percent(self) -> bool:
+        """Whether its cells are percentages."""
+        return "%" in self.header or sum("%" in self.cell(row) for row in self.filled) * 2 > len(
+            self.filled
+        )
+
     @property
     def adds_up(self) -> bool:
         """Whether a sum of its cells means something: amounts, no places and no years."""
-        return self.kind == "number" and not (self.ranking or self.years or self.counter)
+        numbers = self.kind == "number" and self.index != self._view.key
+        return numbers and not (self.ranking or self.years or self.counter)
 
     @cached_property
     def years(self) -> bool:

@@ -11,6 +11,10 @@ from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.weights import WEIGHTS
 from tablemend.verification.logic.words import THINGS
 
+_EMPTY = frozenset(
+    "value values figure figures amount level during between among overall table list data other "
+    "same also moreover respectively along all total number each".split()
+)
 _LIGHT = 0.25
 _NUMBER = 2.0
 _OPERATIONS = frozenset(
@@ -62,7 +66,7 @@ def _weight(frame: Frame, place: int) -> float:
     if word.isdigit():
         return _NUMBER
     verb = place in frame.verbs and word not in RESULTS
-    if word in THINGS or verb or place in frame.headed:
+    if word in THINGS or word in _EMPTY or verb or place in frame.headed:
         return _LIGHT
     return 1.0
 

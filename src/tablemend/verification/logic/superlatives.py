@@ -189,6 +189,15 @@ def _splits(
         and (stated.amount.role != "year" or ordering.column.temporal)
     ]
     verbs = frame.verbs
+    if min(ordering.used) < first:  # "A's revenue was highest in 2004", "peaked in 2004"
+        scope = [c for c in named if c.last <= first]
+        behind: list[Condition | Stated] = [c for c in named if c.first >= last]
+        values = [stated for stated in free if stated.first >= last]
+        if behind:
+            yield scope, [*behind, *values]
+        elif scope:
+            yield scope[:-1], [scope[-1], *values]
+        return
     before = [place for place in verbs if place < first]
     after = [place for place in verbs if place >= last]
     if before and any(condition.last <= before[-1] for condition in named):

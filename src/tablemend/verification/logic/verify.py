@@ -69,6 +69,8 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in best.shares[:2]))
         return Verdict(claim, "unjudged", reason=f"no reading is clear: {said}")
     outcome = next(outcome for _, outcome in best.shares if outcome.truth == truth)
+    if not _concerns(claim, best.frame, outcome):
+        return None
     evidence = (Evidence(outcome.reason, grid), *_cells(best.frame, outcome))
     if truth:
         return Verdict(claim, "supported", evidence=evidence, reason=outcome.reason)
@@ -76,6 +78,37 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     return Verdict(
         claim, "contradicted", outcome.error, evidence, outcome.reason, spans, outcome.expected
     )
+
+
+def _concerns(claim: Claim, frame: Frame, outcome: Outcome) -> bool:
+    """Whether what was computed is what the claim turns on.
+
+    A sentence has several claims: where its comparison holds, the number in it is not yet right,
+    and where a number is wrong, the comparison beside it is not.
+    """
+    if claim.focus is None or claim.start is None:
+        return True
+    words = _focus_tokens(claim, frame)
+    if not words:
+        return True
+    if outcome.truth:
+        return bool(words & outcome.used)
+    at_fault = range(*outcome.fault) if outcome.fault else ()
+    return claim.kind == "comparative" or not words.isdisjoint(at_fault)
+
+
+def _focus_tokens(claim: Claim, frame: Frame) -> frozenset[int]:
+    """The tokens of the claim's focus in its statement."""
+    assert claim.focus is not None
+    assert claim.start is not None
+    start, end = claim.focus
+    if frame.links.span == (claim.start, claim.end):
+        return frozenset(range(*frame.token_range(start, end)))
+    said = claim.text[start - claim.start : end - claim.start]
+    place = claim.statement.find(said)
+    if place < 0:
+        return frozenset()
+    return frozenset(range(*frame.token_range(place, place + len(said))))
 
 
 @dataclass(frozen=True, slots=True)
