@@ -26,6 +26,9 @@ class Usage:
         )
 
 
+NOTHING = Usage()
+
+
 class Verifier(Protocol):
     """Something that judges claims.
 
@@ -56,7 +59,7 @@ class Extraction(NamedTuple):
     """
 
     document: Document
-    usage: Usage = Usage()
+    usage: Usage = NOTHING
     note: str = ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.records import ClaimError, Verification
 
 _WORD = re.compile(r"\s+|[\w.,%$\u20ac\u00a3-]+|.", re.DOTALL)
@@ -50,33 +51,32 @@ class Mended:
         text: as it is now; without edits the same as before, byte for byte.
         edits: what was changed, in the order of the text or the rows.
         undone: rewrites that were tried and taken back, with the reason.
-        before, after: what was found of it; the same object where nothing was changed.
-        calls, prompt_tokens, completion_tokens: what models were asked for it, verifying included.
+        before, after: what was found of it, where it was verified as a whole; the same object
+            where nothing was changed.
+        usage: what models were asked for it, verifying included.
     """
 
     text: str
-    edits: tuple[Edit, ...]
-    before: Verification
-    after: Verification
+    edits: tuple[Edit, ...] = ()
     undone: tuple[Edit, ...] = ()
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    before: Verification | None = None
+    after: Verification | None = None
+    usage: Usage = NOTHING
 
     def to_json(self) -> dict[str, Any]:
         """What ``tablemend mend --json`` prints."""
+        found = {"before": self.before, "after": self.after}
         return {
             "text": self.text,
             "edits": [edit.to_json() for edit in self.edits],
             "undone": [edit.to_json() for edit in self.undone],
-            "staf_before": self.before.staf,
-            "staf_after": self.after.staf,
-            "unjudged_before": self.before.unjudged,
-            "unjudged_after": self.after.unjudged,
-            "judge": self.before.judge,
-            "calls": self.calls,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
+            **{f"staf_{when}": None if one is None else one.staf for when, one in found.items()},
+            **{
+                f"unjudged_{when}": None if one is None else one.unjudged
+                for when, one in found.items()
+            },
+            "judge": "" if self.before is None else self.before.judge,
+            **asdict(self.usage),
         }
 
 

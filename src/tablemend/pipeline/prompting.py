@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tablemend.backends.requests import Message
 from tablemend.detector.keys import primary_key
-from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.files import PromptFolder, after_rejection
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints
 from tablemend.tables.table import Table
@@ -51,12 +51,7 @@ def with_problems(
     messages: Sequence[Message], answer: str, problems: Iterable[Problem]
 ) -> tuple[dict[str, str], ...]:
     """The chat with a rejected answer and the reasons as two more turns."""
-    reasons = "\n".join(f"- {problem.text}" for problem in problems)
-    return (
-        *map(dict, messages),
-        {"role": "assistant", "content": answer.strip() or "(no answer)"},
-        {"role": "user", "content": prompt(RETRY).fill({"problems": reasons})},
-    )
+    return after_rejection(messages, answer, (problem.text for problem in problems), prompt(RETRY))
 
 
 def show_table(table: Table) -> str:

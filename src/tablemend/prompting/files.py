@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -116,6 +116,25 @@ class PromptFolder:
         for path in sorted(self.path.glob("*.md")):
             digest.update(f"{path.stem}\n{path.read_text(encoding='utf-8')}\0".encode())
         return digest.hexdigest()[:16]
+
+
+def after_rejection(
+    messages: Sequence[Message], answer: str, reasons: Iterable[str], retry: Prompt
+) -> tuple[dict[str, str], ...]:
+    """The chat with a rejected answer and the reasons as two more turns.
+
+    Args:
+        messages: the chat that was answered.
+        answer: the answer.
+        reasons: why it is not taken.
+        retry: a prompt with the slot ``problems``.
+    """
+    problems = "\n".join(f"- {reason}" for reason in reasons)
+    return (
+        *map(dict, messages),
+        {"role": "assistant", "content": answer.strip() or "(no answer)"},
+        {"role": "user", "content": retry.fill({"problems": problems})},
+    )
 
 
 @cache

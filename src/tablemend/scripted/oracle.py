@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.prompting import PROMPTS as FAITHFULNESS
+from tablemend.mitigations.prompting import PROMPTS as MITIGATIONS
 from tablemend.pipeline.parsing import read_constraints
 from tablemend.pipeline.prompting import BLANK
 from tablemend.pipeline.prompting import PROMPTS as PIPELINE
@@ -29,6 +30,7 @@ from tablemend.scripted import (
     paraphrases,
     perturbations,
     queries,
+    rewrites,
     tables,
     verdicts,
 )
@@ -38,7 +40,7 @@ from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 
-FOLDERS = (PIPELINE, FAITHFULNESS)
+FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS)
 """The prompts that are known; no two rooms name a stage alike."""
 TABLE = "table"
 OTHER = "other"
@@ -207,6 +209,12 @@ STAGES: dict[str, Stage] = {
     "paraphrase": Stage(_paraphrase, paraphrases.MISTAKES),
     "extract": Stage(claims.extract, claims.EXTRACT_MISTAKES),
     "verify": Stage(claims.verify, claims.VERIFY_MISTAKES),
+    "rewrite_value": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
+    "rewrite_comparison": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
+    "rewrite_time": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
+    "rewrite_relation": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
+    "rewrite_cell": Stage(rewrites.rewrite_cell, rewrites.CELL_MISTAKES),
+    "rewrite_row": Stage(rewrites.judge_row, rewrites.ROW_MISTAKES),
 }
 
 

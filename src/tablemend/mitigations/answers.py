@@ -1,0 +1,53 @@
+"""Raw answers that hold a table: taken out, and put back with nothing around it changed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tablemend.detector.judge import AnswerFormat
+from tablemend.mitigations.prompting import BLANK
+from tablemend.tables.extract import Extraction
+from tablemend.tables.read import READERS
+from tablemend.tables.table import Table, TableError
+from tablemend.tables.write import write_table
+
+
+class AnswerItem(NamedTuple):
+    """An answer to be mended, and what its user would have.
+
+    Attributes:
+        text: the raw answer.
+        context: the text that it was made from.
+        query: the question.
+        format: the table format that was asked for.
+    """
+
+    text: str
+    context: str
+    query: str
+    format: AnswerFormat = "auto"
+
+
+def put_back(text: str, found: Extraction, table: Table) -> str:
+    """A raw answer with another table in the place of its own, in the same format.
+
+    Args:
+        text: the answer.
+        found: where its table stands.
+        table: the new one; a blank is written as ``-``, in JSON as null.
+
+    Raises:
+        TableError: the format cannot carry the table.
+    """
+    assert found.format is not None
+    old = text[found.start : found.end]
+    new = write_table(table, found.format)
+    if READERS[found.format](new).rows != table.rows:
+        raise TableError(f"the table does not read the same as {found.format}")
+    end = old[len(old.rstrip()) :]
+    return text[: found.start] + new.rstrip() + end + text[found.end :]
+
+
+def blank_for(found: Extraction) -> str | None:
+    """What a cell that is blanked holds in the answer's format."""
+    return None if found.format == "json" else BLANK

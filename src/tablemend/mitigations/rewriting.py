@@ -1,0 +1,154 @@
+"""What a model is told of a flagged claim, and how its rewrite is read: strictly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.premise import gather, premise
+from tablemend.mitigations.prompting import BLANK, DROP, KEEP
+from tablemend.prompting.replies import (
+    EMPTY,
+    NOT_PROSE,
+    REFUSED,
+    Unreadable,
+    prose,
+)
+from tablemend.records import Document, Evidence, Verdict
+from tablemend.verification.program import verify_document
+
+MOST_EVIDENCE = 8
+"""Cells and sentences that are shown for one rewrite."""
+GROWTH = 3
+"""A rewrite so many times as long as the words it stands for, and :data:`SLACK` characters, is
+more than these words."""
+SLACK = 120
+LONGEST_CELL = 300
+_QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("\u201c", "\u201d"), ("**", "**"))
+_END = ".!?"
+
+
+def findings(verdicts: Sequence[Verdict]) -> str:
+    """What is wrong, one claim a line, with what the source has instead where it is clear."""
+    lines = []
+    for verdict in verdicts:
+        line = f'- "{" ".join(verdict.claim.statement.split())}": '
+        line += verdict.reason or verdict.verdict.replace("_", " ")
+        if len(verdict.expected) == 1:
+            line += f'; right would be "{verdict.expected[0]}"'
+            if wrong := _words_at_fault(verdict):
+                line += f' for "{wrong}"'
+        lines.append(line)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _words_at_fault(verdict: Verdict) -> str:
+    """The one passage that the verifier blames; empty where it names none or several."""
+    claim = verdict.claim
+    if len(verdict.spans) != 1 or claim.start is None or claim.end is None:
+        return ""
+    (span,) = verdict.spans
+    if not claim.start <= span.start < span.end <= claim.end:
+        return ""
+    return claim.text[span.start - claim.start : span.end - claim.start]
+
+
+def evidence(verdicts: Sequence[Verdict], source: Source) -> str:
+    """What decided the verdicts, and what retrieval adds, each once."""
+    found: dict[tuple[object, ...], Evidence] = {}
+    for verdict in verdicts:
+        for one in (*verdict.evidence, *gather(verdict.claim, source).evidence):
+            if len(found) < MOST_EVIDENCE:
+                found.setdefault((one.table, one.row, one.column, one.start, one.text), one)
+    return premise(list(found.values())) or "none"
+
+
+def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
+    """What the program finds of the same claims over the whole table (TabFaith 5, CMP)."""
+    own = verify_document(Document(text, tuple(one.claim for one in verdicts)), source)
+    lines: dict[str, None] = {}
+    for verdict in own:
+        if verdict.verdict != "unjudged":
+            said = [one.text for one in verdict.evidence if one.row is None]
+            lines |= dict.fromkeys(filter(None, [*said, verdict.reason]))
+    return "\n".join(f"- {line}" for line in lines) or "nothing"
+
+
+def read_rewrite(answer: str, words: str, before: str = "", after: str = "") -> str:
+    """The words that are to stand in a text instead of others.
+
+    Args:
+        answer: what the model wrote.
+        words: those that it was to rewrite.
+        before: what stands before them in their sentence.
+        after: what stands behind them.
+
+    Returns:
+        The rewrite, with the first letter and the end as the old words have them. A model that
+        repeats the rest of the sentence is understood: only the words between count.
+
+    Raises:
+        Unreadable: nothing, a refusal, data, several lines, or more than the words.
+    """
+    said = _unquoted(prose(answer), words)
+    if "\n" in said:
+        raise Unreadable(NOT_PROSE, "Answer with the rewritten words alone, on one line.")
+    head, tail = before.strip(), after.strip()
+    if (head or tail.strip(_END)) and said.startswith(head) and said.endswith(tail):
+        said = said[len(head) : len(said) - len(tail)].strip()
+    if words[-1:] not in _END:
+        said = said.rstrip(_END)
+    elif said and said[-1] not in _END:
+        said += words[-1]
+    first = said.partition(" ")[0]
+    if first.casefold() == words.partition(" ")[0].casefold():
+        said = words[: len(first)] + said[len(first) :]
+    if not said.strip():
+        raise Unreadable(EMPTY, "The answer was empty.")
+    if len(said) > GROWTH * len(words) + SLACK:
+        raise Unreadable(NOT_PROSE, "The answer is longer than the words: give these alone.")
+    return said
+
+
+def _unquoted(text: str, words: str) -> str:
+    """Without quotation marks around the whole, unless the words have them."""
+    for opening, closing in _QUOTES:
+        inside = text[len(opening) : len(text) - len(closing)]
+        if (
+            text.startswith(opening)
+            and text.endswith(closing)
+            and inside.strip()
+            and opening not in inside
+            and not words.startswith(opening)
+        ):
+            return inside.strip()
+    return text
+
+
+def read_cell(answer: str) -> str | None:
+    """What is to stand in a cell; ``None`` for a blank one.
+
+    Raises:
+        Unreadable: nothing, a refusal, data, or more than a cell.
+    """
+    said = _unquoted(prose(answer), "")
+    if "\n" in said or "|" in said or len(said) > LONGEST_CELL:
+        raise Unreadable(NOT_PROSE, "Answer with the content of the cell alone.")
+    return None if said == BLANK else said
+
+
+_ROW_WORD = re.compile(rf"[\W_]*({KEEP}|{DROP})[\W_]*", re.IGNORECASE)
+
+
+def read_row(answer: str) -> bool:
+    """Whether a row stays.
+
+    Raises:
+        Unreadable: anything but one of the two words.
+    """
+    match = _ROW_WORD.fullmatch(answer[:LONGEST_CELL])
+    if match is None:
+        kind = EMPTY if not answer.strip() else REFUSED
+        raise Unreadable(kind, f"Answer with one word: {KEEP} or {DROP}.")
+    return match[1].upper() == KEEP

@@ -1,0 +1,80 @@
+"""Rewrites by program: what is said to be right is put in the place of what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from random import Random
+
+from tablemend.claims.extract import extract_claims
+from tablemend.mitigations.prompting import BLANK, DROP, KEEP
+from tablemend.scripted.claims import read_evidence
+from tablemend.verification.program import verify_document
+
+WORDS_MISTAKES = ("wrong-rewrite", "unchanged", "chatty", "whole-sentence")
+CELL_MISTAKES = ("wrong-rewrite", "unchanged", "chatty")
+ROW_MISTAKES = ("wrong-rewrite", "chatty")
+_FIX = re.compile(r'; right would be "(?P<right>.*?)" for "(?P<wrong>.*?)"$', re.MULTILINE)
+_RIGHT = re.compile(r'; right would be "(.*?)"(?: for ".*")?$', re.MULTILINE)
+_DIGIT = re.compile(r"\d")
+
+
+def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+    """The words of a text, mended by the findings, else by the evidence shown."""
+    words = slots["words"]
+    new = words
+    for wrong, right in _fixes(slots):
+        new = new.replace(wrong, right, 1)
+    match mistake:
+        case "wrong-rewrite":
+            changed = _spoilt(words, rng)
+            return changed, True
+        case "unchanged":
+            return words, True
+        case "chatty":
+            return f"I changed the words as you asked.\n\n{new}\n\nLet me know!", True
+        case "whole-sentence":
+            return slots["sentence"].replace(words, new, 1), True
+        case _:
+            return new, False
+
+
+def rewrite_cell(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+    """What a cell should hold by the findings; a blank where they do not say it."""
+    right = _RIGHT.search(slots["findings"])
+    match mistake:
+        case "wrong-rewrite":
+            return _spoilt(slots["cell"], rng), True
+        case "unchanged":
+            return slots["cell"], True
+        case "chatty":
+            return "The sentences say little.\nI would leave it as it is.", True
+        case _:
+            return right[1] if right else BLANK, False
+
+
+def judge_row(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+    """A flagged row is dropped."""
+    if mistake == "chatty":
+        return f"{DROP}, I think, or {KEEP} if you like it.", True
+    return (KEEP if mistake == "wrong-rewrite" else DROP), mistake == "wrong-rewrite"
+
+
+def _fixes(slots: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Wrong words and right ones."""
+    found = [(match["wrong"], match["right"]) for match in _FIX.finditer(slots["findings"])]
+    if found:
+        return found
+    document = extract_claims(slots["sentence"])
+    return [
+        (document.text[verdict.spans[0].start : verdict.spans[0].end], verdict.expected[0])
+        for verdict in verify_document(document, read_evidence(slots["evidence"]))
+        if verdict.wrong and len(verdict.spans) == len(verdict.expected) == 1
+    ]
+
+
+def _spoilt(words: str, rng: Random) -> str:
+    """Other digits; where there are none, another name."""
+    if _DIGIT.search(words):
+        return _DIGIT.sub(lambda digit: str((int(digit[0]) + rng.randint(1, 8)) % 10), words)
+    return f"{words} of Atlantis"

@@ -1,0 +1,221 @@
+"""``tablemend verify``, run as a user runs it, with good and bad input."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.cli import main
+
+TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
+TEXT = "Alba won 41 points. Sella has 39 points."
+CLAIM_KEYS = {"text", "start", "end", "kind", "verdict", "error_type", "evidence"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "table.csv").write_text(TABLE, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, text: str, *options: str, source: str = "table.csv") -> int:
+    (folder / "summary.txt").write_text(text, encoding="utf-8")
+    files = ["--source", str(folder / source), "--text", str(folder / "summary.txt")]
+    return main(["verify", *files, *options])
+
+
+def run_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, *options: str
+) -> dict[str, Any]:
+    assert run(folder, text, "--json", *options) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_claims_are_printed_with_places_verdicts_and_evidence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run_json(folder, capsys, TEXT)
+    assert {"staf", "unjudged", "claims"} <= set(found)
+    assert found["staf"] == 0.5 and found["unjudged"] == 0.0
+    for claim in found["claims"]:
+        assert set(claim) >= CLAIM_KEYS
+        assert TEXT[claim["start"] : claim["end"]] == claim["text"]
+    right, wrong = found["claims"]
+    assert (right["verdict"], right["error_type"]) == ("supported", None)
+    assert (wrong["verdict"], wrong["error_type"]) == ("contradicted", "NUM")
+    assert wrong["expected"] == ["37"] and 'Row "Sella", Column "Points": 37' in wrong["evidence"]
+    (start, end), *_ = wrong["spans"]
+    assert "39" in TEXT[start:end]
+
+
+def test_the_same_is_printed_for_a_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, TEXT) == 0
+    out = capsys.readouterr().out
+    assert "contradicted (NUM): 20-39: Sella has 39 points" in out
+    assert "expected: 37" in out and 'Row "Sella", Column "Points": 37' in out
+    assert "STAF            0.500 (1 of 2 judged claims supported)" in out
+    assert "unjudged        0.000 (0 of 2 claims)" in out
+
+
+def test_an_answer_table_is_verified_against_its_context(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("Sure:\n\n|Team|Points|\n|---|---|\n|Alba|41|\n", "utf-8")
+    (folder / "article.txt").write_text("Alba won 41 points. Vey won 12.", "utf-8")
+    files = ["--answer", str(folder / "answer.md"), "--context", str(folder / "article.txt")]
+    assert main(["verify", *files, "--query", "The points of Alba", "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert [(one["row"], one["column"]) for one in claims] == [
+        (0, None),
+        (0, "Team"),
+        (0, "Points"),
+    ]
+    (folder / "answer.md").write_text("I cannot do that.", "utf-8")
+    assert main(["verify", *files]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "no table found" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_batch_gives_the_mean_or_one_object_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"Team": "Alba", "Points": "41"}, {"Team": "Sella", "Points": "37"}]
+    lines = [
+        {"text": "Alba has 41 points.", "source": TABLE},
+        {"text": "Sella has 39 points.", "source": rows},
+        {"text": "", "source": TABLE},
+        {"answer": "no table", "context": "Alba has 41 points."},
+        {"answer": "|Team|Points|\n|---|---|\n|Alba|41|", "context": "Alba has 41 points."},
+    ]
+    batch = folder / "batch.jsonl"
+    batch.write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    assert main(["verify", "--batch", str(batch), "--json"]) == 0
+    captured = capsys.readouterr()
+    found = [json.loads(line) for line in captured.out.splitlines()]
+    assert [one["line"] for one in found] == [1, 2, 3, 4, 5]
+    assert [one.get("staf") for one in found[:3]] == [1.0, 0.0, None]
+    assert "no table found" in found[3]["error"] and "counts as unjudged" in captured.err
+    assert main(["verify", "--batch", str(batch)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("STAF") and "documents       5, " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give --text and --source"),
+        (["--text", "summary.txt"], "give --source FILE"),
+        (["--answer", "summary.txt"], "give --context FILE"),
+        (["--text", "summary.txt", "--answer", "summary.txt"], "give --text and --source"),
+        (["--text", "summary.txt", "--source", "table.csv", "--query", "q"], "belongs to --answer"),
+        (["--text", "none.txt", "--source", "table.csv"], "no such file"),
+        (["--text", "summary.txt", "--source", "none.csv"], "no such file"),
+        (["--text", "summary.txt", "--source", "summary.txt"], ""),
+        (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
+        (["--text", "summary.txt", "--source", "table.csv", "--verifier", "nil"], "no verifier"),
+        (
+            ["--text", "summary.txt", "--source", "table.csv", "--option", "concurency=2"],
+            "did you mean concurrency",
+        ),
+        (["--batch", "summary.txt"], "line 1: not JSON"),
+        (["--batch", "fields.jsonl"], "did you mean text?"),
+        (["--batch", "both.jsonl"], "wanted one of the texts text and answer"),
+    ],
+)
+def test_bad_options_and_files_are_one_line(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("summary.txt").write_text(TEXT, "utf-8")
+    Path("bytes.txt").write_bytes(b"\xff\xfe caf\xe9")
+    Path("fields.jsonl").write_text('{"txt": "a", "source": "a,b\\n1,2"}\n', "utf-8")
+    Path("both.jsonl").write_text('{"text": "a", "answer": "b", "context": "c"}\n', "utf-8")
+    status = main(["verify", *arguments])
+    captured = capsys.readouterr()
+    if not message:  # a context in prose is a source too
+        assert status == 0
+        return
+    assert status == 2 and message in captured.err and captured.out == ""
+    assert captured.err.startswith("error: ") and "Traceback" not in captured.err
+
+
+TEXTS = {
+    "another script": "2019\u5e74\u306b\u30a2\u30eb\u30d0\u306f\u52dd\u3063\u305f\u3002 "
+    "\u0410\u043b\u044c\u0431\u0430 \u0432\u044b\u0438\u0433\u0440\u0430\u043b\u0430.",
+    "marks": "\u2026 !!! ??? \u2014\u2014 ### $$$",
+    "one word": "Alba",
+    "markup": "<p>Alba won <b>41</b> points.</p>",
+    "numbers in words": "Alba won forty-one points, Vey a dozen.",
+    "without an end": "alba won 41 points and " * 500,
+    "long word": "x" * 20_000,
+    "surrogates": "Alba \U0001f600 won 41 points.",
+}
+TABLES = {
+    "one column": "Team\n" + "Alba\nSella\n",
+    "no row": "Team,Points\n",
+    "10,000 rows": "Team,Points\n" + "".join(f"T{n},{n}\n" for n in range(10_000)),
+    "long cells": f'Team,Points\nAlba,"{"41 points " * 1_000}"\n',
+    "HTML in cells": "Team,Points\n<b>Alba</b>,<td>41</td>\n",
+    "contradictory": "Team,Points\nAlba,41\nAlba,52\n",
+    "blank": "Team,Points\n,\n,\n",
+    "twice the same header": "Team,Points,Points\nAlba,41,52\n",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_odd_texts_end_in_verdicts_and_in_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    start = time.monotonic()
+    assert run(folder, TEXTS[text], "--json") in (0, 1)
+    assert time.monotonic() - start < 10
+    found = json.loads(capsys.readouterr().out)
+    for claim in found["claims"]:
+        assert TEXTS[text][claim["start"] : claim["end"]] == claim["text"]
+
+
+def test_another_script_is_not_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, TEXTS["another script"], "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"]["supported"] == 0 and found["counts"]["contradicted"] == 0
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_odd_tables_end_in_verdicts_and_in_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
+    (folder / "odd.csv").write_text(TABLES[table], "utf-8")
+    start = time.monotonic()
+    status = run(folder, "Alba won 41 points. T7 has the most points.", "--json", source="odd.csv")
+    assert time.monotonic() - start < 10
+    captured = capsys.readouterr()
+    if status == 2:
+        assert captured.err.count("\n") == 1
+    else:
+        assert status == 0 and json.loads(captured.out)["claims"]
+
+
+def test_two_rows_of_one_name_and_two_values_are_not_judged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "odd.csv").write_text(TABLES["contradictory"], "utf-8")
+    assert run(folder, "Alba won 41 points.", "--json", source="odd.csv") == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["verdict"] == "unjudged" and claim["reason"]
+
+
+def test_an_empty_text_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, " \n ") == 2
+    assert "the file is empty" in capsys.readouterr().err
+    assert run(folder, "!") == 1
+    assert "nothing is judged" in capsys.readouterr().err
