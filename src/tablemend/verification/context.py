@@ -400,7 +400,7 @@ class AnswerJudge:
             else:
                 look.free.append(sentence)
         if not look.beside and same_value(value, read_value(name), unit):
-            look.free += [about.sentence for about in record.sentences[:1]]
+            look.beside += [about.sentence for about in record.sentences[:1]]
         return look
 
     def _is_of_kind(self, column: int, value: Value) -> bool:

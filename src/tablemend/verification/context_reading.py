@@ -214,6 +214,8 @@ class ContextReader:
             span = Span(start, -minus_end)
             if taken and span != taken[-1] and span.end <= taken[-1].end:
                 continue
+            if self._is_inside(span):
+                continue
             spans[name].append(span)
             if not taken or span != taken[-1]:
                 taken.append(span)
@@ -228,6 +230,33 @@ class ContextReader:
                     spans[name].append(span)
             spans[name].sort()
         return spans
+
+    def _is_inside(self, name: Span) -> bool:
+        """Whether a place is only a part of a longer cell: "Ann Fay (R) 51%, Bo Lund (D) 49%"."""
+        place = bisect_right(self._longer, Span(name.start, len(self.text))) - 1
+        return place >= 0 and name.end <= self._longer[place].end
+
+    @cached_property
+    def _longer(self) -> list[Span]:
+        """Places of cells that hold a name and more, none inside another."""
+        firsts: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        for name in self.entities:
+            if words := tokens_of(name).words:
+                firsts[words[0]].append(words)
+        found: list[Span] = []
+        for text in dict.fromkeys(self._known):
+            words = tokens_of(text).words if len(text) <= _LONGEST else ()
+            if any(
+                len(name) < len(words) and words[place : place + len(name)] == name
+                for place, word in enumerate(words)
+                for name in firsts.get(word, ())
+            ):
+                found += self.places.find(text)
+        kept: list[Span] = []
+        for span in sorted(found, key=lambda one: (one.start, -one.end)):
+            if not kept or span.end > kept[-1].end:
+                kept.append(span)
+        return kept
 
     def _with_bracket(self, span: Span) -> int:
         """The end of a name, with the bracket that closes it: "Hungary (HUN)"."""
@@ -257,13 +286,15 @@ class ContextReader:
             last = words[-1] if words else ""
             if not 2 <= len(words) <= _PEOPLE or counts[last] > 1 or not last.isalpha():
                 continue
-            if len(last) < _SHORT_NAME or not name[:1].isupper():
-                continue
+            if len(last) < _SHORT_NAME or not all(w[:1].isupper() for w in name.split()):
+                continue  # "Stade de France" is not called "France"
             alone: list[Span] = []
             for span in self.places.find(last):
                 if not self.text[span.start].isupper():
                     alone = []
                     break
+                if self.text[span.start - 1 : span.start] == "-":
+                    continue
                 if self._after_capital(span.start):
                     before = self.tokens(Span(max(0, span.start - 40), span.start))
                     if not before or before[-1].word not in words:

@@ -174,7 +174,7 @@ class Records:
         if good:
             complete = [r for r in good if all(answer for answer, _ in self._meets(entity, r))]
             return (True if complete else None), good + neutral, None
-        if breach is not None:
+        if breach is not None and not (neutral and len(records) > 1):
             return False, records, breach
         return None, records, None
 
@@ -208,9 +208,11 @@ class Records:
         groups: list[list[About]] = []
         for about in self.reader.about.get(entity, ()):
             if about.bond == "named":
-                subjects = self.subjects(about.sentence)
-                if subjects and all(name != entity for _, name in subjects):
+                subjects = {name for _, name in self.subjects(about.sentence)}
+                if subjects and entity not in subjects:
                     continue
+                if not subjects:  # "The home team of somebody else is E"
+                    about = About(about.sentence, "loose")
             if about.bond == "named" or not groups:
                 groups.append([])
             groups[-1].append(about)

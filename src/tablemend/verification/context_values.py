@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from tablemend.values.places import singular
@@ -50,7 +51,7 @@ _LICENCE = re.compile(
     r"|eleven|twelve))[\s-]+$",
     re.I,
 )
-_BEFORE_DIGIT = re.compile(r"\s*(?:in|on|at|by|to|with)?\s*[$\u20ac\u00a3]?\d")
+_BEFORE_DIGIT = re.compile(r"\s+(?:in|on|at|by|to|with)\s+[$\u20ac\u00a3]?\d")
 # "a red LABEL": whether it is the value only other sentences of the kind can tell
 _ADJECTIVE = re.compile(
     r"(?:^|[\s,])(?:an?|the|its|his|her|their) ([\w'-]+(?: [\w'-]+){0,2}) $", re.I
@@ -59,6 +60,7 @@ _CODE = re.compile(r"((?: [A-Z]\w*){1,2})\s*(?:[.,;]|and\b|$)")
 _HAS = re.compile(r"\w\s+(?:has|have|had|lists?|names?|gives?|shows?)\s+$")
 _BOUNDARY = re.compile(r"\s*(?:[.,;]|and\b|$)")
 _PREPOSITION = re.compile(r"\s(?:with|in|for|by|at|from|while|which|who|but|when|after|before)\s")
+_AS = re.compile(r"\s+as\s+(?:the|its|his|her|their|an?)\s+", re.I)
 _JOINT = re.compile(r",\s+(?:and\s+)?|\s+and\s+|;\s+")
 _EDGE_WORDS = frozenset(
     "a an and appear appeared appears are as at be by came carried carries come comes "
@@ -130,6 +132,16 @@ def read_sentence(
     pieces = [_Piece(*place, "") for place in names]
     pieces += _find_labels(reader, span, labels, names)
     pieces.sort()
+    pieces = [
+        piece
+        for piece, following in zip_longest(pieces, pieces[1:])
+        if not (
+            piece.label
+            and following
+            and following.label
+            and _AS.fullmatch(reader.text, piece.end, following.start)
+        )
+    ]  # "+ 1 lap as the time" speaks of no laps
     return tuple(_read(reader, span, pieces))
 
 
@@ -203,10 +215,10 @@ def _read(reader: ContextReader, sentence: Span, pieces: Sequence[_Piece]) -> It
         after = pieces[number + 1].start if number + 1 < len(pieces) else sentence.end
         left, right = text[start : piece.start], text[piece.end : after]
         named = before if before and not before.label and before.end == start else None
-        leads = bool(_HEAD.match(left)) and right.lstrip().startswith(",")
+        leads = start == sentence.start and bool(_HEAD.match(left)) and right.startswith(",")
         found = (
             (None if leads else _before(reader, start, left, named))
-            or _after(reader, sentence, pieces, number, left, right, alone)
+            or _after(reader, sentence, pieces, number, left, right, (leads, alone))
             or _adjective(start, left)
         )
         if found is None:
@@ -254,20 +266,23 @@ def _after(
     number: int,
     left: str,
     right: str,
-    alone: bool,
+    place: tuple[bool, bool],
 ) -> tuple[Span, bool] | None:
-    """The value that stands behind its attribute; ``alone``: the sentence names no other one."""
+    """The value that stands behind its attribute.
+
+    ``place``: whether the attribute leads its sentence ("As city, ..."), and is the only one in it.
+    """
     text = reader.text
+    leads, alone = place
     start, end = pieces[number].end, pieces[number].end + len(right)
     following = pieces[number + 1] if number + 1 < len(pieces) else None
-    leads = bool(_HEAD.match(left)) and right.lstrip().startswith(",")
     if leads or (following and not following.label and _OF_ENTITY.match(right)):
         # "The LABEL of E is V", "As LABEL, E has V", "In LABEL, V is given for E"
         span = _trim(text, Span(start, end))
         if leads and following and not following.label and _HAS.search(right):
             return Span(following.start, following.end), True  # "As LABEL, another has E"
         if span is not None and leads:
-            return span, True
+            return (span, True) if any(map(str.isalnum, text[slice(*span)])) else None
         if following is None or following.label:
             return None
         start, number = following.end, number + 1

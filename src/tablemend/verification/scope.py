@@ -168,9 +168,12 @@ class Condition:
         return _all(answers)
 
     def _is_among(self, value: Value) -> bool | None:
-        """Whether a text is an admitted one; it is none only where it shares no word with any."""
+        """Whether a text is an admitted one.
+
+        Surely none is only another text that shares no word with any.
+        """
         said = tokens_of(value.text).words
-        shared = False
+        shared = value.number is not None or bool(value.dates)  # a part of "Leg 2"
         for one in self.values:
             admitted = tokens_of(read_value(one).text).words
             if admitted == said:
