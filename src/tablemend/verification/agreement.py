@@ -15,6 +15,7 @@ Agreement = Literal["same", "near", "different", "apart"]
 
 _CLOSE = Decimal("0.05")  # "about 50" of 48
 _DISTANT = Decimal("0.15")  # "about 50" of 41 is wrong
+_BOUND = Decimal("0.1")  # "over 50" of 55; of 80 it is true and says little
 _HALF = Decimal("0.5")
 _HUNDRED = Decimal(100)
 
@@ -70,7 +71,7 @@ def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
 def _compare(amount: Amount, value: Decimal) -> Agreement:
     stated = amount.value
     difference = abs(value - stated)
-    if amount.hedge in ("over", "under", "at least", "at most"):
+    if amount.hedge not in ("", "about"):
         return _compare_bound(amount, value)
     step = _step(amount)
     if not difference:
@@ -88,11 +89,22 @@ def _compare(amount: Amount, value: Decimal) -> Agreement:
 
 
 def _compare_bound(amount: Amount, value: Decimal) -> Agreement:
+    """A bound holds on its side; "just over" only nearby, and a plain one far off says little."""
     stated = amount.value
     if value == stated:
         return "same" if amount.hedge in ("at least", "at most") else "near"
-    above = amount.hedge in ("over", "at least")
-    return "same" if (value > stated) == above else "different"
+    above = amount.hedge in ("over", "just over", "at least")
+    if (value > stated) != above:
+        return "different"
+    if amount.hedge in ("at least", "at most"):
+        return "same"
+    difference = abs(value - stated)
+    scale = max(abs(stated), abs(value))
+    if difference <= _BOUND * scale:
+        return "same"
+    if amount.hedge in ("just over", "just under"):
+        return "different" if difference > _DISTANT * scale else "near"
+    return "near"
 
 
 def _step(amount: Amount) -> Decimal:

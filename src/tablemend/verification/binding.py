@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tablemend.evidence.grid import Grid
 from tablemend.values.sentences import Span
-from tablemend.verification.lexicon import LITTLE_WORDS
+from tablemend.verification.lexicon import LITTLE_WORDS, header_terms, terms
 from tablemend.verification.linking import Linking, Links
 from tablemend.verification.reading import Amount
 
@@ -26,6 +26,8 @@ _PRONOUN = re.compile(
     r"(?:(?:in|on|at|for|with|during|also|additionally|overall|however|but|and)\b[^,]{0,40},? )?"
     r"(?:he|she|it|they|his|her|its|their|this|the (?:company|team|player|city|country|firm))\b"
 )
+_THE_SAME = re.compile(r"(?:the|this|that)(?: same)? (\w+) (?:also )?\w+")
+_ANYONE = frozenset("entry row one record item former latter same".split())
 _RELATIVE = re.compile(r"\s*,?\s*(?:who|which|whose)\b")
 _MODIFIER = re.compile(
     r" (?:players?|guard|forward|center|centre|reserves?|starters?|bench|team|fans?|win|loss"
@@ -142,14 +144,16 @@ class Binder:
         distinct = {rows for _, _, rows in named}
         for start, end, rows in named:
             distance = self._entity_distance(amount, start, end)
-            clear = len(rows) == 1 and (len(distinct) == 1 or distance <= 2)
+            clear = len(distinct) == 1 or distance <= 2
             clear = clear and not self._stranger_between(end, amount)
             if clear and self._is_object(start, end) and distance:
                 clear = not self._stranger_between(self.sentence.start, amount)
             found.append(Candidate(rows, distance, clear, start, end))
+        found = _meet(found)
         if links.subject and not links.rows:
-            clear = len(links.subject) == 1 and not links.strangers and self._continues
-            found.append(Candidate(links.subject, 12, clear))
+            clear = len(links.subject) == 1 and not links.strangers and self._continues(grid)
+            carried = Candidate(links.subject, 12, clear)
+            found = _meet([*found, carried]) if found else [carried]
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
 
     def _attribute_rows(
@@ -200,6 +204,7 @@ class Binder:
         """Whether words directly follow another amount, as "assists" does in "two assists"."""
         return any(
             other.end <= start
+            and other.role != "article"
             and len(re.findall(r"\w+", self.plain[other.end : start])) <= 1
             and not _BORDER.search(self.plain[other.end : start])
             for other in self.amounts
@@ -257,10 +262,16 @@ class Binder:
             return True
         return bool(_OBJECT.search(self.plain[max(0, start - 24) : start]))
 
-    @cached_property
-    def _continues(self) -> bool:
-        """Whether the sentence goes on about somebody: "He also had ..."."""
-        return bool(_PRONOUN.match(self.plain, self.sentence.start))
+    def _continues(self, grid: Grid) -> bool:
+        """Whether the sentence goes on about somebody: "He also had ...", "The model showed"."""
+        start = self.sentence.start
+        if _PRONOUN.match(self.plain, start):
+            return True
+        match = _THE_SAME.match(self.plain, start)
+        key = header_terms(grid.columns[grid.key].header)
+        return match is not None and (
+            match[1] in _ANYONE or any(term in key for term in terms(match[1]))
+        )
 
     def owner(self, amount: Amount) -> bool:
         """Whether a word that no header has follows the amount, so that it counts that."""
@@ -280,3 +291,30 @@ class Binder:
 
     def _amount_between(self, start: int, end: int) -> bool:
         return any(start <= other.start < end and other.role != "article" for other in self.amounts)
+
+
+def _meet(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates that name fewer rows together than each alone: "Revenue" and "Q1 2023".
+
+    The rows that both name take the place of the larger sets; a name that stays ambiguous is not
+    clear.
+    """
+    met = []
+    wide: set[int] = set()
+    for number, one in enumerate(candidates):
+        for place, other in enumerate(candidates[number + 1 :], number + 1):
+            both = tuple(index for index in one.indices if index in other.indices)
+            if not both or len(both) == min(len(one.indices), len(other.indices)):
+                continue
+            nearer, farther = sorted((one, other), key=lambda candidate: candidate.distance)
+            distance = (nearer.distance + farther.distance) // 2
+            clear = one.clear and other.clear
+            met.append(Candidate(both, distance, clear, nearer.start, nearer.end))
+            wide |= {number, place}
+    kept = [candidate for number, candidate in enumerate(candidates) if number not in wide]
+    return [
+        candidate
+        if len(candidate.indices) == 1
+        else Candidate(candidate.indices, candidate.distance, False, candidate.start, candidate.end)
+        for candidate in (*met, *kept)
+    ]

@@ -22,6 +22,7 @@ _MANY = 2000  # places of a number that are looked at
 _TELLING = 3  # digits that make a number specific
 _SHOWN = 3  # cells given as evidence
 _CANDIDATES = 4
+_BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
 Cell = tuple[int, int]
 """Row and column."""
@@ -118,6 +119,8 @@ class Grounder:
         """Cells anywhere that state the amount, alone or within a text."""
         value = abs(amount.value)
         slack = Decimal(1).scaleb(-amount.number.decimals) * amount.number.unit.scale
+        if amount.hedge:
+            slack = max(slack, value * _BLURRED)
         factors = [*self._scales, Decimal("100")] if amount.number.percent else self._scales
         seen = set()
         for factor in factors:

@@ -78,6 +78,9 @@ class Index:
         self.terms: dict[Heading, frozenset[str]] = {}
         self.naming: list[frozenset[int]] = []
         self.caption: set[str] = set()
+        self.header_terms: set[str] = set()
+        self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
+        self.longest_header: dict[str, int] = {}
         self._sequences: dict[Place, tuple[str, ...]] = {}
         numbers: list[tuple[float, Stated]] = []
         for grid in grids:
@@ -134,8 +137,22 @@ class Index:
         if grid.transposed:
             self._add_terms([(Heading(grid.number, n.index, -1), n.header) for n in grid.lines])
         for heading, header in named:
+            for name in {header, grid.columns[heading.column].name}:
+                self._add_phrase(heading, name)
             for reading in _periods(header):
                 self.header_dates[reading].append((grid.number, heading.column))
+
+    def _add_phrase(self, heading: Heading, name: str) -> None:
+        """File a whole header of several words, or with a digit, word by word."""
+        phrase = cell_words(_BRACKETS.sub("", name) or name)
+        digits = any(character.isdigit() for character in name)
+        if not (2 <= len(phrase) <= _LONGEST_NAME or (digits and len(phrase) == 1)):
+            return
+        if all(word.isdigit() for word in phrase):
+            return
+        if heading not in self.header_phrases[phrase]:
+            self.header_phrases[phrase].append(heading)
+        self.longest_header[phrase[0]] = max(self.longest_header.get(phrase[0], 0), len(phrase))
 
     def _add_terms(self, named: list[tuple[Heading, str]]) -> None:
         """File headings under their terms, without those that nearly all of them share."""
@@ -147,6 +164,7 @@ class Index:
         for (heading, _), terms in zip(named, said, strict=True):
             own = terms - common or terms
             self.terms[heading] = own
+            self.header_terms |= terms
             for term in own:
                 self.headings[term].append(heading)
 

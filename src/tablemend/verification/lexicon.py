@@ -314,7 +314,7 @@ _PHRASES = (
 )
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})")
 _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ers", "er", "es", "s", "ly")

@@ -74,11 +74,11 @@ class Moments:
         if moment.kind == "month name" or text.casefold() in self._caption.casefold():
             return self._plain(moment, "unjudged", "the period is named without its year")
         if _shape(moment.readings[0]) not in self._kinds:
+            if any(self._finer(reading) for reading in moment.readings):
+                return self._plain(moment, "unjudged", "the tables state the period less finely")
             if moment.kind in ("quarter", "span", "clock"):
                 return self._plain(moment, "unjudged", "the tables state no such period")
             return self._plain(moment, "not_in_source", "the tables state no date")
-        if any(self._finer(reading) for reading in moment.readings):
-            return self._plain(moment, "unjudged", "the tables state the period less finely")
         return self._plain(moment, "not_in_source", "no header and no cell states this period")
 
     def _judge_weekday(self, binder: Binder, moment: Moment) -> Finding:

@@ -9,7 +9,7 @@ from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
 from tablemend.verification.findings import Finding
-from tablemend.verification.linking import CellLink, Linking, Links
+from tablemend.verification.linking import CellLink, ColumnLink, Linking, Links
 
 _PLACE_OR_FRAME = re.compile(
     r"\b(?:cent(?:er|re)|arena|garden|stadium|forum|fieldhouse|coliseum|park|dome|hall|league|"
@@ -17,6 +17,7 @@ _PLACE_OR_FRAME = re.compile(
     re.I,
 )
 _QUOTES = {'"', "\u201c", "\u2018", "'"}
+_AS = re.compile(r"\s*(?:as|was|is|were|are|being|for)? ?(?:the|its|his|her|their|a|an)?\s*")
 _OF = re.compile(r"\s*\(?\s*(?:of|from|for|also for|representing) (?:the )?|\s*\(\s*")
 _OWN = re.compile(r"\s*(?:'s|\u2019s?|')\s+")
 _NEAR = 40  # characters between an attribute and its value
@@ -75,10 +76,7 @@ class Names:
         row, column = next(iter(named))[0], next(iter(columns))
         value = grid.value(row, column)
         about = any(
-            column in link.columns
-            and link.coverage == 1
-            and 0 <= cell.start - link.end < _NEAR
-            and not re.search(r"[,;.]", self.text[link.end : cell.start])
+            column in link.columns and link.coverage == 1 and self._is_of(link, cell)
             for link in links.columns
         )
         said = self.text[cell.start : cell.end]
@@ -97,6 +95,13 @@ class Names:
             (grid.cell(row, column),),
             firm=True,
         )
+
+    def _is_of(self, attribute: ColumnLink, cell: CellLink) -> bool:
+        """Whether a cell is told as an attribute: "the club was Ajax", "Ajax as the club"."""
+        if attribute.end <= cell.start:
+            between = self.text[attribute.end : cell.start]
+            return len(between) < _NEAR and not re.search(r"[,;.]", between)
+        return bool(_AS.fullmatch(self.text[cell.end : attribute.start]))
 
     def _joined_wrongly(self, number: int, links: Links, cell: CellLink) -> Finding | None:
         """A name told to be of what no row has it with: "Krimets of Surkhon", "Surkhon's Krimets".

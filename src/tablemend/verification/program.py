@@ -61,8 +61,11 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="it has no place in the text")
         if not self.linking.source.grids:
             return Verdict(claim, "unjudged", reason="the source has no table")
-        stated = combine(claim, self.findings(claim))
+        findings = self.findings(claim)
+        stated = combine(claim, findings)
         if claim.kind != "comparative" and not self._is_logical(claim):
+            return stated
+        if stated.verdict == "supported" and all(finding.firm for finding in findings):
             return stated
         computed = self._compute(claim)
         if claim.kind == "comparative":

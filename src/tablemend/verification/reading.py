@@ -14,13 +14,24 @@ from tablemend.values.places import Places
 from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import align, placed_tokens
 
-Hedge = Literal["", "about", "over", "under", "at least", "at most"]
+Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal", "article"]
 PairKind = Literal["", "score", "of", "range"]
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
     ("at most", re.compile(r"(?:at most|up to|no more than|not more than|a maximum of|<=)\s*$")),
+    (
+        "just over",
+        re.compile(r"(?:just|slightly|a little|a bit|marginally) (?:over|above|more than)\s*$"),
+    ),
+    (
+        "just under",
+        re.compile(
+            r"(?:(?:just|slightly|a little|a bit|marginally) (?:under|below|less than)|nearly"
+            r"|almost|just shy of)\s*(?:a |an )?$"
+        ),
+    ),
     (
         "over",
         re.compile(
@@ -38,7 +49,7 @@ _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     (
         "about",
         re.compile(
-            r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|close to"
+            r"(?:about|around|approximately|approx\.?|roughly|close to"
             r"|some|circa|ca\.|an estimated|estimated(?: at)?|just about|~|≈)"
             r"\s*(?:a |an )?$"
         ),

@@ -13,6 +13,7 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
 from tablemend.verification.results import judge_result
+from tablemend.verification.rowcounts import count_of_rows
 
 _COMPUTED = frozenset({"aggregate", "change", "comparative"})
 _BOUNDS = frozenset({"lead", "beat", "good", "bad"})  # comparatives of persons, not of amounts
@@ -58,6 +59,10 @@ class Values:
                     paired.add(mate.start)
                     findings += judge_pair(self._grounder, binder, amount, mate, scoped)
                     continue
+            counted = count_of_rows(self._grounder, binder, amount)
+            if counted is not None:
+                findings.append(counted)
+                continue
             if amount.role == "article":
                 found = self._judge_article(amount, binder.bind(amount))
             else:
