@@ -12,14 +12,14 @@ import gc
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tablemend.config import SMALL_WORLD
 from tablemend.errors import TablemendError
@@ -41,6 +41,8 @@ from tablemend.synthesis.engine import (
 from tablemend.synthesis.files import Writer, join_parts, open_writer
 from tablemend.synthesis.settings import POOL, SPLITS, Split, Synthesis
 from tablemend.synthesis.sources import open_source
+
+T = TypeVar("T")
 
 COUNTS = "counts.json"
 SKIPPED = "skipped.jsonl"
@@ -73,7 +75,7 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
             another data set.
     """
     out = Path(settings.out)
-    _check_folder(out, settings)
+    check_folder(out, _noted(settings))
     counts_path = out / COUNTS
     if counts_path.exists():  # written last: the parts are no longer needed, nor whole maybe
         rmtree(out / PARTS, ignore_errors=True)
@@ -98,8 +100,16 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     return counts
 
 
-def _check_folder(out: Path, settings: Synthesis) -> None:
-    """Refuse a folder with another data set, or with anything else."""
+def check_folder(out: Path, noted: dict[str, Any]) -> None:
+    """Refuse a folder with another data set, or with anything else.
+
+    Args:
+        out: the folder.
+        noted: the settings that its files depend on, as they are noted in :data:`SETTINGS`.
+
+    Raises:
+        TablemendError: names the settings that differ.
+    """
     path = out / SETTINGS
     if not path.exists():
         if out.exists() and (not out.is_dir() or not all(map(_is_leftover, out.iterdir()))):
@@ -108,7 +118,7 @@ def _check_folder(out: Path, settings: Synthesis) -> None:
     old = json.loads(path.read_text("utf-8"))
     changed = [
         f"{name} was {old.get(name)!r}, is {value!r}"
-        for name, value in _noted(settings).items()
+        for name, value in noted.items()
         if old.get(name) != value
     ]
     if changed:
@@ -174,15 +184,35 @@ def _make_parts(settings: Synthesis, tables: list[Usable]) -> Iterator[Part]:
         maker = PartMaker(settings, tables)
         yield from map(maker.make, open_numbers)
         return
+    workers = min(settings.workers, len(open_numbers))
+    yield from map_in_workers(_make_part, open_numbers, workers, _start_worker, (settings, tables))
+
+
+def map_in_workers(
+    function: Callable[[int], T],
+    numbers: Sequence[int],
+    workers: int,
+    start: Callable[..., None],
+    arguments: tuple[Any, ...],
+) -> Iterator[T]:
+    """What a function makes of numbers, in their order, in processes of their own.
+
+    Args:
+        function: of a module, so that it can be sent to a process.
+        numbers: what it is called with.
+        workers: how many processes.
+        start: called once in each, with the arguments.
+        arguments: likewise.
+
+    Raises:
+        TablemendError: a process died.
+    """
     # spawn: a forked worker would inherit locks of threads that it does not have.
     with ProcessPoolExecutor(
-        min(settings.workers, len(open_numbers)),
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(settings, tables),
+        workers, mp_context=get_context("spawn"), initializer=start, initargs=arguments
     ) as pool:
         try:
-            yield from pool.map(_make_part, open_numbers)
+            yield from pool.map(function, numbers)
         except BrokenProcessPool as error:
             raise TablemendError(
                 "a worker died, most likely for want of memory; the same command continues, "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
 from tablemend.errors import TablemendError
@@ -24,7 +24,7 @@ from tablemend.synthesis.distractors import Rows, choose_distractors
 from tablemend.synthesis.kernel import Kernel, Prepared, Rejected, draw_kernel
 from tablemend.synthesis.query import write_query
 from tablemend.synthesis.sentences import Speaker
-from tablemend.synthesis.settings import POOL, SPLITS, Difficulty, Split, Synthesis
+from tablemend.synthesis.settings import POOL, SPLITS, Difficulty, Shares, Split, Synthesis
 from tablemend.synthesis.sources import Place, Source, SourceTable, open_source
 from tablemend.synthesis.tokens import count_tokens
 from tablemend.synthesis.verification import Limits, verify
@@ -76,7 +76,15 @@ class OpenTable:
         self.speaker = Speaker(typed, self.prepared.repeated)
 
 
-def split_of(source_hash: str, settings: Synthesis) -> Split:
+class HasShares(Protocol):
+    """Settings of any data set that is split by its tables."""
+
+    @property
+    def shares(self) -> Shares:
+        """Share of each split."""
+
+
+def split_of(source_hash: str, settings: HasShares) -> Split:
     """The split of a table; its content alone decides, so no table stands on two sides."""
     position = int(source_hash[:12], 16) / 16**12
     reached = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -27,6 +27,9 @@ TABLE_FIELDS = ("table", "table_array", "gt_table", "data", "gold_table")
 TITLE_FIELDS = ("title", "table_page_title", "caption", "table_caption", "name")
 REAL = "Real tables"
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
+
+
+Finder = Callable[[Any], Table]
 
 
 class Place(NamedTuple):
@@ -72,8 +75,12 @@ class Source(Protocol):
         """The place for a person."""
 
 
-def open_source(settings: Synthesis) -> Source:
+def open_source(settings: Synthesis, find: Finder | None = None) -> Source:
     """The source that the settings name.
+
+    Args:
+        settings: where the tables are.
+        find: what takes the table out of a JSON record; :func:`find_table` by default.
 
     Raises:
         TablemendError: no such file or folder, or nothing readable in it.
@@ -87,13 +94,14 @@ def open_source(settings: Synthesis) -> Source:
             settings.dataset_split,
             settings.dataset_config,
             settings.dataset_revision,
+            find,
         )
     path = Path(name)
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".csv", ".jsonl"))
         if not files:
             raise TablemendError(f"source={name}: the folder holds no .csv and no .jsonl file")
-        return FileSource(path, files)
+        return FileSource(path, files, find=find)
     if not path.exists():
         raise TablemendError(
             f"source={name}: no such file or folder; `pool` and `small-world` are built in, "
@@ -101,13 +109,20 @@ def open_source(settings: Synthesis) -> Source:
         )
     if path.suffix.lower() not in (".csv", ".jsonl"):
         raise TablemendError(f"source={name}: expected a .csv or .jsonl file, or a folder of them")
-    return FileSource(path.parent, [path], path.stem)
+    return FileSource(path.parent, [path], path.stem, find)
 
 
 class FileSource:
     """CSV files with one table each, and JSONL files with one table a line."""
 
-    def __init__(self, root: Path, files: Sequence[Path], domain: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        files: Sequence[Path],
+        domain: str | None = None,
+        find: Finder | None = None,
+    ) -> None:
+        self._find = find or find_table
         self._root, self._files = root, list(files)
         self._domain = _readable(domain or root.resolve().name)
 
@@ -142,7 +157,7 @@ class FileSource:
         except OSError as error:
             raise TableError(f"not readable: {error.strerror or error}") from error
         if place.line:
-            table = find_table(_parse(data))
+            table = self._find(_parse(data))
             title = table.title
         elif path.suffix.lower() != ".csv":  # no CSV, though it can be read by now
             raise TableError("not readable when its lines were counted")
@@ -161,7 +176,12 @@ class DatasetSource:
     """A data set of the ``datasets`` library, one table a row."""
 
     def __init__(
-        self, name: str, split: str, config: str | None = None, revision: str | None = None
+        self,
+        name: str,
+        split: str,
+        config: str | None = None,
+        revision: str | None = None,
+        find: Finder | None = None,
     ) -> None:
         try:
             from datasets import load_dataset
@@ -176,6 +196,7 @@ class DatasetSource:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise TablemendError(f"source={HUB}{name}, split {split}: {reason}") from error
         self._name = name
+        self._find = find or find_table
 
     def places(self) -> Iterator[Place]:
         """One place a row."""
@@ -183,7 +204,7 @@ class DatasetSource:
 
     def read(self, place: Place) -> SourceTable:
         """The table of a row."""
-        table = find_table(self._rows[place.offset])
+        table = self._find(self._rows[place.offset])
         return real_table(table, table.title, self._name.rpartition("/")[2], self.where(place))
 
     def where(self, place: Place) -> str:

@@ -188,6 +188,8 @@ class Speech:
         """A template; one with an article only before a singular."""
         if self.sheet.totals:
             pool = [template for template in pool if "{N}" not in template]
+        if measure is not None and _is_mixed(measure.label):
+            pool = [template for template in pool if "<was>" not in template]
         if measure is not None and any(map(is_plural, measure.label.split())):
             pool = [
                 t for t in pool if "<a> {m}" not in t and " a {c} {m}" not in t and "<A>" not in t
@@ -263,6 +265,11 @@ class Speech:
 def _preposition(word: Word) -> str:
     period = read_period(word.style)
     return "on" if period is not None and period.grain == "day" else "in"
+
+
+def _is_mixed(label: str) -> bool:
+    """Whether it is open if a label is a plural: "votes withheld"."""
+    return not is_plural(label) and any(map(is_plural, label.split()))
 
 
 def _lower_first(template: str) -> str:

@@ -21,6 +21,12 @@ HEDGES = {
 
 _SIGNS = {"$": "$", "usd": "$", "eur": "€", "gbp": "£", "jpy": "¥", "¥": "¥", "inr": "₹"}
 _COUNTED = frozenset(("day", "week", "month", "year"))
+_WRITTEN = {
+    name.casefold(): name
+    for name in (
+        "Hz kHz MHz GHz W kW MW GW Wh kWh MWh GWh TWh KB MB GB TB V \u00b0C \u00b0F mL L".split()
+    )
+}
 _SCALES = {
     Decimal(10) ** 3: "thousand",
     Decimal(10) ** 5: "lakh",
@@ -108,7 +114,8 @@ def spell(value: Decimal, unit: Unit, decimals: int, commas: bool = True) -> str
         return f"{text}%"
     if unit.symbol in _COUNTED and number != 1:
         return f"{text} {unit.symbol}s"
-    return f"{text} {unit.symbol}" if unit.symbol else text
+    symbol = _WRITTEN.get(unit.symbol, unit.symbol)
+    return f"{text} {symbol}" if symbol else text
 
 
 def _rounded(amount: Amount) -> str:
