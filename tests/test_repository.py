@@ -270,7 +270,7 @@ def test_every_command_of_the_readme_passes_its_check(command: list[str]) -> Non
 SCRIPTS = ("data_gen/tablehallu.py", "train/sft.py", "train/pretrain.py", "eval/compare.py")
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, "eval/report.py"])
+@pytest.mark.parametrize("script", [*SCRIPTS, "eval/report.py", "eval/validate.py"])
 def test_a_script_helps_without_loading_anything_heavy(script: str) -> None:
     code = (
         f"import runpy, sys\nsys.argv = ['{script}', '--help']\n"

@@ -26,7 +26,11 @@ def quintd(record: dict[str, Any]) -> Iterator[Item]:
     """Descriptions of games, phones, weather, time series and films by four models."""
     source = Source(_read_data(record["domain"], record["data"]))
     for output in record["outputs"]:
-        spans = [span for span in output["human_spans"] if span["offset_ok"]]
+        spans = [
+            span
+            for span in output["human_spans"]
+            if span["offset_ok"] and span["start"] < span["end"]
+        ]
         yield Item(
             id=f"{record['id']} {output['model']}",
             set="quintd",
