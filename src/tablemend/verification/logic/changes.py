@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,12 +10,10 @@ from tablemend.claims.cues import Cue
 from tablemend.verification.logic.conditions import Condition, holds, range_set, within
 from tablemend.verification.logic.frame import Frame, Heading, Stated
 from tablemend.verification.logic.index import ColumnIndex, View
-from tablemend.verification.logic.measures import read_measure
+from tablemend.verification.logic.measures import moment
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import opposite
 
-_QUARTER = re.compile(r"^(?:q([1-4])|([1-4])q)\b")
-_FISCAL = re.compile(r"^(?:fiscal(?: year)?|fy|year|season) ?'?(?=\d)")
 _STEADY = frozenset(
     "each every steadily consistently continuously continually monotonically constantly always "
     "consecutive".split()
@@ -69,19 +66,6 @@ def timeline(view: View) -> tuple[int, dict[int, float]] | None:
         if len(of) >= 2 and 10 * len(of) >= 9 * len(column.filled):
             return column.index, of
     return None
-
-
-def moment(name: str) -> float | None:
-    """Where a period stands in time; comparable with periods of its like only."""
-    text = _FISCAL.sub("", name.casefold().strip())
-    if (quarter := _QUARTER.match(text)) and len(text) <= 2:
-        return float(quarter[1] or quarter[2])
-    measure = read_measure(text)
-    if measure is None or measure.kind not in ("date", "span", "number"):
-        return None
-    if measure.kind == "number" and not (1500 <= measure.value <= 2200 and text[:4].isdigit()):
-        return None
-    return measure.value
 
 
 def _measures(frame: Frame, first: int) -> list[Heading]:

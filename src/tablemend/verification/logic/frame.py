@@ -12,7 +12,8 @@ from tablemend.claims.cues import Cue, find_cues
 from tablemend.values.text import tokens_of
 from tablemend.verification.indexing import Place
 from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
-from tablemend.verification.linking import Linking, Links
+from tablemend.verification.linking import Linking
+from tablemend.verification.links import Links
 from tablemend.verification.logic.index import ColumnIndex, View
 from tablemend.verification.reading import Amount, Reading, Token
 

@@ -16,7 +16,7 @@ from tablemend.values.cells import read_value
 from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
 from tablemend.verification.lexicon import header_terms
-from tablemend.verification.logic.measures import Measure, MeasureKind, read_measure
+from tablemend.verification.logic.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verification.logic.words import RANKS
 
 _BY_END = frozenset({"recent", "late", "last", "new"})
@@ -208,8 +208,15 @@ class View:
             self.rows = tuple(line.index for line in lines if not line.total)
             self.totals = tuple(line.index for line in lines if line.total)
             self.key = grid.key
+            self.names = tuple(line.name for line in lines if not line.total)
         self._counted = frozenset(self.rows)
         self.columns = tuple(ColumnIndex(self, index) for index in range(len(self.headers)))
+
+    @cached_property
+    def sensible(self) -> bool:
+        """Whether a turned view is worth a look: metrics in rows, or periods side by side."""
+        periods = sum(moment(name) is not None for name in self.names) if self.turned else 0
+        return self.grid.transposed or periods >= 2
 
     def cell(self, row: int, column: int) -> str:
         """A cell as written."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tablemend.verification.logic.conditions import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.frame import Frame, Heading
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import name_rows
+from tablemend.verification.logic.superlatives import name_rows, nth_rows
 
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _PLACED = frozenset({"place", "within", "last"})
 
 
@@ -49,7 +50,14 @@ def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     cues = [cue for cue in frame.cues if cue.kind == "rank" and cue.sense in _PLACED]
     for cue in cues if len(cues) == 1 else ():
         first, last = frame.token_range(cue.start, cue.end)
-        if first == last or not columns:
+        if first == last:
+            continue
+        behind = [h for h in frame.headings_in(last, len(frame.words)) if h.first - last <= 2]
+        behind = [h for h in behind if frame.view.columns[h.column].adds_up]
+        if behind and cue.sense == "place" and cue.number:
+            yield from _by_amount(frame, found, (first, last), behind[0], cue.number)
+            continue
+        if not columns:
             continue
         column = columns[0]
         named = [c for c in found if not c.used & range_set(first, last)]
@@ -86,3 +94,40 @@ def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             () if truth else right,
             "CMP",
         )
+
+
+def _by_amount(
+    frame: Frame,
+    found: Sequence[Condition],
+    words: tuple[int, int],
+    heading: Heading,
+    number: int,
+) -> Iterator[Outcome]:
+    """As in "A ranked second in sales": the second largest."""
+    column = frame.view.columns[heading.column]
+    taken = range_set(*words) | range_set(heading.first, heading.last)
+    named = [c for c in found if not c.used & taken]
+    who = within(named, frame.rows)
+    rows = frozenset(row for _, row in column.ordered.values)
+    fits = nth_rows(column.ordered, rows, 1, number)
+    if not named or len(who) != 1 or not fits:
+        return
+    truth = bool(who & fits)
+    used = taken.union(*(c.used for c in named))
+    value = column.ordered.of.get(min(who))
+    place = 1 + sum(other > (value or 0.0) for other, _ in column.ordered.values)
+    reason = f"{column.header}: {name_rows(frame, fits)} is number {number}, not {place}"
+    if truth:
+        reason = f"{column.header}: {name_rows(frame, who)} is number {number}"
+    cells = tuple((row, column.index) for row in sorted(who | fits)[:3])
+    yield Outcome(
+        "rank",
+        truth,
+        used,
+        min([0.9, *(c.fit for c in named)]),
+        cells,
+        reason,
+        None if truth else words,
+        () if truth or not 0 < place <= len(_ORDINALS) else (_ORDINALS[place - 1],),
+        "CMP",
+    )

@@ -33,6 +33,8 @@ _SCORE = re.compile(
 _RESULT = re.compile(r"^(w|l|d|t|win|won|loss|lost|draw|tie)\b")
 _RESULT_AFTER = re.compile(r"[ ,(]*(w|l|d|t|win|won|loss|lost|draw|tie)\b")
 _YEARS = re.compile(r"^(?:c\. ?)?(\d{4}) ?(?:-|/|to|until) ?(\d{4}|\d{2}|present|now)?(?![\d-])")
+_QUARTER = re.compile(r"^(?:q([1-4])|([1-4])q)\b")
+_FISCAL = re.compile(r"^(?:fiscal(?: year)?|fy|year|season) ?'?(?=\d)")
 _WON, _LOST = frozenset({"w", "win", "won"}), frozenset({"l", "loss", "lost"})
 
 
@@ -153,3 +155,17 @@ def date_order(iso: str) -> float | None:
         return float(date(year, int(iso[5:7]), int(iso[8:10] or 1)).toordinal())
     except ValueError:  # February 31, "monday", a quarter without a year
         return None
+
+
+@lru_cache(maxsize=1 << 14)
+def moment(name: str) -> float | None:
+    """Where a period stands in time; comparable with periods of its like only."""
+    text = _FISCAL.sub("", name.casefold().strip())
+    if (quarter := _QUARTER.match(text)) and len(text) <= 2:
+        return float(quarter[1] or quarter[2])
+    measure = read_measure(text)
+    if measure is None or measure.kind not in ("date", "span", "number"):
+        return None
+    if measure.kind == "number" and not (1500 <= measure.value <= 2200 and text[:4].isdigit()):
+        return None
+    return measure.value

@@ -59,7 +59,7 @@ def noun_phrase_end(frame: Frame, first: int) -> int:
 
 def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
     """The columns that a superlative or comparative at some tokens can speak of, best first."""
-    end = noun_phrase_end(frame, last)
+    end = last if frame.words[last - 1] == "than" else noun_phrase_end(frame, last)
     sense, used = cue.sense, frozenset(range(first, last))
     adjective = frame.words[last] if last < end else ""
     if sense in ("many", "little") and adjective in QUALITIES:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, Evidence, Verdict
 from tablemend.values.sentences import Span
-from tablemend.verification.linking import Linking, Links
+from tablemend.verification.linking import Linking
+from tablemend.verification.links import Links
 from tablemend.verification.logic.aggregates import aggregates
 from tablemend.verification.logic.changes import changes
 from tablemend.verification.logic.comparisons import comparisons, equalities
@@ -56,7 +57,7 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     """
     linked, links = _linked(claim, linking, grid)
     source_grid = linking.source.grids[grid]
-    views = views_of(source_grid) if source_grid.transposed else views_of(source_grid)[:1]
+    views = [view for view in views_of(source_grid) if not view.turned or view.sensible]
     judged = [_weighed(Frame(linked, links, view)) for view in views]
     judged = [weighed for weighed in judged if weighed.shares]
     if not judged:
