@@ -14,7 +14,7 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, apply_edits
-from tablemend.mitigations.spelling import spell_alike
+from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Verdict, Verification
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
@@ -24,6 +24,12 @@ VERSION = "repair/1"
 
 Verify = Callable[[str, Source], Verification]
 
+_BOUNDS: dict[str, Bound] = {
+    "over": "over",
+    "at least": "over",
+    "under": "under",
+    "at most": "under",
+}
 _GROUPED = re.compile(r"\d,\d{3}")
 _PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
 
@@ -152,12 +158,14 @@ def _read_edit(
     (start, end), expected = verdict.spans[0], verdict.expected[0].strip()
     old = text[start:end]
     amount = next((a for a in reading.amounts if a.start < end and start < a.end), None)
-    if amount is not None and amount.hedge not in ("", "about"):
-        return None  # "over 50": the bound may be meant, not the number
+    if amount is not None and amount.number.value < 0 and text[max(0, start - 1)] in "-\u2212":
+        start -= 1
+        old = text[start:end]
     if amount is None and (verdict.error_type == "CMP" or not _is_name(old, expected, source)):
         return None  # "Lions had the highest": the name can be wrong, or the comparison
     decline = amount is not None and amount.decline
-    new = spell_alike(old, expected, decline=decline, grouped=grouped)
+    bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
+    new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound)
     if new is None or fold(new) == fold(old):
         return None
     reason = verdict.reason or f"the source says {expected}"

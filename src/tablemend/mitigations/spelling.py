@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from typing import Literal
 
 from tablemend.tabfaith.periods import read_period, spellings
 from tablemend.values.numbers import Number, find_quantities, parse_number, plain_digits
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 
-# "Q3 2022", "4 March 2021"; a lone number is no period.
+Bound = Literal["", "over", "under"]
+
+_MINUS = ("-", "\u2212")
 _LARGEST_ERROR = Decimal("0.05")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
 _ONES = (
@@ -25,7 +28,9 @@ _DIGITS = re.compile(r"\d(?:[\d,' ]*\d)?(?:\.\d+)?|\.\d+")
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)$", re.I)
 
 
-def spell_alike(old: str, new: str, *, decline: bool = False, grouped: bool = True) -> str | None:
+def spell_alike(
+    old: str, new: str, *, decline: bool = False, grouped: bool = True, bound: Bound = ""
+) -> str | None:
     """A value worded as other words are.
 
     Numbers keep the text's scale, currency, unit, decimals, thousands separators, and whether they
@@ -39,6 +44,8 @@ def spell_alike(old: str, new: str, *, decline: bool = False, grouped: bool = Tr
             written without its sign.
         grouped: whether the text separates thousands in other numbers, where ``old`` is too short
             to tell.
+        bound: which side of the number the words before it put the value on ("over", "just
+            under"): the number is rounded to that side, as coarsely as ``old`` is.
 
     Returns:
         The new words; ``None`` where the value cannot be worded so: a text in place of a number,
@@ -62,17 +69,22 @@ def spell_alike(old: str, new: str, *, decline: bool = False, grouped: bool = Tr
         if ordinal is not None:
             return _cased(old, _spell_ordinal(old, value))
         number, start, end = stated[0]
-        inner = _spell_number(old[start:end], number, value, decline=decline, grouped=grouped)
-        return None if inner is None else old[:start] + inner + old[end:]
+        if number.value < 0 and old[:start].endswith(_MINUS):
+            start -= 1
+        amount = _amount(number, value, decline=decline)
+        if amount is not None and bound:
+            amount = _bounded(amount, number, bound)
+        if amount is None:
+            return None
+        inner = _spell_number(old[start:end], number, amount, grouped=grouped)
+        return old[:start] + inner + old[end:]
     if stated or parse_number(new) is not None:
         return None
     return _cased(old, new)
 
 
-def _spell_number(
-    old: str, number: Number, value: Number, *, decline: bool, grouped: bool
-) -> str | None:
-    """A number in the scale, unit and form of another one, whose words are ``old``."""
+def _amount(number: Number, value: Number, *, decline: bool) -> Decimal | None:
+    """A value in the scale of a stated number; ``None`` where their units do not go together."""
     if value.unit.symbol and number.unit.symbol and value.unit.symbol != number.unit.symbol:
         return None
     if value.unit.currency and number.unit.symbol:
@@ -81,8 +93,20 @@ def _spell_number(
     # A source without a scale of its own is in the text's scale already, as the verifier gives it.
     if value.unit.scale != ONE:
         amount = _CONTEXT.divide(amount, number.unit.scale)
-    if amount < 0 < number.value and decline:
-        amount = -amount
+    return -amount if amount < 0 < number.value and decline else amount
+
+
+def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
+    """A number on the stated side of an amount, as coarse as the old one; ``None`` without room."""
+    stated = _CONTEXT.divide(number.value, number.unit.scale).normalize(_CONTEXT)
+    place = Decimal(1).scaleb(int(stated.as_tuple().exponent)) if stated else ONE
+    rounding = ROUND_FLOOR if bound == "over" else ROUND_CEILING
+    rounded = (amount / place).to_integral_value(rounding) * place
+    return rounded if rounded not in (0, amount) else None
+
+
+def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool) -> str:
+    """An amount in the form of a number, whose words are ``old`` and whose scale it has."""
     negative = amount < 0
     size = abs(amount)
     digits = _DIGITS.search(old)
@@ -91,18 +115,19 @@ def _spell_number(
         if words is None or negative:
             return plain_digits(amount)
         return _cased(old, words) + old[len(_word_of(old)) :]
-    decimals = number.decimals
     own = max(0, -int(size.normalize(_CONTEXT).as_tuple().exponent)) if size else 0
-    decimals = min(decimals, max(own, value.decimals))
+    decimals = number.decimals
     rounded = round(size, decimals)
     if size and abs(rounded - size) > _LARGEST_ERROR * size:
         decimals, rounded = own, size  # "4" for 0.48 cannot be "0"
+    elif own == 0 and not (number.unit.currency and decimals == 2):
+        decimals = 0  # whole numbers have no tenths, but prices have cents
     separated = "," in digits[0] or (grouped and len(digits[0].partition(".")[0]) < 4)
     written = f"{rounded:{',' if separated else ''}.{decimals}f}"
     before, after = old[: digits.start()], old[digits.end() :]
-    signed = before.endswith(("-", "\u2212"))
+    signed = next((mark for mark in _MINUS if mark in before), "")
     if signed and not negative:
-        before = before[:-1]
+        before = before.replace(signed, "", 1)
     elif negative and not signed:
         before = f"-{before}"
     return before + written + after
