@@ -27,6 +27,7 @@ VERSION = "cave/1"
 PASSES = 2
 MAX_NEW_TOKENS = 1024
 NO_BETTER = "its claims are as wrong as before"
+LOST = "unflagged words lost"
 NOT_ALONE = "no better without the other rewrites"
 
 
@@ -131,10 +132,24 @@ class _Draft:
                 self.text[one.sentence.start : one.start],
                 self.text[one.end : one.sentence.end],
             )
+            for right in self.unflagged(one):
+                if right not in new:
+                    raise Unreadable(LOST, f'"{right}" is not wrong: it must stay.')
         except Unreadable as error:
             self.give_up(Tried(one, words, "", chat, completion.answer), error.problem.text)
             return None
         return Tried(one, words, new, chat, completion.answer)
+
+    def unflagged(self, one: Flagged) -> list[str]:
+        """What claims that are not flagged turn on, among words to be rewritten."""
+        faults = [span for verdict in one.verdicts for span in _at_fault(verdict)]
+        return [
+            self.text[focus.start : focus.end]
+            for verdict in self.now.verdicts
+            if not verdict.wrong and (focus := verdict.claim.focus) is not None
+            if one.start <= focus.start and focus.end <= one.end
+            if not any(fault.start < focus.end and focus.start < fault.end for fault in faults)
+        ]
 
     def give_up(self, tried: Tried, reason: str) -> None:
         """Note a rewrite that is not taken; its place is that of the text as it is now."""
@@ -250,6 +265,13 @@ def mending(before: Verification, after: Verification, rewrites: Sequence[Tried]
             kept.append(tried)
     outside = count_wrong(before) - sum(len(tried.flagged.verdicts) for tried in rewrites)
     return kept if count_wrong(after) - inside <= outside else []
+
+
+def _at_fault(verdict: Verdict) -> Sequence[Span]:
+    """The words that a verifier blames; those that the claim turns on where it names none."""
+    if verdict.spans or verdict.claim.focus is None:
+        return verdict.spans
+    return (verdict.claim.focus,)
 
 
 def count_wrong(found: Verification) -> int:
