@@ -104,6 +104,8 @@ def test_the_items_of_a_list_stand_alone() -> None:
         "The scores were 5 and 6 respectively",
         "It had a total of 5 wins and 6 losses",
         "Prices rose from 5 to 7 and 9",
+        "The rate went up by 0.48 points between June 2023 and Jul 2023",
+        "The rate fell by 3 points between Q4 2020 and the first quarter of 2021",
     ],
 )
 def test_amounts_that_belong_together_are_not_parted(text: str) -> None:

@@ -210,6 +210,8 @@ class Clauses:
         if comma and is_participle(following) and not tokens[ahead].capital:
             return "participle", 1
         joined = following in _CONJUNCTIONS
+        if following == "and" and not comma and _is_open(tokens, place):
+            return "", 0
         if (
             following in _SUBORDINATE
             and following not in ("so", "but")
@@ -388,6 +390,12 @@ def _subject_end(tokens: list[Token], start: int, verb: int) -> int:
     if verb <= start or tokens[start].word.endswith(("ed", "ing")):
         return 0
     return verb
+
+
+def _is_open(tokens: list[Token], place: int) -> bool:
+    """Whether an "and" closes a "between" before it."""
+    before = [token.word for token in tokens[max(0, place - _LOOK_AHEAD) : place]]
+    return "between" in before and "and" not in before[before.index("between") :]
 
 
 def _says_something(tokens: list[Token]) -> bool:

@@ -55,7 +55,7 @@ class Cue(NamedTuple):
 SENSES: dict[CueKind, str] = {
     "superlative": "an adjective (high, low, many, good ...), lead, record",
     "rank": "an adjective; place (third place, ranked 3rd), within (top 3, bottom 2), last, rank",
-    "comparative": "an adjective; beat, exceed, lead, equal, different, multiple (twice as)",
+    "comparative": "an adjective; beat, exceed, within, lead, equal, different, multiple (twice as)",
     "count": "there_are, number, times, out_of, only, streak, multi_double (double - double)",
     "quantifier": "all, both, none, neither, only, most, half, some, several, any, one_of",
     "aggregate": "sum, mean, median, range",
@@ -175,6 +175,10 @@ _COMPARATIVES |= {"more": ("many", 1), "less": ("little", -1)}
 _COMPARATIVE = "|".join(sorted(_COMPARATIVES, key=len, reverse=True))
 _SUPERLATIVE = "|".join(sorted(_SUPERLATIVES, key=len, reverse=True))
 # "most" with an adjective or "the" before it is a superlative; alone it is a share.
+_THAN_WHAT = (
+    r"\s+(?:(?:the|its|their|that|those|both|all|any)\s+)?(?:normal|average|reference|mean|median|"
+    r"target|expected|others?|previous|that|those|limit|range|baselines?)\b"
+)
 _ADJECTIVAL = (
     r"(?:accurate|active|attended|common|consistent|current|decorated|difficult|distant|effective|"
     r"efficient|expensive|experienced|famous|frequent|frequently|important|notable|notably|often|"
@@ -416,6 +420,9 @@ _RULES: tuple[_Rule, ...] = (
         r"(?:fall|falls|fell|be|is|are|was|were|right|just|close)\s+behind|behind(?!\s+the)|"
         r"bettered\s+by|surpassed\s+by",
     ),
+    ("comparative", "exceed", 1, rf"above(?={_THAN_WHAT})"),
+    ("comparative", "exceed", -1, rf"below(?={_THAN_WHAT})"),
+    ("comparative", "within", 0, r"(?:with)?in(?=\s+(?:the|its)\s+(?:normal|reference)\s+)"),
     (
         "comparative",
         "beat",

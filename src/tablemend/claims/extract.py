@@ -172,8 +172,8 @@ def _is_season(plain: str, one: _Focus, other: _Focus) -> bool:
         (mark := plain[one.end : other.start].strip()) in ("/", "-")
         and first.isdecimal()
         and second.isdecimal()
-        and len(second) == 2
-        and (int(first) + 1) % 100 == int(second)
+        and len(second) in (2, len(first))
+        and (int(first) + 1) % 10 ** len(second) == int(second)
         and (mark == "/" or len(first) == 4 or plain.startswith(" season", other.end))
     )
 

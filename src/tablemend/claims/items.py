@@ -22,6 +22,7 @@ _WHOLE = re.compile(
     r"\b(?:between|from|combin\w+|total\w*|sum\w*|averag\w+|difference|both|either|ratio|rang\w+)\b",
     re.IGNORECASE,
 )
+_OPEN = re.compile(r"\b(?:between|from)\s+(?:(?:the|about|around)\s+)?\Z", re.IGNORECASE)
 _NO_ITEM = re.compile(
     r"\b(?:than|more|less|fewer|which|who|that|while|respectively|to|but|or|versus|vs)\b"
 )
@@ -112,17 +113,15 @@ class Items:
             if not any(start < amount.start < end for start, end in groups)
         ]
         for place, segment in enumerate(segments[:-1]):
-            first = next(
-                (
-                    amount
-                    for amount in amounts
-                    if segment.start <= amount.start < segment.end
-                    and (part.verb is None or amount.start > part.verb)
-                ),
-                None,
-            )
-            if first is None:
+            inside = [
+                amount
+                for amount in amounts
+                if segment.start <= amount.start < segment.end
+                and (part.verb is None or amount.start > part.verb)
+            ]
+            if not inside:
                 continue
+            first = inside[0]
             following = list(
                 takewhile(lambda item: self._is_item(item, amounts), segments[place + 1 :])
             )
@@ -130,6 +129,10 @@ class Items:
             said = self._text[first.start : segment.end]
             if not following or _WHOLE.search(head) or _NO_ITEM.search(said):
                 return []
+            if any(
+                _OPEN.search(self._text[max(0, one.start - _GUARD) : one.start]) for one in inside
+            ):
+                return []  # "between June and July" is one time
             return [Span(first.start, segment.end), *following]
         return []
 
