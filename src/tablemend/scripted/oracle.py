@@ -31,16 +31,18 @@ from tablemend.scripted import (
     perturbations,
     queries,
     rewrites,
+    summaries,
     tables,
     verdicts,
 )
 from tablemend.scripted.chat import Chat, Reply
 from tablemend.synthesis.kernel import Rejected
+from tablemend.tabfaith.prompting import PROMPTS as TABFAITH
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 
-FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS)
+FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)
 """The prompts that are known; no two rooms name a stage alike."""
 TABLE = "table"
 OTHER = "other"
@@ -215,6 +217,7 @@ STAGES: dict[str, Stage] = {
     "rewrite_relation": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
     "rewrite_cell": Stage(rewrites.rewrite_cell, rewrites.CELL_MISTAKES),
     "rewrite_row": Stage(rewrites.judge_row, rewrites.ROW_MISTAKES),
+    **dict.fromkeys(TABFAITH.stages, Stage(summaries.summarise, summaries.MISTAKES)),
 }
 
 

@@ -71,6 +71,8 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
 def noted(settings: TabFaith, engine: str) -> dict[str, Any]:
     """What the files of a set depend on."""
     given = settings.model_dump(mode="json", exclude=set(FREE) | {"kind"})
+    if settings.generator is not None:  # the same model may answer from another address
+        given["generator"] = settings.generator.partition("@")[0]
     return {"engine_version": engine, **given}
 
 

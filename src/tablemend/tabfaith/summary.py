@@ -120,8 +120,8 @@ class PlantedError:
         type: the paper's type (3.1).
         start, end: the words at fault.
         text: these words.
-        original: what stood there before.
-        expected: what the source says there, in the summary's wording.
+        original: what stood there before; empty where nothing was replaced, in a model's summary.
+        expected: what the source says there; of a cell its own spelling. Empty where it is open.
         facts: indices of the claims that it makes false: one, or all values of a list whose name
             or period is at fault; empty where the facts are not known.
     """

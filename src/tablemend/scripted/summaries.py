@@ -1,0 +1,41 @@
+"""Summaries by program: what a careful model would say of the table in a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from random import Random
+
+from tablemend.tabfaith.injection import Injector
+from tablemend.tabfaith.verbaliser import Verbaliser
+from tablemend.tables.markdown import locate_markdown, read_markdown
+
+MISTAKES = ("planted-error", "listed", "one-sentence")
+_COUNT = re.compile(r"(\d+)(?: to (\d+))?")
+
+
+def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+    """A faithful summary, or with a mistake one error in it, a list, or too few sentences.
+
+    Raises:
+        TablemendError: too little can be said of the table.
+    """
+    text = slots["table"]
+    start, end = locate_markdown(text)[-1]
+    opened = Verbaliser(read_markdown(text[start:end]))
+    found = _COUNT.fullmatch(slots["sentences"])
+    low, high = (int(found[1]), int(found[2] or found[1])) if found else (2, 5)
+    summary = opened.summarise(rng, (low, high))
+    match mistake:
+        case "planted-error":
+            injector = Injector(summary, opened.sheet, opened.recomputation)
+            planted = injector.plant_mixed(1, rng)
+            return (summary.text, False) if planted is None else (planted.text, True)
+        case "listed":
+            sentences = dict.fromkeys(fact.sentence for fact in summary.facts)
+            lines = (f"- {summary.text[slice(*span)]}" for span in sentences)
+            return "Here are the key points:\n\n" + "\n".join(lines), True
+        case "one-sentence":
+            return summary.text[slice(*summary.facts[0].sentence)], True
+        case _:
+            return summary.text, False
