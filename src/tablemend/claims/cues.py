@@ -55,7 +55,8 @@ class Cue(NamedTuple):
 SENSES: dict[CueKind, str] = {
     "superlative": "an adjective (high, low, many, good ...), lead, record",
     "rank": "an adjective; place (third place, ranked 3rd), within (top 3, bottom 2), last, rank",
-    "comparative": "an adjective; beat, exceed, within, lead, equal, different, multiple (twice as)",
+    "comparative": "an adjective; beat, exceed, within, lead, equal, different, "
+    "multiple (twice as)",
     "count": "there_are, number, times, out_of, only, streak, multi_double (double - double)",
     "quantifier": "all, both, none, neither, only, most, half, some, several, any, one_of",
     "aggregate": "sum, mean, median, range",
@@ -422,7 +423,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     ("comparative", "exceed", 1, rf"above(?={_THAN_WHAT})"),
     ("comparative", "exceed", -1, rf"below(?={_THAN_WHAT})"),
-    ("comparative", "within", 0, r"(?:with)?in(?=\s+(?:the|its)\s+(?:normal|reference)\s+)"),
+    ("comparative", "within", 0, r"within(?=\s+(?:the|its)\s+(?:normal|reference)\s+)"),
     (
         "comparative",
         "beat",
@@ -579,7 +580,7 @@ def _cue(match: re.Match[str]) -> Cue:
     if article := _ARTICLE.match(match.string, start, end):
         start = article.end()
     words = _WORD.findall(match.string, start, end)
-    if not sense or (sense == "within" and not direction):
+    if not sense or (kind == "rank" and sense == "within" and not direction):
         adjective, direction = next(
             scale[word]
             for word in reversed(words)
