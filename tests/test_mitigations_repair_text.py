@@ -56,6 +56,8 @@ CLUBS = Source(
         ("$1.5", "2", "$2"),
         ("$1.50", "2", "$2.00"),
         ("1.5", "2", "2"),
+        ("25.6", "16.0", "16.0"),
+        ("95", "85 mg/dL", "85"),
     ],
 )
 def test_values_are_worded_as_the_words_they_replace(old: str, new: str, worded: str) -> None:
@@ -83,6 +85,8 @@ def test_what_cannot_be_worded_is_refused(old: str, new: str) -> None:
         ("$38,500", "$54,802", "over", "$54,800"),
         ("$2.09 million", "$2,376K", "under", "$2.38 million"),
         ("50", "41", "over", "40"),
+        ("$73,600", "54812", "about", "$54,800"),
+        ("70", "4", "about", "4"),
         ("50", "40", "over", None),
         ("50", "4", "over", None),
     ],

@@ -25,9 +25,12 @@ VERSION = "repair/1"
 Verify = Callable[[str, Source], Verification]
 
 _BOUNDS: dict[str, Bound] = {
+    "about": "about",
     "over": "over",
+    "just over": "over",
     "at least": "over",
     "under": "under",
+    "just under": "under",
     "at most": "under",
 }
 _GROUPED = re.compile(r"\d,\d{3}")

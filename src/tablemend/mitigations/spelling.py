@@ -6,12 +6,13 @@ import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
+from tablemend.evidence.marks import read_cell
 from tablemend.tabfaith.periods import read_period, spellings
-from tablemend.values.numbers import Number, find_quantities, parse_number, plain_digits
+from tablemend.values.numbers import Number, find_quantities, plain_digits
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 
-Bound = Literal["", "over", "under"]
+Bound = Literal["", "about", "over", "under"]
 
 _MINUS = ("-", "\u2212")
 _LARGEST_ERROR = Decimal("0.05")
@@ -45,7 +46,7 @@ def spell_alike(
         grouped: whether the text separates thousands in other numbers, where ``old`` is too short
             to tell.
         bound: which side of the number the words before it put the value on ("over", "just
-            under"): the number is rounded to that side, as coarsely as ``old`` is.
+            under"), or that it is rounded: the number is rounded so, as coarsely as ``old`` is.
 
     Returns:
         The new words; ``None`` where the value cannot be worded so: a text in place of a number,
@@ -61,7 +62,7 @@ def spell_alike(
     stated = find_quantities(folded)
     ordinal = _read_ordinal(folded)
     if len(stated) == 1 or ordinal is not None:
-        value = parse_number(new)
+        value = read_cell(new).number
         if value is None and (place := _read_ordinal(align(new))) is not None:
             value = Number(Decimal(place))
         if value is None:
@@ -76,9 +77,10 @@ def spell_alike(
             amount = _bounded(amount, number, bound)
         if amount is None:
             return None
-        inner = _spell_number(old[start:end], number, amount, grouped=grouped)
+        whole = not value.decimals and not bound
+        inner = _spell_number(old[start:end], number, amount, grouped=grouped, whole=whole)
         return old[:start] + inner + old[end:]
-    if stated or parse_number(new) is not None:
+    if stated or read_cell(new).number is not None:
         return None
     return _cased(old, new)
 
@@ -100,13 +102,19 @@ def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
     """A number on the stated side of an amount, as coarse as the old one; ``None`` without room."""
     stated = _CONTEXT.divide(number.value, number.unit.scale).normalize(_CONTEXT)
     place = Decimal(1).scaleb(int(stated.as_tuple().exponent)) if stated else ONE
+    if bound == "about":
+        rounded = (amount / place).to_integral_value(ROUND_HALF_UP) * place
+        return rounded if abs(rounded - amount) <= _LARGEST_ERROR * abs(amount) else amount
     rounding = ROUND_FLOOR if bound == "over" else ROUND_CEILING
     rounded = (amount / place).to_integral_value(rounding) * place
     return rounded if rounded not in (0, amount) else None
 
 
-def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool) -> str:
-    """An amount in the form of a number, whose words are ``old`` and whose scale it has."""
+def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, whole: bool) -> str:
+    """An amount in the form of a number, whose words are ``old`` and whose scale it has.
+
+    ``whole``: the source has it without decimals.
+    """
     negative = amount < 0
     size = abs(amount)
     digits = _DIGITS.search(old)
@@ -120,7 +128,7 @@ def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool) -
     rounded = round(size, decimals)
     if size and abs(rounded - size) > _LARGEST_ERROR * size:
         decimals, rounded = own, size  # "4" for 0.48 cannot be "0"
-    elif own == 0 and not (number.unit.currency and decimals == 2):
+    elif whole and own == 0 and not (number.unit.currency and decimals == 2):
         decimals = 0  # whole numbers have no tenths, but prices have cents
     separated = "," in digits[0] or (grouped and len(digits[0].partition(".")[0]) < 4)
     written = f"{rounded:{',' if separated else ''}.{decimals}f}"
