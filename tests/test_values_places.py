@@ -29,6 +29,8 @@ def test_sentences_keep_abbreviations_and_numbers_whole() -> None:
         "The trial is in Phase I.",
         "For now it sails at 5 p.m.",
         "It is late.",
+        "The jump came to 8.42 m.",
+        "Holm's load was 5 kg.",
         "Is it open?",
     ]
     assert sentences(" ".join(said)) == said

@@ -14,6 +14,10 @@ _BEGINNING = re.compile(
     r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
     r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
 )
+# "came to 8.42 m. It was": a unit behind a number.
+_AFTER_UNIT = re.compile(
+    r"\d ?(?:[kcm]?m|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L)\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
+)
 
 
 class Span(NamedTuple):
@@ -49,7 +53,8 @@ def sentence_spans(text: str) -> list[Span]:
 
 def _divide(text: str, start: int, end: int) -> Iterator[Span]:
     """Sentences that an abbreviation seemed to join."""
-    for match in _BEGINNING.finditer(text, start, end):
+    found = [*_BEGINNING.finditer(text, start, end), *_AFTER_UNIT.finditer(text, start, end)]
+    for match in sorted(found, key=lambda match: match.start(1)):
         yield Span(start, match.start(1))
         start = match.end()
     yield Span(start, end)
