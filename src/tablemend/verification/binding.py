@@ -28,6 +28,8 @@ _PRONOUN = re.compile(
 )
 _THE_SAME = re.compile(r"(?:the|this|that)(?: same)? (\w+) (?:also )?\w+")
 _ANYONE = frozenset("entry row one record item former latter same".split())
+_STOP = re.compile(r"[.,;:()\[\]/]|\b(?:and|or|but|while)\b")
+_PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
 _RELATIVE = re.compile(r"\s*,?\s*(?:who|which|whose)\b")
 _MODIFIER = re.compile(
     r" (?:players?|guard|forward|center|centre|reserves?|starters?|bench|team|fans?|win|loss"
@@ -111,11 +113,12 @@ class Binder:
             return (Candidate((value_columns[0],), 0, True),)
         found = []
         owned = self.owner(amount)
+        alone = len({link.columns for link in links.columns}) == 1
         for link in links.columns:
             distance = self._distance(amount, link.start, link.end)
             if distance < _FAR:
                 penalty = 0 if link.coverage == 1 else 2
-                clear = distance <= 2 and (link.coverage == 1 or link.terms > 1)
+                clear = (distance <= 2 or alone) and (link.coverage == 1 or link.terms > 1)
                 clear = clear and not (owned and distance)
                 found.append(
                     Candidate(link.columns, distance + penalty, clear, link.start, link.end)
@@ -133,12 +136,7 @@ class Binder:
         if len(grid.lines) == 1:
             return (Candidate((grid.lines[0].index,), 0, True),)
         found: list[Candidate] = []
-        named = [(link.start, link.end, link.rows) for link in links.rows]
-        for link in links.moments:
-            rows = tuple(sorted({row for row, column in link.places}))
-            if rows and len(rows) < len(grid.lines):
-                named.append((link.start, link.end, rows))
-        named.sort()
+        named = named_rows(grid, links)
         if grid.transposed:
             return self._attribute_rows(amount, links, named)
         distinct = {rows for _, _, rows in named}
@@ -151,7 +149,7 @@ class Binder:
             found.append(Candidate(rows, distance, clear, start, end))
         found = _meet(found)
         if links.subject and not links.rows:
-            clear = len(links.subject) == 1 and not links.strangers and self._continues(grid)
+            clear = len(links.subject) == 1 and not links.strangers and self.continues(grid)
             carried = Candidate(links.subject, 12, clear)
             found = _meet([*found, carried]) if found else [carried]
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
@@ -191,7 +189,7 @@ class Binder:
         between = self.plain[end:first]
         words = len(re.findall(r"\w+", between))
         if self._amount_between(end, first):
-            return 9 if words <= 12 and not _CLAUSE.search(between) else _FAR
+            return 9 if words <= 24 and not _CLAUSE.search(between) else _FAR
         if self._counted_by_another(start):
             return 8
         if re.fullmatch(r"\s*(?:[:(=]|was|is|of|at|were|are)\s*(?:a |an )?(?:[$€£])?\s*", between):
@@ -262,7 +260,7 @@ class Binder:
             return True
         return bool(_OBJECT.search(self.plain[max(0, start - 24) : start]))
 
-    def _continues(self, grid: Grid) -> bool:
+    def continues(self, grid: Grid) -> bool:
         """Whether the sentence goes on about somebody: "He also had ...", "The model showed"."""
         start = self.sentence.start
         if _PRONOUN.match(self.plain, start):
@@ -274,20 +272,28 @@ class Binder:
         )
 
     def owner(self, amount: Amount) -> bool:
-        """Whether a word that no header has follows the amount, so that it counts that."""
-        following = self.linking.reading.tokens_within(amount.end, amount.end + 24)
-        if not following or _BORDER.search(self.plain[amount.end : following[0].start]):
-            return False
-        word = following[0]
-        if word.word in LITTLE_WORDS or not word.word.isalpha() or word.word in _ADVERBS:
-            return False
+        """Whether a noun that no header has follows the amount, so that it counts that.
+
+        "six games", "three straight games"; a unit ("290 mmol/L") is none.
+        """
+        end = min(amount.end + 30, self.sentence.end)
         named: list[tuple[int, int]] = []
         for links in self.by_grid.values():
             named += [(link.start, link.end) for link in links.columns]
             named += [(link.start, link.end) for link in links.rows]
-        return not any(
-            amount.start <= start <= word.end + 12 and end > word.start for start, end in named
-        )
+        place = amount.end
+        for token in self.linking.reading.tokens_within(amount.end, end)[:2]:
+            between = self.plain[place : token.start]
+            if _STOP.search(between) or token.word in LITTLE_WORDS or not token.word.isalpha():
+                return False
+            if any(start <= token.start < stop for start, stop in named):
+                return False
+            if self.plain[token.end : token.end + 1] == "/" or token.word in _ADVERBS:
+                return False
+            if _PLURAL.search(token.word):
+                return True
+            place = token.end
+        return False
 
     def _amount_between(self, start: int, end: int) -> bool:
         return any(start <= other.start < end and other.role != "article" for other in self.amounts)
@@ -318,3 +324,13 @@ def _meet(candidates: list[Candidate]) -> list[Candidate]:
         else Candidate(candidate.indices, candidate.distance, False, candidate.start, candidate.end)
         for candidate in (*met, *kept)
     ]
+
+
+def named_rows(grid: Grid, links: Links) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Places of the words that name rows, by a name or by a period, and the rows."""
+    named = [(link.start, link.end, link.rows) for link in links.rows]
+    for link in links.moments:
+        rows = tuple(sorted({row for row, _ in link.places}))
+        if rows and len(rows) < len(grid.lines):
+            named.append((link.start, link.end, rows))
+    return sorted(named)

@@ -173,7 +173,9 @@ class Linking:
     def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
         """Whether a number is a part of a name: "Falcon 9", "Liiga 23/24"."""
         return any(
-            start <= amount.start < end and end - start > amount.digits_end - amount.start
+            start < amount.end
+            and amount.start < end
+            and end - start > amount.digits_end - amount.start
             for start, end, _, _ in names
         )
 

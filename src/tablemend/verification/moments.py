@@ -6,7 +6,8 @@ import re
 from datetime import date
 
 from tablemend.records import Evidence
-from tablemend.values.dates import covers_date
+from tablemend.values.cells import Value, year_of
+from tablemend.values.dates import covers_date, same_date
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
 from tablemend.verification.findings import Finding
@@ -61,9 +62,9 @@ class Moments:
             for link in by.columns
             if link.start < moment.end and moment.start < link.end
         ]
-        if columns and moment.kind in ("quarter", "year"):
-            return None  # "points in the third quarter" names a column
         stated = [link for link in links.values() if link.columns or link.places]
+        if columns and not stated and moment.kind in ("quarter", "year"):
+            return None  # "points in the third quarter" names a column
         if stated:
             wrong = self._stands_elsewhere(binder, links)
             return wrong or self._supported(moment, links)
@@ -132,9 +133,9 @@ class Moments:
             own = self._subject(binder, number)
             if own is None or own in rows or column == grid.key:
                 return None
-            value = grid.value(own, column)
-            if value.dates and not covers_date(value.dates, moment.readings):
-                return self._contradicted(moment, Place(number, own, column))
+            place = self._own_date(binder, moment)
+            if place is not None and place == Place(number, own, column):
+                return self._contradicted(moment, place)
         return None
 
     def _own_date(self, binder: Binder, moment: Moment) -> Place | None:
@@ -146,15 +147,28 @@ class Moments:
             own = self._subject(binder, grid.number)
             if own is None or grid.transposed:
                 continue
-            dated = [c.index for c in grid.columns if c.kind == "date"]
-            if len(dated) == 1 and not grid.value(own, dated[0]).blank:
+            dated = [c.index for c in grid.columns if c.kind == "date" and c.index != grid.key]
+            if len(dated) == 1 and self._differs(grid.value(own, dated[0]), moment):
                 found.append(Place(grid.number, own, dated[0]))
         moments = next(iter(binder.by_grid.values())).moments
         return found[0] if len(found) == 1 and len(moments) == 1 else None
 
+    def _differs(self, value: Value, moment: Moment) -> bool:
+        """Whether a cell is a date, and another one."""
+        readings = value.dates or ((year,) if (year := year_of(value)) else ())
+        if not readings:
+            return False
+        return not same_date(readings, moment.readings) and not covers_date(
+            readings, moment.readings
+        )
+
     def _subject(self, binder: Binder, number: int) -> int | None:
-        """The one row that the sentence names."""
-        rows = {row for link in binder.by_grid[number].rows for row in link.rows}
+        """The one row that the sentence names, or that it goes on about."""
+        links = binder.by_grid[number]
+        named = {link.rows for link in links.rows if link.full or link.column >= 0}
+        if not named and links.subject and binder.continues(self.grids[number]):
+            named = {links.subject}
+        rows = {row for group in named for row in group}
         return next(iter(rows)) if len(rows) == 1 else None
 
     def _finer(self, reading: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from tablemend.records import Evidence
+from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
-from tablemend.verification.binding import Binder
+from tablemend.verification.binding import Binder, named_rows
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import CellLink, ColumnLink, Linking, Links
 
@@ -17,7 +18,12 @@ _PLACE_OR_FRAME = re.compile(
     re.I,
 )
 _QUOTES = {'"', "\u201c", "\u2018", "'"}
-_AS = re.compile(r"\s*(?:as|was|is|were|are|being|for)? ?(?:the|its|his|her|their|a|an)?\s*")
+_AS = re.compile(
+    r"\s*(?:as|was|is|were|are|being|for|under|in)? ?(?:the|its|his|her|their|a|an)?\s*"
+)
+_COPULA = re.compile(
+    r"^[^,;.()]*(?:\b(?:was|were|is|are|as|being|had|became)|:)\s*(?:the |a |an )?$"
+)
 _OF = re.compile(r"\s*\(?\s*(?:of|from|for|also for|representing) (?:the )?|\s*\(\s*")
 _OWN = re.compile(r"\s*(?:'s|\u2019s?|')\s+")
 _NEAR = 40  # characters between an attribute and its value
@@ -41,66 +47,110 @@ class Names:
         findings = []
         for grid, links in binder.by_grid.items():
             for cell in links.cells:
-                found = self._judge_cell(grid, links, cell)
+                found = self._judge_cell(binder, grid, cell)
                 findings += [found] if found else []
         taken = [(f.start, f.end) for f in findings]
+        findings += self._headers(binder, taken)
         strangers = next(iter(binder.by_grid.values())).strangers if binder.by_grid else ()
         for name in strangers:
             if not any(start < name.end and name.start < end for start, end in taken):
                 findings.append(self._judge_stranger(binder, name))
         return sorted(findings, key=lambda finding: finding.start)
 
-    def _judge_cell(self, number: int, links: Links, cell: CellLink) -> Finding | None:
+    def _judge_cell(self, binder: Binder, number: int, cell: CellLink) -> Finding | None:
         """A cell that the text says: of the row it speaks of, or of another one."""
-        grid = self.grids[number]
+        grid, links = self.grids[number], binder.by_grid[number]
         if grid.transposed and not grid.key_value:
             return None
         rows = {row for row, _ in cell.places}
         columns = {column for _, column in cell.places}
-        others = [link for link in links.rows if link.end <= cell.start or cell.end <= link.start]
-        others = [link for link in others if link.column >= 0 and link.column not in columns]
-        named = {link.rows for link in others}
-        if columns <= {grid.key} and not others:
-            return self._found(number, cell, firm=False)
-        if not named:
-            return self._found(number, cell, firm=len(grid.lines) == 1)
-        if any(rows & set(link.rows) for link in others):
-            here = [place for place in cell.places if any(place[0] in n for n in named)]
-            joined = CellLink(cell.start, cell.end, tuple(here), True)
-            wrong = self._joined_wrongly(number, links, cell)
-            return wrong or self._found(number, joined, firm=True)
+        about = self._about(binder, number, cell)
+        told = [
+            column
+            for link in links.columns
+            if link.coverage == 1 and self._is_of(link, cell)
+            for column in link.columns
+        ]
+        if len(told) == 1 and about and told[0] != grid.key and cell.full:
+            return self._compare(number, cell, about, told[0])
         if wrong := self._joined_wrongly(number, links, cell):
             return wrong
-        if len(named) != 1 or len(next(iter(named))) != 1 or len(columns) != 1:
-            return None
-        row, column = next(iter(named))[0], next(iter(columns))
-        value = grid.value(row, column)
-        about = any(
-            column in link.columns and link.coverage == 1 and self._is_of(link, cell)
-            for link in links.columns
-        )
+        if not about:
+            return self._found(number, cell, firm=len(grid.lines) == 1)
+        here = tuple(place for place in cell.places if place[0] in about)
+        if here:
+            return self._found(number, CellLink(cell.start, cell.end, here, True), firm=True)
+        alone = columns <= {grid.key} or not columns.isdisjoint(self.linking.index.naming[number])
+        return self._found(number, cell, firm=False) if alone and rows else None
+
+    def _about(self, binder: Binder, number: int, cell: CellLink) -> frozenset[int]:
+        """The rows that the other words of the sentence name, as few as they leave together."""
+        links = binder.by_grid[number]
+        columns = {column for _, column in cell.places}
+        own = {(link.start, link.end) for link in links.rows if link.column in columns}
+        about: frozenset[int] = frozenset()
+        for start, end, rows in named_rows(self.grids[number], links):
+            if (start < cell.end and cell.start < end) or (start, end) in own:
+                continue
+            about = (about & set(rows)) or (about if about else frozenset(rows))
+        if not about and links.subject and binder.continues(self.grids[number]):
+            about = frozenset(links.subject)
+        return about
+
+    def _compare(
+        self, number: int, cell: CellLink, about: frozenset[int], column: int
+    ) -> Finding | None:
+        """A value told of a column: "the club was Ajax", against the cells of the named rows."""
+        grid = self.grids[number]
         said = self.text[cell.start : cell.end]
-        if not about or value.blank or includes(value, grid.value(cell.places[0][0], column)):
+        value = read_value(said)
+        own = {row: grid.value(row, column) for row in sorted(about)}
+        for row, other in own.items():
+            if (row, column) in cell.places or equal_values(value, other) or includes(value, other):
+                place = CellLink(cell.start, cell.end, ((row, column),), True)
+                return self._found(number, place, firm=True)
+        if any(other.blank or other.number is not None or other.dates for other in own.values()):
             return None
-        evidence = grid.evidence(row, column)
+        if len({other.text for other in own.values()}) != 1:
+            return None
+        row = next(iter(own))
+        right = grid.cell(row, column)
         return Finding(
             cell.start,
             cell.end,
             "name",
             "contradicted",
             "ATT",
-            (evidence,),
-            f'the text says "{said}", the table {grid.cell(row, column)}',
+            (grid.evidence(row, column),),
+            f'the text says "{said}", the table {right}',
             Span(cell.start, cell.end),
-            (grid.cell(row, column),),
+            (right,),
             firm=True,
         )
+
+    def _headers(self, binder: Binder, taken: list[tuple[int, int]]) -> list[Finding]:
+        """Whole headers that the text says where it says nothing else."""
+        found = {}
+        for number, links in binder.by_grid.items():
+            for link in links.columns:
+                free = not any(start < link.end and link.start < end for start, end in taken)
+                if free and link.coverage == 1:
+                    header = self.grids[number].columns[link.columns[0]].header
+                    found[link.start] = Finding(
+                        link.start,
+                        link.end,
+                        "name",
+                        "supported",
+                        evidence=(Evidence(f'Column "{header}"', number),),
+                        reason="the table has the column",
+                    )
+        return list(found.values())
 
     def _is_of(self, attribute: ColumnLink, cell: CellLink) -> bool:
         """Whether a cell is told as an attribute: "the club was Ajax", "Ajax as the club"."""
         if attribute.end <= cell.start:
             between = self.text[attribute.end : cell.start]
-            return len(between) < _NEAR and not re.search(r"[,;.]", between)
+            return len(between) < _NEAR and _COPULA.search(between) is not None
         return bool(_AS.fullmatch(self.text[cell.end : attribute.start]))
 
     def _joined_wrongly(self, number: int, links: Links, cell: CellLink) -> Finding | None:

@@ -25,6 +25,7 @@ _SCOPE = re.compile(
 _LISTED = re.compile(
     r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|over|across|off|for|during)\b|$)", re.MULTILINE
 )
+_MEASURED = re.compile(r"\s*(?:\([^)]*\))?\s*of\b")
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
@@ -113,7 +114,7 @@ class Values:
                 continue
             if "," not in plain[column.end : column.end + 3] and not self._in_list(amount):
                 continue
-            if not _LISTED.match(plain, column.end):
+            if not _LISTED.match(plain, column.end) or _MEASURED.match(plain, column.end):
                 continue
             if grounding.outcome == "same":
                 return self._grounder.supported(amount, grounding)
