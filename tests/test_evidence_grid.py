@@ -89,6 +89,18 @@ def test_a_heading_repeated_over_the_row_as_html_spans_are() -> None:
     assert [line.path for line in grid_of(rows).lines] == [("All time", "Ann")]
 
 
+def test_rows_that_are_set_in_belong_to_the_row_above() -> None:
+    rows = [["", "2019"], ["Sales", "12"], ["  Cars", "7"], ["\xa0\xa0\xa0- Vans", "5"]]
+    rows += [["Costs", "9"], ["- 5 years", "1"]]
+    assert [line.path for line in grid_of(rows).lines] == [
+        ("Sales",),
+        ("Sales", "Cars"),
+        ("Sales", "Cars", "- Vans"),
+        ("Costs",),
+        ("Costs", "- 5 years"),
+    ]
+
+
 def test_merged_row_headings_are_filled_and_seasons_tell_rows_apart() -> None:
     rows = [
         ["club", "season", "division", "league", "", "cup", ""],

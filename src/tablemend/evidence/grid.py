@@ -18,8 +18,8 @@ from tablemend.evidence.labels import (
     names_values,
     row_unit,
 )
-from tablemend.evidence.layout import Body, Layout, lay_out
-from tablemend.evidence.marks import plain_cell, plain_header, read_cell
+from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
+from tablemend.evidence.marks import indentation, plain_cell, plain_header, read_cell
 from tablemend.evidence.totals import averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
@@ -74,8 +74,9 @@ class Line:
     Attributes:
         index: its place in the table.
         header: what it is called: :attr:`path`, joined by ``, ``.
-        path: what leads to it, from the outermost: section headings, merged row headings, its
-            key, and, where several rows share one key, what tells them apart (a season, a date).
+        path: what leads to it, from the outermost: section headings, rows that it is set in
+            under, merged row headings, its key, and, where several rows share one key, what
+            tells them apart (a season, a date).
         total: whether it adds up or averages other rows, so that no count or maximum includes it.
         name: its cell in the key column, from above where that is merged.
         unit: what its name or its section states: ``Revenue ($ millions)``.
@@ -148,10 +149,12 @@ class Grid:
         names = [self._names[part.row][self.key] for part in body]
         groups = self._grouping
         qualifier = self._qualifier
+        depths = [indentation(self.table.rows[part.row][self.key]) for part in body]
+        parents = find_parents(depths, names)
         paths = []
-        for part, name in zip(body, names, strict=True):
+        for part, name, above in zip(body, names, parents, strict=True):
             cells = self._names[part.row]
-            path = [*part.sections, *(cells[group] for group in groups), name]
+            path = [*part.sections, *above, *(cells[group] for group in groups), name]
             if qualifier is not None:
                 path.append(cells[qualifier])
             paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))

@@ -263,6 +263,23 @@ def is_heading(text: str) -> bool:
     return not value.blank and value.number is None and len(text) > 2
 
 
+def find_parents(depths: Sequence[int], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows that each row is set in under, from the outermost.
+
+    Args:
+        depths: how far each row's heading is set in.
+        names: the headings.
+    """
+    parents: list[tuple[str, ...]] = []
+    above: list[tuple[int, str]] = []
+    for depth, name in zip(depths, names, strict=True):
+        while above and above[-1][0] >= depth:
+            above.pop()
+        parents.append(tuple(parent for _, parent in above))
+        above.append((depth, name))
+    return parents
+
+
 def _closes(name: str, section: str) -> bool:
     """Whether "Total Industrial Solutions" ends the section "Industrial Solutions:"."""
     name = name.casefold()

@@ -20,6 +20,9 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\w{1,7}|[a-zA-Z]{2,8}\d?);")
 _SPACES = re.compile(r" {2,}")
 _FOOTNOTE = re.compile(r"(?:\s?\[(?:note )?\w{1,2}\]|\s?[†‡§¶])+$", re.IGNORECASE)
+_INDENT = re.compile(
+    r"(?:[\s\xa0\u2000-\u200a\u3000]|[.\u2022\u00b7\u2013\u2014-](?=[\s.\u00b7-]))+(?=\S)"
+)
 _SIGN = re.compile(r"^([-+\u2212\u2013]) (?=[\d.$€£])")
 _DEVIATION = re.compile(
     r"(?P<value>[-\u2212]?\d[\d,]*(?:\.\d+)?%?)\s*"
@@ -48,8 +51,13 @@ def plain_cell(cell: str | None) -> str:
             cell = _ENTITY.sub(lambda match: html.unescape(match[0]), cell)
     if not cell.isascii() or cell.endswith("]"):
         cell = _FOOTNOTE.sub("", cell) or cell
-        cell = _SPACES.sub(" ", cell.replace("\xa0", " ")).strip()
-    return cell
+        cell = _SPACES.sub(" ", cell.replace("\xa0", " "))
+    return cell.strip()
+
+
+def indentation(cell: str | None) -> int:
+    """How far a row heading is set in: blanks, dots or dashes before its first word."""
+    return len(match[0]) if cell and (match := _INDENT.match(cell)) else 0
 
 
 def plain_header(name: str) -> str:
