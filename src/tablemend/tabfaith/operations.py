@@ -138,7 +138,7 @@ def _stock(rng: Random) -> Table:
         "Days of Inventory",
         "Stockout Rate (%)",
         "Fill Rate (%)",
-        "SKUs",
+        "SKU Count",
     ]
     return _thin(columns, rows, f"Inventory turnover, {_year(rng)}", rng)
 

@@ -38,7 +38,7 @@ _NO_AMOUNT = re.compile(
 _RATE = re.compile(
     r"rate|ratio|share|percent|%|average|avg|mean|median|per |/|margin|index|growth|change|price"
     r"|height|weight|age\b|speed|density|score|rating|eps|yield|temperature|elevation|depth|days"
-    r"|latitude|longitude|turnover|probability|odds|total|cumulative|high\b|low\b|max|min|balance",
+    r"|nps|latitude|longitude|turnover|probability|odds|total|cumulative|high\b|low\b|max|min|balance",
     re.I,
 )
 _UNIT_COLUMN = re.compile(r"units?|uom|units? of measure(?:ment)?", re.I)
@@ -61,11 +61,12 @@ _DASHBOARD = frozenset(
     """
     analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
     inventory lost margin metric net new operating opportunities pipeline points range reference
-    reported result retention sales segment start stock stockout test turnover unit warehouse win
-    won
+    reported result retention sales segment start sku stock stockout test turnover unit warehouse
+    win won
     """.split()
 )
 _NO_NOUNS = frozenset("name title number date year result notes type status group".split())
+_QUOTES = '"\u201c\u201d '
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -272,7 +273,7 @@ def measure_label(grid: Grid, column: int) -> str:
     if not parts or len(parts) > 2:
         return ""
     header = parts[0] if len(parts) == 1 else f"{parts[1]} ({parts[0]})"
-    if len(header) > 50 or not _LETTER.search(header) or _ODD.search(header):
+    if len(header) > 50 or not _LETTER.search(header) or _ODD.search(header) or ". " in header:
         return ""
     label = _spoken(header.rstrip(" %,$"))
     words = label.casefold().split()
@@ -343,7 +344,7 @@ def _name_rows(grid: Grid, lines: list[int], entity: int | None, when: int | Non
     names: Counter[tuple[str, str]] = Counter()
     for index in lines:
         cells = grid.table.rows[index]
-        name = "" if entity is None else clean_cell(cells[entity]) or ""
+        name = "" if entity is None else (clean_cell(cells[entity]) or "").strip(_QUOTES)
         period = None if when is None else read_period(clean_cell(cells[when]) or "")
         names[words_of(name), period.iso if period else ""] += 1
         if when is not None and period is None:
@@ -438,4 +439,4 @@ def _noun(header: str) -> str:
     """``team`` for the header "Team"; empty where the header is no single common word."""
     label = _spoken(header.strip())
     usual = label.isalpha() and label.islower() and not is_plural(label)
-    return label if usual and label not in _NO_NOUNS else ""
+    return label if usual and label not in _NO_NOUNS | JOINING else ""

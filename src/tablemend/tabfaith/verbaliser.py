@@ -12,6 +12,7 @@ from tablemend.tabfaith.sheet import Sheet, Unverbalisable, open_sheet
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Fact, Part, Summary
 from tablemend.tables.table import Table
+from tablemend.values.sentences import sentence_spans
 
 VERSION = "verbaliser-1"
 SENTENCES = (2, 5)
@@ -70,10 +71,13 @@ class Verbaliser:
             start = len(text) + 1 if text else 0
             sentence, found = render(plan, start)
             keys = {_key(fact) for fact in found}
+            longer = f"{text} {sentence}" if text else sentence
             if not keys or keys <= said or not self._are_true(found):
                 continue
+            if sentence_spans(longer)[-1].start != start:  # "Pop. 2008" would end a sentence
+                continue
             said |= keys
-            text = f"{text} {sentence}" if text else sentence
+            text = longer
             facts += found
             speech.said |= {cell for f in found if f.operation == "value" for cell in f.cells}
             carried = _only_entity(found)
