@@ -242,7 +242,18 @@ def test_unit_labels_are_units_and_nothing_else() -> None:
     assert not any(map(is_unit_label, ["rate", "share of men", "2019", "w", "", "goals"]))
 
 
-@pytest.mark.parametrize("name", ["Total", "totals", "Career totals", "Average", "All industries"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Total",
+        "totals",
+        "Career totals",
+        "career statistics",
+        "Average",
+        "All industries",
+        "all - time",
+    ],
+)
 def test_names_of_totals(name: str) -> None:
     assert names_total(name)
 
@@ -365,6 +376,11 @@ def test_key_value_lists() -> None:
     grid = grid_of([*rows, ["director", "Cy Day"]])
     assert grid.key_value and grid.key == 0
     assert not grid_of([["name", "goals"], ["Ann", "3"], ["Bo", "4"]]).key_value
+
+
+@pytest.mark.parametrize("periods", [("2020 Q3", "2020 Q4"), ("2021-06-07", "May 4, 2021")])
+def test_metrics_over_periods_are_transposed(periods: tuple[str, str]) -> None:
+    assert grid_of([["Metric", *periods], ["Revenue", "5", "6"], ["Staff", "7", "8"]]).transposed
 
 
 def test_cross_tables_of_entities_by_attribute_are_not_transposed() -> None:

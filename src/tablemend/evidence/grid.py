@@ -24,6 +24,7 @@ from tablemend.evidence.totals import averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, year_of
+from tablemend.values.dates import parse_date
 from tablemend.values.units import PLAIN, Unit
 
 ColumnKind = Literal["name", "number", "date", "text"]
@@ -192,7 +193,7 @@ class Grid:
         others = [column for column in self.columns if column.kind != "name" and column.header]
         if self.key_value:
             return True
-        periods = [column for column in others if any(map(_PERIOD.fullmatch, column.path))]
+        periods = [column for column in others if any(map(_is_period, column.path))]
         numbers = [column for column in others if column.kind == "number"]
         if len(periods) >= 2 and 2 * len(periods) > len(others) and numbers:
             return True
@@ -350,6 +351,10 @@ class Grid:
             named = any(_YEARS.search(part) for part in self._layout.paths[index])
             return "date" if named and 10 * years >= 8 * numbers else "number"
         return "date" if values and 2 * dates >= len(values) else "text"
+
+
+def _is_period(label: str) -> bool:
+    return _PERIOD.fullmatch(label) is not None or bool(parse_date(label))
 
 
 _BEFORE = frozenset("$ € £ ¥ ( $( us$".split())

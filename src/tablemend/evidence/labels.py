@@ -65,7 +65,8 @@ _ADDED = (
     r"|ncaa|nfl|nba|cumulative|column|world|team) ?-? ?)*"
 )
 _TOTAL = re.compile(
-    rf"{_ADDED}(?:totals?|sum|overall|career|average|avg\.?|mean|median|all)(?: ?\([^()]*\))?:?"
+    rf"{_ADDED}(?:totals?|sum|overall|career(?: (?:stat(?:istic)?s|summary))?|average|avg\.?|mean"
+    rf"|median|all(?: ?- ?time)?)(?: ?\([^()]*\))?:?"
     r"|(?:sub-?)?totals?(?:\b.*)|all (?:[a-z&' -]+ )?[a-z]+s(?: overall)?|.+ (?:overall|totals?)"
     r"|(?:averages?|mean|median)(?: of| over| across| \(|:| for)\b.*|overall (?:totals?|averages?)",
     re.I,
