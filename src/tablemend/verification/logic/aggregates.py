@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean, median
 
 from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame, Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 
@@ -37,13 +39,17 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             if sense == "range":
                 yield from _range(frame, found, (first, last), heading)
                 continue
-            for stated in frame.amounts:
-                if stated.amount.role == "year" or not column.adds_up:
+            numbers = [s for s in frame.amounts if s.amount.role == "value" and column.adds_up]
+            members = [s for s in numbers if size_of(frame, s)]
+            for stated in numbers:
+                if stated in members:
                     continue
                 kept = [
                     c
                     for c in found
-                    if not range_set(c.first, c.last) & range_set(stated.first, stated.last)
+                    if not any(
+                        range_set(c.first, c.last) & range_set(s.first, s.last) for s in numbers
+                    )
                     and c.column != column.index
                 ]
                 rows = within(kept, frame.rows)
@@ -51,9 +57,12 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 if len(values) < 2:
                     continue
                 value = _COMPUTED[sense](values)
-                yield _judge(
+                outcome = _judge(
                     frame, sense, (first, last), heading, stated, kept, value, sorted(rows)
                 )
+                over = [s for s in members if s.value == len(values)]
+                used = outcome.used.union(*(range_set(s.first, s.last) for s in over))
+                yield replace(outcome, used=used)
 
 
 def _measured(frame: Frame, first: int, last: int) -> list[Heading]:
@@ -76,11 +85,13 @@ def _judge(
     value: float,
     rows: Sequence[int],
 ) -> Outcome:
-    truth = _rounded(value, stated)
+    column = frame.view.columns[heading.column]
+    truth = _rounded(value, stated) or (
+        column.scale != 1 and _rounded(value * column.scale, stated)
+    )
     used = range_set(*words) | range_set(heading.first, heading.last)
     used = used | range_set(stated.first, stated.last)
     used = used.union(*(condition.used for condition in kept))
-    column = frame.view.columns[heading.column]
     reason = f"{sense} of {column.header} over {len(rows)} rows: {value:.6g}"
     cells = tuple((row, column.index) for row in rows[:8])
     fit = min([0.6 + 0.4 * heading.share, *(condition.fit for condition in kept)])

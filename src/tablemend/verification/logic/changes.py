@@ -110,6 +110,8 @@ def _change(
             named += [here[0], here[-1]] if here else []
     if len(set(named)) == 1:
         place = rows.index(named[0])
+        if "between" in frame.words:
+            return None  # the other period was not understood
         if frame.words[max(0, periods[0].first - 1)] in ("from", "since"):
             path = rows[place:]
         elif place:
@@ -195,6 +197,8 @@ def _amount_tokens(frame: Frame, used: frozenset[int]) -> frozenset[int]:
 
 def _right(frame: Frame, stated: Stated, first: float, last: float, column: ColumnIndex) -> str:
     """What an amount of a change has to be; empty where it is right."""
+    if stated.amount.number.unit.scale != 1:
+        first, last = first * column.scale, last * column.scale
     gap = abs(last - first)
     word = frame.words[stated.first - 1] if stated.first else ""
     percent = stated.amount.number.percent

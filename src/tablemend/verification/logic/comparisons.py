@@ -365,7 +365,7 @@ def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         first, last = frame.token_range(cue.start, cue.end)
         if first == last or any(h.first < last and first < h.last for h in frame.headings):
             continue
-        if frame.words[last : last + 1] in (("more",), ("less",), ("fewer",)):
+        if frame.words[last : last + 1] in (("more",), ("less",), ("fewer",), ("entry",), ("row",)):
             continue
         named = [condition for condition in found if not condition.used & range_set(first, last)]
         groups = next((c.members for c in named if len(c.members) > 1), ())

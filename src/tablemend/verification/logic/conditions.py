@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tablemend.values.dates import parse_date
+from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.frame import Frame, Heading, Stated
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.measures import date_order
@@ -58,7 +59,8 @@ _SENSES = {
     "almost": "about",
 }
 _BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
-_REACH = 3
+_REACH = 6
+_CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _BEFORE = frozenset("before until till prior".split())
 _AFTER = frozenset("after since following".split())
 
@@ -214,7 +216,7 @@ def holds(value: float, stated: Stated, hedge: str | None = None) -> bool:
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: Stated) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
     value = ordered.of.get(row)
-    if value is not None and holds(value, stated):
+    if value is not None and (holds(value, stated) or holds(value * column.scale, stated)):
         return True
     return not stated.amount.hedge and any(
         abs(said - stated.value) <= 1e-9 * max(1.0, abs(said)) for said in column.said.get(row, ())
@@ -299,17 +301,24 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
             continue  # "6 regions" are counted
         if column.counter and heading.last != stated.first:
             continue  # "week 8", and not "8 weeks"
-        after, before = heading.first - stated.last, stated.first - heading.last
-        if 0 <= after <= _REACH:
+        if heading.first >= stated.last:
             between = frame.words[stated.last : heading.first]
-            cost = float(after)
-        elif 0 <= before <= _REACH:
+            cost = 0.0
+        elif heading.last <= stated.first:
             between = frame.words[heading.last : stated.first]
-            cost = before + 0.5
+            cost = 0.5
         else:
             continue
         if any(word in ("and", "but", "while", "with") for word in between):
             continue
+        hedged = hedge_tokens(frame, stated) if cost and stated.amount.hedge else frozenset()
+        said = sum(
+            word not in LITTLE_WORDS and word not in _CAME and place not in hedged
+            for place, word in enumerate(between, heading.last if cost else stated.last)
+        )
+        if said > 1 or len(between) > _REACH:
+            continue
+        cost += said + 0.1 * len(between)
         cost -= heading.share
         if best is None or cost < best[0]:
             best = (cost, heading)

@@ -27,13 +27,14 @@ _LABELS = frozenset(
     "number no week round series episode season stage class section group top".split()
 )
 _AVERAGE = frozenset({"average", "mean", "median", "averaged", "averages"})
+_AMONG = frozenset("of among across for in over within throughout all together".split())
 _DISTINCT = frozenset("different separate distinct unique various".split())
 
 
 def counts(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of every number as a count of rows or of values."""
     for stated in frame.amounts:
-        if _can_count(frame, stated):
+        if _can_count(frame, stated) and not size_of(frame, stated):
             first, last = frame.clause(stated.first)
             inside = [c for c in found if first <= c.first and c.last <= last]
             yield from _count(frame, stated, inside)
@@ -63,6 +64,11 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
     if fit == 0:
         return
     tokens = range_set(stated.first, stated.last)
+    whole = _whole(frame, stated)
+    if whole is not None:
+        tokens |= range_set(stated.last, whole.last)
+        if whole.value not in sizes(frame) or frame.view.rows == ():
+            fit -= 0.3
     kept = [
         condition
         for condition in found
@@ -79,8 +85,10 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
         used |= hedge_tokens(frame, stated)
     if noun is not None:
         used |= range_set(noun.first, noun.last)
-    elif stated.last < len(frame.words) and frame.words[stated.last] in THINGS:
-        used |= {stated.last}
+    else:
+        behind = (whole or stated).last
+        if behind < len(frame.words) and frame.words[behind] in THINGS:
+            used |= {behind}
     fit = min([fit, *(condition.fit for condition in kept)])
     column = noun.column if noun is not None else frame.view.key
     scopes = [kept]
@@ -199,15 +207,59 @@ def _enumerated(
     )
 
 
+def size_of(frame: Frame, stated: Stated) -> bool:
+    """Whether a number says how many rows there are: "4 of the six tests", "across 31 players"."""
+    words = frame.words
+    if stated.last >= len(words) or not _can_be_size(stated):
+        return False
+    place = stated.first - 1
+    while place >= 0 and words[place] in ("the", "all", "its", "these", "those"):
+        place -= 1
+    if place == stated.first - 1 and words[place] not in _AMONG:
+        return False
+    key = [h.first for h in frame.headings if h.column == frame.view.key]
+    named = words[stated.last] in THINGS or stated.last in key
+    return named and (place < 0 or words[place] in _AMONG)
+
+
+def _can_be_size(stated: Stated) -> bool:
+    return (
+        stated.amount.role == "value"
+        and stated.value == int(stated.value) > 1
+        and not stated.amount.hedge
+        and not stated.amount.number.unit.symbol
+    )
+
+
+def sizes(frame: Frame) -> frozenset[int]:
+    """What "the N rows" can be: with and without totals, or the different names."""
+    view = frame.view
+    names = {view.cell(row, view.key).casefold() for row in view.rows}
+    return frozenset({len(view.rows), len(view.rows) + len(view.totals), len(names)})
+
+
+def _whole(frame: Frame, stated: Stated) -> Stated | None:
+    """The N of "K of the N rows" and of "K out of N"."""
+    place = stated.last
+    while place < len(frame.words) and frame.words[place] in ("out", "of", "the", "its", "all"):
+        place += 1
+    if "of" not in frame.words[stated.last : place]:
+        return None
+    return next((other for other in frame.amounts if other.first == place), None)
+
+
 def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]:
     """What is counted: the column that names it, how surely it is a count, and if once each."""
-    words, place = frame.words, stated.last
+    whole = _whole(frame, stated)
+    words, place = frame.words, (whole or stated).last
     named = [h for h in frame.headings if h.first >= stated.last]
     while place < len(words) and place - stated.last < 3 and words[place] not in LITTLE_WORDS:
         if words[place] in THINGS or any(heading.first == place for heading in named):
             break
         place += 1
     distinct = not _DISTINCT.isdisjoint(words[stated.last : place + 1])
+    if whole is not None:
+        return next((h for h in named if h.first == place), None), 0.9, distinct
     before = words[max(0, stated.first - 3) : stated.first]
     there = "there" in before
     thing = place < len(words) and words[place] in THINGS

@@ -152,9 +152,21 @@ class Frame:
     def cues(self) -> tuple[Cue, ...]:
         """The words that announce an operation."""
         start, end = self.links.span
-        return tuple(
+        found = (
             cue._replace(start=cue.start + start, end=cue.end + start)
             for cue in find_cues(self.reading.text[start:end])
+        )
+        return tuple(cue for cue in found if not self._of_header(cue))
+
+    def _of_header(self, cue: Cue) -> bool:
+        """Whether a cue is a part of a column's whole name: "All firms", "High score"."""
+        first, last = self.token_range(cue.start, cue.end)
+        return any(
+            heading.first <= first < last <= heading.last
+            and last - first < heading.last - heading.first
+            and heading.share > 0.99
+            and self.words[first] in tokens_of(self.view.columns[heading.column].header).words
+            for heading in self.headings
         )
 
     def token_range(self, start: int, end: int) -> tuple[int, int]:

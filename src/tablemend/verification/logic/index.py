@@ -15,6 +15,7 @@ from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 from tablemend.values.numbers import quantities
 from tablemend.values.text import fold
+from tablemend.values.units import PLAIN, Unit
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verification.logic.words import RANKS
@@ -84,6 +85,11 @@ class ColumnIndex:
     def measured(self) -> bool:
         """Whether the column can be put into an order."""
         return self.kind != "text"
+
+    @cached_property
+    def scale(self) -> float:
+        """What the header multiplies its cells by: 1000 of "COGS ($ thousands)"."""
+        return float(self._view.unit(self.index).scale)
 
     @cached_property
     def percent(self) -> bool:
@@ -197,8 +203,11 @@ class View:
         if turned:
             self._lines = tuple(line.index for line in lines)
             self.headers: tuple[str, ...] = ("", *(line.header for line in lines))
-            names = [c.header for c in grid.columns if c.index != grid.key]
-            self._fields = tuple(c.index for c in grid.columns if c.index != grid.key)
+            fields = [c for c in grid.columns if c.index != grid.key]
+            periods = [c for c in fields if moment(c.header) is not None]
+            fields = periods if len(periods) > 1 else fields
+            names = [c.header for c in fields]
+            self._fields = tuple(c.index for c in fields)
             self.rows: tuple[int, ...] = tuple(range(len(names)))
             self.totals: tuple[int, ...] = ()
             self.names: tuple[str, ...] = tuple(names)
@@ -225,6 +234,13 @@ class View:
         if column == 0:
             return self.names[row]
         return self.grid.cell(self._lines[column - 1], self._fields[row])
+
+    def unit(self, column: int) -> Unit:
+        """What a column counts in."""
+        if not self.turned:
+            return self.grid.columns[column].unit
+        lines = self.grid.lines
+        return lines[column - 1].unit if column else PLAIN
 
     def evidence(self, row: int, column: int) -> Evidence | None:
         """A cell as evidence; ``None`` for what is a header."""

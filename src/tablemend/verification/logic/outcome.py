@@ -19,7 +19,7 @@ Family = Literal[
     "only",
     "aggregate",
     "change",
-    "order",
+    "reference",
 ]
 
 

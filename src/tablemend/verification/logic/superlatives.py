@@ -196,7 +196,9 @@ def _splits(
         if behind:
             yield scope, [*behind, *values]
         elif scope:
-            yield scope[:-1], [scope[-1], *values]
+            timed = [c for c in scope if frame.view.columns[c.column].temporal]
+            who = timed[-1] if timed else scope[-1]
+            yield [c for c in scope if c is not who], [who, *values]
         return
     before = [place for place in verbs if place < first]
     after = [place for place in verbs if place >= last]

@@ -14,13 +14,14 @@ from tablemend.verification.logic.aggregates import aggregates
 from tablemend.verification.logic.changes import changes
 from tablemend.verification.logic.comparisons import comparisons, equalities
 from tablemend.verification.logic.conditions import Condition, conditions
-from tablemend.verification.logic.counts import counts
+from tablemend.verification.logic.counts import counts, size_of, sizes
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import views_of
 from tablemend.verification.logic.lookups import bounds, ranks
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.quantifiers import quantifiers
 from tablemend.verification.logic.readings import weigh
+from tablemend.verification.logic.references import references
 from tablemend.verification.logic.superlatives import superlatives
 from tablemend.verification.reading import Reading
 
@@ -34,6 +35,7 @@ _PROGRAMS = (
     aggregates,
     bounds,
     ranks,
+    references,
 )
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
@@ -56,9 +58,12 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         where it does, and no reading is clear enough.
     """
     linked, links = _linked(claim, linking, grid)
+    plain = Frame(linked, links, views_of(linking.source.grids[grid])[0])
+    if (verdict := _size(claim, linking, plain)) is not None:
+        return verdict
     source_grid = linking.source.grids[grid]
-    views = [view for view in views_of(source_grid) if not view.turned or view.sensible]
-    judged = [_weighed(Frame(linked, links, view)) for view in views]
+    views = [view for view in views_of(source_grid) if view.turned and view.sensible]
+    judged = [_weighed(plain), *(_weighed(Frame(linked, links, view)) for view in views)]
     judged = [weighed for weighed in judged if weighed.shares]
     if not judged:
         if not any(cue.kind in _LOGICAL for cue in find_cues(claim.statement)):
@@ -79,6 +84,28 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     return Verdict(
         claim, "contradicted", outcome.error, evidence, outcome.reason, spans, outcome.expected
     )
+
+
+def _size(claim: Claim, linking: Linking, frame: Frame) -> Verdict | None:
+    """The verdict on a claim that turns on how many rows there are: "of the six regions"."""
+    if claim.focus is None or claim.start is None:
+        return None
+    words = _focus_tokens(claim, frame)
+    for stated in frame.amounts:
+        if stated.first not in words or not size_of(frame, stated):
+            continue
+        possible = sizes(frame)
+        reason = f"{max(possible)} rows"
+        evidence = (Evidence(reason, frame.links.grid),)
+        if int(stated.value) in possible:
+            return Verdict(claim, "supported", evidence=evidence, reason=reason)
+        outcome = Outcome(
+            "count", False, words, 1.0, (), reason, (stated.first, stated.last), error="NUM"
+        )
+        spans = _spans(claim, linking, frame, outcome)
+        right = (str(len(frame.view.rows)),) if len(possible) == 1 else ()
+        return Verdict(claim, "contradicted", "NUM", evidence, reason, spans, right)
+    return None
 
 
 def _concerns(claim: Claim, frame: Frame, outcome: Outcome) -> bool:

@@ -29,6 +29,8 @@ THINGS = frozenset(
     "episode episodes season seasons country countries row rows entry entries member members "
     "song songs event events tournament tournaments week weeks people person driver drivers "
     "nation nations athlete athletes title titles album albums city cities venue venues one ones "
+    "quarter quarters month months day days entity entities segment segments "
+    "year years category categories account accounts warehouse warehouses employee employees "
     "item items company companies model models test tests product products region regions".split()
 )
 """What a row can be called without any column of that name."""
