@@ -9,7 +9,7 @@ from tablemend.records import Claim, Verdict, VerdictName, Verification
 from tablemend.tabfaith.summary import PlantedError
 from tablemend.tables.table import Table
 from tablemend.validation.baselines import balanced_threshold, best_threshold, score_items
-from tablemend.validation.called import Called, by_person, by_verifier
+from tablemend.validation.called import Called, about, by_person, by_verifier
 from tablemend.validation.counting import (
     clean_share,
     count_item,
@@ -241,3 +241,13 @@ def test_planted_errors_are_found_in_claims_and_exactly_in_words() -> None:
     assert counts["open"] == counts["open CMP"] == 1
     assert counts["detected TMP"] == 1 and counts["exact TMP"] == 0
     assert counts["typed NUM NUM"] == 1
+
+
+def test_an_error_belongs_to_the_claim_that_turns_on_it() -> None:
+    """Two claims of one clause: the number's and the month's."""
+    place = span("Vey scored 12 in May")
+    claims = [Claim("", *place, "numeric", "", focus=span(words)) for words in ("12", "May")]
+    number, month = (Verdict(claim, "supported") for claim in claims)
+    assert about(span("12"), [number, month]) == [number]
+    assert about(span("scored"), [number, month]) == [number, month]
+    assert about(span("rained"), [number, month]) == []

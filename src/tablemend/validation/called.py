@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tablemend.records import Verification
+from tablemend.records import Verdict, Verification
 from tablemend.validation.items import Mark, overlap
 from tablemend.values.sentences import Span
 
@@ -36,6 +36,23 @@ class Called:
         if any(overlap(span, place) for span in self.open):
             return None
         return False if any(overlap(span, place) for span in self.judged) else None
+
+
+def about(place: Span, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts on the claims that words of a text belong to.
+
+    Those that turn on these words; where none does, those whose claim holds them.
+    """
+    turning = [one for one in verdicts if one.claim.focus and overlap(one.claim.focus, place)]
+    if turning:
+        return turning
+    return [
+        one
+        for one in verdicts
+        if one.claim.start is not None
+        and one.claim.end is not None
+        and overlap(Span(one.claim.start, one.claim.end), place)
+    ]
 
 
 def by_verifier(verification: Verification) -> Called:

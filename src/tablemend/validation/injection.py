@@ -29,7 +29,7 @@ from tablemend.tabfaith.summary import PlantedError
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
-from tablemend.validation.called import by_verifier
+from tablemend.validation.called import about, by_verifier
 from tablemend.validation.counting import Counts
 from tablemend.validation.halves import Half, half_of
 from tablemend.values.sentences import Span
@@ -222,11 +222,12 @@ def count_injected(errors: Sequence[PlantedError], verification: Verification) -
 def _mistakes(
     source: str, text: str, errors: Sequence[PlantedError], verification: Verification
 ) -> Iterator[dict[str, Any]]:
+    planted: dict[int, list[PlantedError]] = {}
+    for error in errors:
+        for verdict in about(Span(error.start, error.end), verification.verdicts):
+            planted.setdefault(id(verdict), []).append(error)
     for verdict in verification.verdicts:
-        claim = verdict.claim
-        assert claim.start is not None and claim.end is not None
-        place = Span(claim.start, claim.end)
-        inside = [error for error in errors if _within(Span(error.start, error.end), place)]
+        claim, inside = verdict.claim, planted.get(id(verdict), [])
         if verdict.verdict == "unjudged" or verdict.wrong != bool(inside):
             gold = [f"{error.type}: {error.text} for {error.original}" for error in inside]
             yield {"set": "injection", "id": source, "gold": "; ".join(gold) or "supported"} | {

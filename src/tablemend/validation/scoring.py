@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tablemend.records import VERDICTS, Verdict
+from tablemend.records import VERDICTS, Verification
 from tablemend.validation.baselines import best_threshold, count_scored, score_items
+from tablemend.validation.called import about
 from tablemend.validation.counting import (
     Counts,
     clean_share,
@@ -201,13 +202,14 @@ def size_correlations(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
 def claims_by_kind(items: Sequence[Item], judged: Judged) -> dict[str, dict[str, dict[str, int]]]:
     """Claims by kind and verdict, where people see an error and where they see none.
 
-    In sets with marked words a claim is bad where an error is marked in it; else where its text's
-    label says so.
+    In sets with marked words a claim is bad where an error is marked in the words that it turns on,
+    or in it and in no other claim's; else where its text's label says so.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
     for item, verification in zip(items, judged.verifications, strict=True):
-        for verdict in verification.verdicts:
-            bad = bool(labels_at(item, verdict)) if item.marks else any(item.judgements)
+        labels = labels_of(item, verification)
+        for verdict, own in zip(verification.verdicts, labels, strict=True):
+            bad = bool(own) if item.marks else any(item.judgements)
             row = found.setdefault(verdict.claim.kind, {}).setdefault(
                 "bad" if bad else "good", dict.fromkeys(VERDICTS, 0)
             )
@@ -233,7 +235,8 @@ def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, A
     given, where it is wrongly rejected, those that were.
     """
     for item, verification in zip(items, judged.verifications, strict=True):
-        for verdict in verification.verdicts:
+        labels = labels_of(item, verification)
+        for verdict, marked in zip(verification.verdicts, labels, strict=True):
             if item.label is not None:
                 gold: str = item.label
                 agreed = verification.verdict != "unjudged" and (
@@ -241,8 +244,7 @@ def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, A
                     or (item.label == "supported" and not verdict.wrong)
                 )
             else:
-                marked = labels_at(item, verdict)
-                gold = ", ".join(marked) or "nothing marked"
+                gold = ", ".join(sorted(marked)) or "nothing marked"
                 agreed = verdict.wrong == bool(marked)
             if verdict.verdict == "unjudged" or not agreed:
                 yield {
@@ -260,11 +262,13 @@ def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, A
                 }
 
 
-def labels_at(item: Item, verdict: Verdict) -> list[str]:
-    """The kinds of error that people marked where a claim, or its words at fault, stand."""
-    claim = verdict.claim
-    if claim.start is None or claim.end is None:
-        return []
-    spans = verdict.spans or (Span(claim.start, claim.end),)
-    marks = (mark for marks in item.marks for mark in marks if mark.error)
-    return sorted({mark.label for mark in marks if any(mark.overlaps(span) for span in spans)})
+def labels_of(item: Item, verification: Verification) -> list[set[str]]:
+    """The kinds of error that people marked in each claim."""
+    verdicts = verification.verdicts
+    found: dict[int, set[str]] = {id(verdict): set() for verdict in verdicts}
+    for marks in item.marks:
+        for mark in marks:
+            if mark.error:
+                for verdict in about(Span(mark.start, mark.end), verdicts):
+                    found[id(verdict)].add(mark.label)
+    return [found[id(verdict)] for verdict in verdicts]
