@@ -16,6 +16,7 @@ Agreement = Literal["same", "near", "different", "apart"]
 _CLOSE = Decimal("0.05")  # "about 50" of 48
 _DISTANT = Decimal("0.15")  # "about 50" of 41 is wrong
 _BOUND = Decimal("0.1")  # "over 50" of 55; of 80 it is true and says little
+_TELLING = 3  # digits: who says "over 23.4 million" means no 40
 _HALF = Decimal("0.5")
 _HUNDRED = Decimal(100)
 
@@ -100,11 +101,19 @@ def _compare_bound(amount: Amount, value: Decimal) -> Agreement:
         return "same"
     difference = abs(value - stated)
     scale = max(abs(stated), abs(value))
-    if difference <= _BOUND * scale:
+    precise = _digits(amount) >= _TELLING
+    if difference <= (_CLOSE if precise else _BOUND) * scale:
         return "same"
-    if amount.hedge in ("just over", "just under"):
-        return "different" if difference > _DISTANT * scale else "near"
+    if precise or amount.hedge in ("just over", "just under"):
+        return "different" if difference > (_BOUND if precise else _DISTANT) * scale else "near"
     return "near"
+
+
+def _digits(amount: Amount) -> int:
+    """How many digits of an amount are written for more than its size."""
+    number = amount.number
+    digits = str((number.value / number.unit.scale).normalize()).replace(".", "")
+    return len(digits.partition("E")[0].lstrip("-0"))
 
 
 def _step(amount: Amount) -> Decimal:

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from tablemend.claims.cues import Cue, find_cues
 from tablemend.evidence.grid import Grid
 from tablemend.values.sentences import Span
 from tablemend.verification.lexicon import LITTLE_WORDS, header_terms, terms
-from tablemend.verification.linking import Linking, Links
+from tablemend.verification.linking import Linking, Links, MomentLink
+from tablemend.verification.periods import align_periods
 from tablemend.verification.reading import Amount
 
 _BORDER = re.compile(r"[,;:()\[\]]|\b(?:and|or|but|while|whereas|with)\b")
@@ -30,6 +32,7 @@ _THE_SAME = re.compile(r"(?:the|this|that)(?: same)? (\w+) (?:also )?\w+")
 _ANYONE = frozenset("entry row one record item former latter same".split())
 _STOP = re.compile(r"[.,;:()\[\]/]|\b(?:and|or|but|while)\b")
 _PLURAL = re.compile(r"[a-z]{2}[^s]s$|^(?:people|men|women|children|persons)$")
+_AT = re.compile(r"(?:[a-z]+, )?(?:at|with) (?:\w+ ){0,2}[$€£]?")
 _RELATIVE = re.compile(r"\s*,?\s*(?:who|which|whose)\b")
 _MODIFIER = re.compile(
     r" (?:players?|guard|forward|center|centre|reserves?|starters?|bench|team|fans?|win|loss"
@@ -95,6 +98,33 @@ class Binder:
         links = next(iter(self.by_grid.values()), None)
         self.amounts: tuple[Amount, ...] = links.amounts if links else ()
 
+    @cached_property
+    def cues(self) -> tuple[Cue, ...]:
+        """The cue words of the sentence; their places count from its start."""
+        return find_cues(self.linking.reading.text[self.sentence.start : self.sentence.end])
+
+    @cached_property
+    def _periods(self) -> dict[int, int]:
+        links = next(iter(self.by_grid.values()), None)
+        moments = [link.moment for link in links.moments] if links else []
+        return align_periods(self.plain, self.sentence.end, self.amounts, moments, self.cues)
+
+    def _moment_candidate(
+        self, amount: Amount, moment: MomentLink, number: int, count: int, indices: tuple[int, ...]
+    ) -> Candidate | None:
+        """The rows or columns of a period, as near as it is to the amount."""
+        if amount.start in self._periods:
+            if self._periods[amount.start] != number:
+                return None
+            return Candidate(indices, 0, True, moment.start, moment.end)
+        if count == 1:
+            return Candidate(indices, 0, True, moment.start, moment.end)
+        distance = min(
+            self._distance(amount, moment.start, moment.end),
+            self._entity_distance(amount, moment.start, moment.end),
+        )
+        return Candidate(indices, distance, distance <= 1, moment.start, moment.end)
+
     def bind(self, amount: Amount) -> list[Binding]:
         """The bindings of an amount, one a table in which something is named."""
         bindings = []
@@ -123,11 +153,11 @@ class Binder:
                 found.append(
                     Candidate(link.columns, distance + penalty, clear, link.start, link.end)
                 )
-        moments = [link for link in links.moments if link.columns]
-        for moment in moments:
-            near = self._distance(amount, moment.start, moment.end)
-            clear = len(moments) == 1
-            found.append(Candidate(moment.columns, min(near, 6), clear, moment.start, moment.end))
+        count = sum(bool(link.columns) for link in links.moments)
+        for number, moment in enumerate(links.moments):
+            if moment.columns:
+                candidate = self._moment_candidate(amount, moment, number, count, moment.columns)
+                found += [candidate] if candidate else []
         if not found and len(grid.columns) == 1:
             found.append(Candidate((0,), 0, True))
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
@@ -136,9 +166,18 @@ class Binder:
         if len(grid.lines) == 1:
             return (Candidate((grid.lines[0].index,), 0, True),)
         found: list[Candidate] = []
-        named = named_rows(grid, links)
         if grid.transposed:
-            return self._attribute_rows(amount, links, named)
+            return self._attribute_rows(amount, links, named_rows(grid, links))
+        named = [(link.start, link.end, link.rows) for link in links.rows]
+        dated = [
+            (number, link, rows)
+            for number, link in enumerate(links.moments)
+            if (rows := moment_rows(grid, link))
+        ]
+        for number, link, rows in dated:
+            if not any(start < link.end and link.start < end for start, end, _ in named):
+                candidate = self._moment_candidate(amount, link, number, len(dated), rows)
+                found += [candidate] if candidate else []
         distinct = {rows for _, _, rows in named}
         for start, end, rows in named:
             distance = self._entity_distance(amount, start, end)
@@ -181,6 +220,8 @@ class Binder:
         if start >= last:
             between = self.plain[last:start]
             words = len(re.findall(r"\w+", between))
+            if self._leads(first, last):
+                return 1 if words <= 4 else _FAR
             if self._amount_between(last, start):
                 return 8 if not _CLAUSE.search(between) and words <= 8 else _FAR
             if _BORDER.search(between):
@@ -198,6 +239,11 @@ class Binder:
             return 8 if words <= 8 else _FAR
         return 1 if words <= 4 else 3 if words <= 8 else 5
 
+    def _leads(self, start: int, end: int) -> bool:
+        """Whether an amount opens the sentence for what follows: "At 15.6%, the result of"."""
+        before = self.plain[self.sentence.start : start]
+        return bool(_AT.fullmatch(before)) and "," in self.plain[end : end + 12]
+
     def _counted_by_another(self, start: int) -> bool:
         """Whether words directly follow another amount, as "assists" does in "two assists"."""
         return any(
@@ -212,6 +258,8 @@ class Binder:
         """How far words that name somebody stand from the amount; who precedes is meant."""
         if start >= amount.digits_end:
             between = self.plain[amount.digits_end : start]
+            if self._leads(amount.start, amount.end) and len(between.split()) <= 12:
+                return 1
             named_by = _SOURCE.search(between) and not self._amount_between(amount.end, start)
             words = len(re.findall(r"\w+", between))
             if named_by and words <= 6 and not re.search(r"[,;]", between):
@@ -266,7 +314,12 @@ class Binder:
         if _PRONOUN.match(self.plain, start):
             return True
         match = _THE_SAME.match(self.plain, start)
-        key = header_terms(grid.columns[grid.key].header)
+        key = {
+            term
+            for column in grid.columns
+            for term in header_terms(column.header)
+            if column.kind in ("name", "text", "date")
+        }
         return match is not None and (
             match[1] in _ANYONE or any(term in key for term in terms(match[1]))
         )
@@ -330,7 +383,12 @@ def named_rows(grid: Grid, links: Links) -> list[tuple[int, int, tuple[int, ...]
     """Places of the words that name rows, by a name or by a period, and the rows."""
     named = [(link.start, link.end, link.rows) for link in links.rows]
     for link in links.moments:
-        rows = tuple(sorted({row for row, _ in link.places}))
-        if rows and len(rows) < len(grid.lines):
+        if rows := moment_rows(grid, link):
             named.append((link.start, link.end, rows))
     return sorted(named)
+
+
+def moment_rows(grid: Grid, link: MomentLink) -> tuple[int, ...]:
+    """The rows that a period tells apart from others; none where all have it."""
+    rows = tuple(sorted({row for row, _ in link.places}))
+    return rows if len(rows) < len(grid.lines) else ()

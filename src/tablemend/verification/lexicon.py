@@ -13,8 +13,8 @@ from tablemend.values.text import clean, strip_accents
 
 LITTLE_WORDS = frozenset(
     "a an and are as at be been but by did do does for from had has have he her his i if in into "
-    "is it its me my not of off on or our out per s she so such than that the their them then "
-    "there these they this those to too total under up upon us was we were what when where which "
+    "is it its me my of off on or our out s she so such than that the their them then "
+    "there these they this those to too up upon us was we were what when where which "
     "while who whom whose will with within you your".split()
 )
 """Words that name nothing alone."""

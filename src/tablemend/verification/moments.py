@@ -124,22 +124,21 @@ class Moments:
             return None
         moment = next(iter(links.values())).moment
         for number, link in links.items():
-            columns = {column for _, column in link.places}
-            grid = self.grids[number]
-            if len(columns) != 1 or grid.transposed:
+            if not link.places or self.grids[number].transposed:
                 continue
-            column = next(iter(columns))
-            rows = {row for row, _ in link.places}
-            own = self._subject(binder, number)
-            if own is None or own in rows or column == grid.key:
-                return None
             place = self._own_date(binder, moment)
-            if place is not None and place == Place(number, own, column):
-                return self._contradicted(moment, place)
+            if place is None or place.grid != number:
+                return None
+            if any((place.row, place.column) == own for own in link.places):
+                return None
+            return self._contradicted(moment, place)
         return None
 
     def _own_date(self, binder: Binder, moment: Moment) -> Place | None:
-        """The one date of the row that the sentence is about, where the text states another."""
+        """The one date of the row that the sentence is about, where the text states another.
+
+        It stands in the column of dates that the sentence names, or in the only one.
+        """
         if moment.kind not in ("date", "month", "year"):
             return None
         found = []
@@ -147,14 +146,29 @@ class Moments:
             own = self._subject(binder, grid.number)
             if own is None or grid.transposed:
                 continue
-            dated = [c.index for c in grid.columns if c.kind == "date" and c.index != grid.key]
-            if len(dated) == 1 and self._differs(grid.value(own, dated[0]), moment):
-                found.append(Place(grid.number, own, dated[0]))
+            dated = [
+                c.index
+                for c in grid.columns
+                if c.index != grid.key
+                and c.kind in ("date", "number")
+                and self._differs(grid.value(own, c.index), moment, whole=c.kind == "date")
+            ]
+            named = {
+                column
+                for link in binder.by_grid[grid.number].columns
+                if link.coverage == 1
+                for column in link.columns
+            }
+            only = [c.index for c in grid.columns if c.kind == "date" and c.index != grid.key]
+            here = [c for c in dated if c in named] or [c for c in dated if [c] == only]
+            found += [Place(grid.number, own, column) for column in here]
         moments = next(iter(binder.by_grid.values())).moments
         return found[0] if len(found) == 1 and len(moments) == 1 else None
 
-    def _differs(self, value: Value, moment: Moment) -> bool:
-        """Whether a cell is a date, and another one."""
+    def _differs(self, value: Value, moment: Moment, *, whole: bool) -> bool:
+        """Whether a cell is a date, and another one; a bare number only in a column of dates."""
+        if not value.dates and not whole:
+            return False
         readings = value.dates or ((year,) if (year := year_of(value)) else ())
         if not readings:
             return False

@@ -69,6 +69,8 @@ class DocumentJudge:
             return stated
         computed = self._compute(claim)
         if claim.kind == "comparative":
+            if stated.wrong and (computed is None or computed.verdict != "contradicted"):
+                return stated
             return computed or Verdict(claim, "unjudged", reason="nothing to compare is found")
         if computed is None or computed.verdict == "unjudged":
             return stated
@@ -102,8 +104,8 @@ class DocumentJudge:
 
     def _adopt(self) -> dict[Claim, list[Finding]]:
         """Errors outside every claim's focus go to the claim before them that holds the words."""
-        placed = [(c.focus, c) for c in self.document.claims if c.focus and c.kind != "comparative"]
-        placed.sort(key=lambda entry: entry[0])
+        placed = [(claim.focus, claim) for claim in self.document.claims if claim.focus]
+        placed.sort(key=lambda entry: (entry[0], entry[1].kind == "comparative"))
         starts = [focus.start for focus, _ in placed]
         adopted: dict[Claim, list[Finding]] = {}
         for number in range(len(self.linking.reading.sentences)):
@@ -114,6 +116,7 @@ class DocumentJudge:
                 near = [claim for _, claim in placed[max(0, last - 4) : last + 4]]
                 if any(_turns_on(claim, finding) for claim in near):
                     continue
+                near.sort(key=lambda claim: claim.kind != "comparative")
                 holding = [c for c in near if (c.start or 0) <= finding.start < (c.end or 0)]
                 before = [c for c in holding if c.focus and c.focus.start <= finding.start]
                 if holding:

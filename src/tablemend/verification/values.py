@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tablemend.claims.cues import find_cues
 from tablemend.verification.attribution import find_wrong_names
 from tablemend.verification.binding import Binder, Binding
+from tablemend.verification.computed import aggregates, is_computed
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
@@ -15,17 +15,15 @@ from tablemend.verification.reading import Amount
 from tablemend.verification.results import judge_result
 from tablemend.verification.rowcounts import count_of_rows
 
-_COMPUTED = frozenset({"aggregate", "change", "comparative"})
-_BOUNDS = frozenset({"lead", "beat", "good", "bad"})  # comparatives of persons, not of amounts
-_NEAR_A_CUE = 40  # characters
 _SCOPE = re.compile(
-    r"\b(?:season|career|streak|straight|consecutive|averag\w+|all[ -]time|per game|last|past"
-    r"|previous|recent|this year|next)\b(?! *- *(?:high|low|best))"
+    r"\b(?:season|career|streak|straight|consecutive|averaging|averaged|all[ -]time|per game|last"
+    r"|past|previous|recent|this year|next)\b(?! *- *(?:high|low|best))"
 )
 _LISTED = re.compile(
     r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|over|across|off|for|during)\b|$)", re.MULTILINE
 )
 _MEASURED = re.compile(r"\s*(?:\([^)]*\))?\s*of\b")
+_ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
@@ -44,11 +42,13 @@ class Values:
         """Findings on the amounts of a sentence, in their order."""
         binder = Binder(self.linking, number)
         start, end = binder.sentence
-        cues = find_cues(self.linking.reading.text[start:end])
-        computed = [
-            start + cue.start for cue in cues if cue.kind in _COMPUTED and cue.sense not in _BOUNDS
+        plain = self.linking.reading.plain
+        headers = [
+            (link.start - start, link.end - start)
+            for links in binder.by_grid.values()
+            for link in links.columns
         ]
-        scoped = bool(_SCOPE.search(self.linking.reading.plain, start, end))
+        scoped = bool(_SCOPE.search(plain, start, end)) or aggregates(binder.cues, headers)
         findings: list[Finding] = []
         paired: set[int] = set()
         for amount in binder.amounts:
@@ -67,7 +67,7 @@ class Values:
             if amount.role == "article":
                 found = self._judge_article(amount, binder.bind(amount))
             else:
-                doubtful = scoped or any(abs(at - amount.start) < _NEAR_A_CUE for at in computed)
+                doubtful = scoped or is_computed(plain, amount, end)
                 found = self._judge_amount(amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)

@@ -1,0 +1,56 @@
+"""Amounts that no cell need state: differences, sums, averages, shares and factors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.reading import Amount
+
+_BEFORE = re.compile(
+    r"\b(?:by|(?:difference|gap|margin|lead|deficit|increase|decrease|rise|drop|growth|decline"
+    r"|fall|gain|change|improvement|reduction|range|spread|surplus) of(?: up to)?"
+    r"|combined(?: for)?|combining for|summing to|sum of|total(?:l?ing|l?ed|s)?(?: of)?|together"
+    r"|add(?:s|ed|ing)? up to|averag(?:e of|ing|ed|es)|mean of)"
+    r"\s+(?:about |around |nearly |over |just over |roughly |approximately |almost |under )?"
+    r"(?:an? )?[$€£]?$"
+)
+_AFTER = re.compile(
+    r"(?:\s*-\s*|\s+)(?:[a-z%-]+ ){0,3}?(?:more|fewer|less|higher|lower|larger|smaller|greater"
+    r"|better|worse|ahead|behind|earlier|later|older|younger|times|fold|increase|decrease|drop|rise"
+    r"|growth|decline|gain|improvement|reduction|difference|gap|margin|lead|win|victory|loss|deficit"
+    r"|advantage|combined|in total|overall|altogether|on average|apiece|each)\b"
+)
+_PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
+_AVERAGE = frozenset({"sum", "mean", "median"})
+_LOOK = 48  # characters
+
+
+def is_computed(plain: str, amount: Amount, end: int) -> bool:
+    """Whether the words beside an amount say that it was worked out: "by 5", "5 more", "total of".
+
+    Args:
+        plain: the text in small letters.
+        amount: the amount.
+        end: end of its sentence.
+    """
+    if _BEFORE.search(plain, max(0, amount.start - _LOOK), amount.start):
+        return True
+    after = _AFTER.match(plain, amount.digits_end, min(end, amount.end + _LOOK))
+    return after is not None and not _PARTED.search(plain, amount.end, after.end())
+
+
+def aggregates(cues: Sequence[Cue], headers: Sequence[tuple[int, int]]) -> bool:
+    """Whether a sentence adds up or averages, outside the names of columns.
+
+    Args:
+        cues: of the sentence.
+        headers: places of the words that name columns, counted as the cues are.
+    """
+    return any(
+        cue.kind == "aggregate"
+        and cue.sense in _AVERAGE
+        and not any(start <= cue.start < end for start, end in headers)
+        for cue in cues
+    )
