@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.detector.source import index_context
@@ -23,7 +24,7 @@ from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, tokens_of
 from tablemend.values.units import Unit
-from tablemend.values.words import LITTLE_WORDS, akin
+from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verification.context_reading import ContextReader
 from tablemend.verification.context_records import Breach, Record, Records, Said, same_value
 from tablemend.verification.context_values import Label, Stated
@@ -171,6 +172,9 @@ class AnswerJudge:
         spans = self.reader.name_spans.get(name, [])
         if spans:
             sentence = self.reader.sentence_at(spans[0].start)
+            if name in self.reader.partly_named:
+                reason = "only a word of the name stands in the context"
+                return _verdict(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
             return _verdict(
                 claim, "supported", "named in the context", evidence=(self._evidence(sentence),)
             )
@@ -292,6 +296,8 @@ class AnswerJudge:
             return _verdict(claim, "supported", f"said of {header!r}", evidence=evidence)
         if sure and not look.other and not look.free and self.is_explicit:
             look.other = look.perhaps
+        if not self.is_explicit:
+            look.other = [one for one in look.other if self._is_alone(one)]
         if look.other and sure:
             return self._contradict(claim, value, look, header, error)
         if look.free:
@@ -342,7 +348,8 @@ class AnswerJudge:
         if value.number is not None or value.dates:
             if not places:
                 return _verdict(claim, "not_in_source", _NEVER, error, evidence)
-            if self.is_explicit or all(map(self._is_of_another, places[:_LOOKED_AT])):
+            elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
+            if self.is_explicit or (elsewhere and self._is_verbatim(column)):
                 error = "REL" if self._is_anothers(value, row, header) else error
                 return _verdict(claim, "not_in_source", reason, error, evidence)
             return _verdict(claim, "unjudged", reason, evidence=evidence)
@@ -387,6 +394,8 @@ class AnswerJudge:
                 look.beside.append(one.about.sentence)
             elif self._is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
+        if not look.beside and self._is_single(value, header, record):
+            look.free.append(record.sentences[0].sentence)
         for sentence, span in self._sentences_with(row, column, record):
             readings = [
                 stated
@@ -402,6 +411,21 @@ class AnswerJudge:
         if not look.beside and same_value(value, read_value(name), unit):
             look.beside += [about.sentence for about in record.sentences[:1]]
         return look
+
+    def _is_single(self, value: Value, header: str, record: Record) -> bool:
+        """Whether a small number is said in a phrase: "an assist", "a pair of steals"."""
+        if value.number is None or value.number.value not in (1, 2):
+            return False
+        phrases = ("a", "an") if value.number.value == 1 else ("of",)
+        words = content_words(header)
+        for about in record.sentences[:_LOOKED_AT]:
+            span = self.reader.sentences[about.sentence]
+            for before, token in pairwise(self.reader.tokens(span)):
+                if before.word in phrases and any(akin(token.word, word) for word in words):
+                    said = self.reader.text[span.start : token.start]
+                    if before.word != "of" or said.endswith(("a pair of ", "a couple of ")):
+                        return True
+        return False
 
     def _is_of_kind(self, column: int, value: Value) -> bool:
         """Whether a value can stand in a column: no text in a column of numbers."""
@@ -440,6 +464,11 @@ class AnswerJudge:
 
     def _names(self, sentence: int) -> bool:
         return bool(self.reader.names_in(sentence))
+
+    def _is_alone(self, said: Said) -> bool:
+        """Whether nothing but the entity is named before a value, in prose."""
+        span = self.reader.sentences[said.about.sentence]
+        return not self.reader.has_foreign(Span(span.start, said.stated.span.start))
 
     def _is_verbatim(self, column: int) -> bool:
         """Whether the other cells of a column stand in the context word for word."""

@@ -200,7 +200,8 @@ class ContextReader:
     def name_spans(self) -> dict[str, list[Span]]:
         """Where each entity is named: in full, or by a word that is its own.
 
-        What stands inside the longer name of another entity does not name the shorter one.
+        What stands inside the longer name of another entity does not name the shorter one. Of one
+        that is never named in full (:attr:`partly_named`) the word alone counts from the beginning.
         """
         full = sorted(
             (span.start, -self._with_bracket(span), name)
@@ -221,9 +222,7 @@ class ContextReader:
                 taken.append(span)
         starts = [span.start for span in taken]
         for name, own in self._own_words.items():
-            if not spans[name]:
-                continue
-            first = spans[name][0].start
+            first = spans[name][0].start if spans[name] else -1
             for span in own:
                 before = bisect_right(starts, span.start) - 1
                 if span.start > first and not (before >= 0 and span.end <= taken[before].end):
@@ -257,6 +256,15 @@ class ContextReader:
             if not kept or span.end > kept[-1].end:
                 kept.append(span)
         return kept
+
+    @cached_property
+    def partly_named(self) -> frozenset[str]:
+        """Entities of which only a word of the name stands in the text: "Harden"."""
+        return frozenset(
+            name
+            for name, spans in self.name_spans.items()
+            if spans and not self.places.find(name, self._header)
+        )
 
     def _with_bracket(self, span: Span) -> int:
         """The end of a name, with the bracket that closes it: "Hungary (HUN)"."""
@@ -307,7 +315,7 @@ class ContextReader:
 
     def _after_capital(self, start: int) -> bool:
         """Whether a word with a capital stands directly before a place, in the same sentence."""
-        match = re.search(r"([A-Z][\w'.\u2019-]*) $", self.text[max(0, start - 40) : start])
+        match = re.search(r"([A-Z]\.|[A-Z][\w'\u2019-]*) $", self.text[max(0, start - 40) : start])
         if match is None:
             return False
         word = start - len(match[0])
@@ -326,6 +334,7 @@ class ContextReader:
         found: dict[str, list[About]] = {name: [] for name in self.entities}
         paragraphs = [span.start for span in paragraph_spans(self.text)]
         current: tuple[str, ...] = ()
+        bond: Bond
         paragraph = -1
         for number, span in enumerate(self.sentences):
             named = self.named_in(number)
@@ -334,7 +343,8 @@ class ContextReader:
                 current, paragraph = (), here
             if named:
                 for name in named:
-                    found[name].append(About(number, "named"))
+                    bond = "loose" if name in self.partly_named else "named"
+                    found[name].append(About(number, bond))
                 # "Like the Alba she is based at Corran" is about her too.
                 first = self.names_in(number)[0][0].start
                 if _PERSONAL.search(self.text, span.start, first) or _PERSONAL.search(
@@ -345,7 +355,7 @@ class ContextReader:
                             found[name].append(About(number, "loose"))
                 current = named
             elif _PRONOUN.match(self.text, span.start):
-                bond: Bond = "carried" if len(current) == 1 else "loose"
+                bond = "carried" if len(current) == 1 else "loose"
                 for name in current:
                     found[name].append(About(number, bond))
             elif current and (
@@ -408,9 +418,10 @@ class ContextReader:
 
         True also where that cannot be seen.
         """
-        span = self.sentences[sentence]
-        if not self._is_capitalised:
-            return True
+        return not self._is_capitalised or self.has_foreign(self.sentences[sentence])
+
+    def has_foreign(self, span: Span) -> bool:
+        """Whether words with a capital stand in a place that the answer and query do not have."""
         for match in _CAPITALS.finditer(self.text, span.start, span.end):
             if match.start() == span.start:
                 continue

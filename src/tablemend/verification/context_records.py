@@ -15,7 +15,17 @@ from tablemend.verification.context_reading import About, ContextReader
 from tablemend.verification.context_values import Label, Stated, read_sentence
 from tablemend.verification.scope import Condition, moments_of
 
-_LISTED = re.compile(r"\brespectively\b", re.I)
+_REACH = 24  # characters
+_NAME = 6  # words
+# Whose a value is, or whether it is one at all, is another question in such sentences.
+_SHARED = re.compile(
+    r"\b(?:respectively|the former|the latter|apiece|combined|matching|both|each)\b", re.I
+)
+_BOUND = re.compile(
+    r"(?:\b(?:than|at least|at most|up to|nearly|almost|averag\w+)"
+    r"|(?<!listed )(?<!grouped )(?<!falls )\b(?:over|under))\s+(?:an?\s+)?$",
+    re.I,
+)
 _WHEN = re.compile(r"\b(?:in|during|for|by|on|the year|season|year)\s+(?:the\s+)?$", re.I)
 
 
@@ -88,10 +98,15 @@ class Records:
         if sentence not in self._readings:
             labels = tuple(self.labels.values())
             found = read_sentence(self.reader, sentence, labels)
-            said = self.reader.text[slice(*self.reader.sentences[sentence])]
-            if _LISTED.search(said):
-                found = tuple(stated._replace(sure=False) for stated in found)
-            self._readings[sentence] = found
+            text, span = self.reader.text, self.reader.sentences[sentence]
+            shared = _SHARED.search(text, span.start, span.end) is not None
+            self._readings[sentence] = tuple(
+                stated._replace(sure=False)
+                if shared
+                or _BOUND.search(text[max(span.start, stated.span.start - 24) : stated.span.start])
+                else stated
+                for stated in found
+            )
         return self._readings[sentence]
 
     def of(self, entity: str) -> list[Record]:
@@ -114,12 +129,17 @@ class Records:
 
     def subjects(self, sentence: int) -> list[tuple[Span, str]]:
         """The entities that a sentence names and does not give to another as a value."""
-        values = [stated.span for stated in self.readings(sentence)]
+        values = [stated.span for stated in self.readings(sentence) if self._is_name(stated)]
         return [
             (span, name)
             for span, name in self.reader.names_in(sentence)
             if not any(one.start <= span.start and span.end <= one.end for one in values)
         ]
+
+    def _is_name(self, stated: Stated) -> bool:
+        """Whether a value can be a name or hold one: sure, short and without a number."""
+        said = self.reader.text[slice(*stated.span)]
+        return stated.sure and len(said.split()) <= _NAME and not any(map(str.isdigit, said))
 
     def owner(self, sentence: int, place: Span) -> str | None:
         """Whom a value of a sentence belongs to: the entity named last before it, or the only one.

@@ -61,14 +61,16 @@ _HAS = re.compile(r"\w\s+(?:has|have|had|lists?|names?|gives?|shows?)\s+$")
 _BOUNDARY = re.compile(r"\s*(?:[.,;]|and\b|$)")
 _PREPOSITION = re.compile(r"\s(?:with|in|for|by|at|from|while|which|who|but|when|after|before)\s")
 _AS = re.compile(r"\s+as\s+(?:the|its|his|her|their|an?)\s+", re.I)
+_OF = re.compile(r"\s+(?:\w+\s+)?(?:of|for)\b")
+_NEXT_DIGIT = re.compile(r"\s+[$\u20ac\u00a3]?\d")
 _JOINT = re.compile(r",\s+(?:and\s+)?|\s+and\s+|;\s+")
 _EDGE_WORDS = frozenset(
     "a an and appear appeared appears are as at be by came carried carries come comes "
     "counts credited down entries entry falls figure for from gave given gives got grouped "
     "had has have in into is it its line list listed lists named names noted of on one out "
-    "over place placed put puts ranks record recorded records report reported reports says "
-    "show shown shows stand stands stood tally that the their there this to under was were "
-    "which who with within".split()
+    "over place placed put puts ranks reach reached reaches record recorded records report "
+    "reported reports says show shown shows stand stands stood tally that the their there this "
+    "to under was were which who with within".split()
 )
 _EDGES = " \t\n,;:.!?"
 
@@ -217,9 +219,10 @@ def _read(reader: ContextReader, sentence: Span, pieces: Sequence[_Piece]) -> It
         named = before if before and not before.label and before.end == start else None
         leads = start == sentence.start and bool(_HEAD.match(left)) and right.startswith(",")
         found = (
-            (None if leads else _before(reader, start, left, named))
+            (None if leads else _before(reader, start, left, right, named))
             or _after(reader, sentence, pieces, number, left, right, (leads, alone))
             or _adjective(start, left)
+            or _across(reader, sentence, pieces, number, left)
         )
         if found is None:
             continue
@@ -229,11 +232,13 @@ def _read(reader: ContextReader, sentence: Span, pieces: Sequence[_Piece]) -> It
 
 
 def _before(
-    reader: ContextReader, start: int, left: str, named: _Piece | None
+    reader: ContextReader, start: int, left: str, right: str, named: _Piece | None
 ) -> tuple[Span, bool] | None:
     """The value that stands before its attribute; ``named``: the entity directly before."""
-    match = _NAMED_AS.search(left) or _VALUE_BEFORE.search(left)
-    if match is not None:
+    match = _VALUE_BEFORE.search(left)
+    if match is None and _OF.match(right):
+        match = _NAMED_AS.search(left)
+    if match is not None and not (named and _NEXT_DIGIT.match(right)):
         span = _trim(reader.text, Span(start, start + match.start()))
         if span is not None:
             return _last_part(reader, span)
@@ -249,6 +254,18 @@ def _before(
         if between.strip() == "-":  # "a 13-point victory" is no number of points
             return last, False
     return None
+
+
+def _across(
+    reader: ContextReader, sentence: Span, pieces: Sequence[_Piece], number: int, left: str
+) -> tuple[Span, bool] | None:
+    """The time before the entity: "It was in 1970 that E was founded", "1970 saw E founded"."""
+    if number == 0 or pieces[number - 1].label or left.strip() not in ("", "was", "were"):
+        return None
+    start = pieces[number - 2].end if number > 1 else sentence.start
+    amounts = reader.amounts(Span(start, pieces[number - 1].start))
+    between = reader.text[amounts[-1].end : pieces[number - 1].start].strip() if amounts else ""
+    return (amounts[-1], True) if between in ("saw", "that") else None
 
 
 def _adjective(start: int, left: str) -> tuple[Span, bool] | None:

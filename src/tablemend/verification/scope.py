@@ -168,18 +168,14 @@ class Condition:
         return _all(answers)
 
     def _is_among(self, value: Value) -> bool | None:
-        """Whether a text is an admitted one.
-
-        Surely none is only another text that shares no word with any.
-        """
+        """Whether a text is an admitted one; not told of a part of one, or of one and more."""
+        if value.number is not None or value.dates:
+            return None  # the 2 of "Leg 2"
         said = tokens_of(value.text).words
-        shared = value.number is not None or bool(value.dates)  # a part of "Leg 2"
-        for one in self.values:
-            admitted = tokens_of(read_value(one).text).words
-            if admitted == said:
-                return True
-            shared = shared or not set(admitted).isdisjoint(said)
-        return None if shared else False
+        admitted = [tokens_of(read_value(one).text).words for one in self.values]
+        if said in admitted:
+            return True
+        return None if any(_holds(one, said) or _holds(said, one) for one in admitted) else False
 
     def _meets_time(self, value: Value) -> bool | None:
         moments = moments_of(value)
@@ -536,6 +532,12 @@ def _same_scale(one: Number, other: Number, header: Unit) -> tuple[Decimal, Deci
             return None
         return left * factor, right * other_factor
     return left, right
+
+
+def _holds(whole: Sequence[str], part: Sequence[str]) -> bool:
+    """Whether words stand one after the other among others."""
+    size = len(part)
+    return any(whole[start : start + size] == part for start in range(len(whole) - size + 1))
 
 
 def _all(answers: Sequence[bool | None]) -> bool | None:
