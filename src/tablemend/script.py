@@ -26,6 +26,7 @@ EXTRAS = {
     "pyarrow": "data",
     "sacrebleu": "metrics",
     "sentence_transformers": "embed",
+    "sklearn": "metrics",
     "torch": "train",
     "transformers": "train",
     "trl": "train",

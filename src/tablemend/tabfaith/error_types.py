@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
@@ -31,7 +31,6 @@ from tablemend.tables.table import Table
 from tablemend.verification.error_features import features_of
 from tablemend.verification.error_types import LinearClassifier, places_of
 
-Classify = Callable[["TypedClaim"], ClaimError]
 _DECIMALS = 3
 
 
@@ -159,17 +158,24 @@ def fit(examples: Sequence[TypedClaim], linear: Linear, seed: int) -> LinearClas
     )
 
 
-def measure(examples: Sequence[TypedClaim], classify: Classify, seed: int = 0) -> dict[str, Any]:
+def measure(
+    examples: Sequence[TypedClaim], said: Sequence[ClaimError], seed: int
+) -> dict[str, Any]:
     """Accuracy over errors, F1 of each type, and the confusion matrix; JSON-serialisable.
 
-    ``confusion[type][predicted]`` counts errors; an error whose claims are told apart counts in
-    parts.
+    Args:
+        examples: claims with planted errors.
+        said: the type that a classifier gives each.
+        seed: of the bootstrap.
+
+    Returns:
+        ``confusion[type][said]`` counts errors; an error whose claims are told apart counts in
+        parts. ``accuracy_focused`` takes only the claims that turn on the wrong words.
     """
     confusion = {type: dict.fromkeys(CLAIM_ERRORS, 0.0) for type in CLAIM_ERRORS}
     right: dict[str, float] = defaultdict(float)
     focused: dict[str, list[bool]] = defaultdict(list)
-    for one in examples:
-        predicted = classify(one)
+    for one, predicted in zip(examples, said, strict=True):
         confusion[one.type][predicted] += one.weight
         right[one.error] += one.weight * (predicted == one.type)
         if one.focused:

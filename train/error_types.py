@@ -1,0 +1,29 @@
+"""Train a classifier of the five error types on planted errors, and measure it on other tables.
+
+python train/error_types.py recipe=error-types [data.real=../shared/data page=docs/error-types.md]
+"""
+
+from __future__ import annotations
+
+from tablemend.config import load
+from tablemend.config.error_types import ErrorTypesCommand
+from tablemend.runs import Run, sole_writer
+from tablemend.script import run_script
+
+
+def main() -> None:
+    """Examples, training, figures on held-out tables; the same command continues."""
+    config = load(ErrorTypesCommand)
+    from tablemend.tabfaith import error_training  # scikit-learn or torch, for a valid recipe
+
+    run = Run.of(config)
+    with sole_writer(run.path):
+        error_training.begin(config, run)
+        examples = error_training.read_examples(config)
+        judges = error_training.train(config, run, examples.learn)
+        results = error_training.evaluate(config, run, examples, judges)
+    print(error_training.summary(results))
+
+
+if __name__ == "__main__":
+    run_script(main)
