@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -93,6 +94,13 @@ def test_what_cannot_be_worded_is_refused(old: str, new: str) -> None:
 )
 def test_bounds_are_kept(old: str, new: str, bound: Bound, worded: str | None) -> None:
     assert spell_alike(old, new, bound=bound) == worded
+
+
+def test_a_value_without_a_scale_is_taken_in_the_nearest() -> None:
+    million, thousand = Decimal(10**6), Decimal(1000)
+    assert spell_alike("$41.5 million", "5.93e+07", scales=(Decimal(1),)) == "$59.3 million"
+    assert spell_alike("$23.4 million", "25193.3", scales=(thousand,)) == "$25.2 million"
+    assert spell_alike("$23.4 million", "25.1", scales=(million,)) == "$25.1 million"
 
 
 def test_a_fall_is_written_without_its_sign_and_digits_as_the_text_groups_them() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
@@ -18,6 +19,7 @@ from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Verdict, Verification
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
+from tablemend.values.units import ONE
 from tablemend.verification.reading import Reading
 
 VERSION = "repair/1"
@@ -55,7 +57,7 @@ def repair_verified(
     text: str, source: Source, before: Verification, verify: Verify = verify_text
 ) -> Mended:
     """:func:`repair_text` of a text that is verified already."""
-    edits = _find_edits(text, source, before)
+    edits = find_edits(text, source, before)
     if not edits:
         return Mended(text, (), (), before, before)
     spent = [before]
@@ -127,7 +129,7 @@ def _rests_on(verdict: Verdict, start: int, end: int) -> bool:
     )
 
 
-def _find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
+def find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
     """Edits in the order of the text; none where two verdicts do not agree."""
     reading = Reading(text)
     grouped = bool(_GROUPED.search(text)) or not _PLAIN.search(text)
@@ -168,11 +170,28 @@ def _read_edit(
         return None  # "Lions had the highest": the name can be wrong, or the comparison
     decline = amount is not None and amount.decline
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
-    new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound)
+    new = spell_alike(
+        old,
+        expected,
+        decline=decline,
+        grouped=grouped,
+        bound=bound,
+        scales=_scales(source, verdict),
+    )
     if new is None or fold(new) == fold(old):
         return None
     reason = verdict.reason or f"the source says {expected}"
     return Edit(old, new, reason, VERSION, verdict.error_type, start, end)
+
+
+def _scales(source: Source, verdict: Verdict) -> tuple[Decimal, ...]:
+    """What the cells that decided a verdict count in."""
+    found = {ONE}
+    for evidence in verdict.evidence:
+        if evidence.table is not None and evidence.row is not None and evidence.column is not None:
+            grid = source.grids[evidence.table]
+            found.add(grid.unit(evidence.row, evidence.column).scale)
+    return tuple(sorted(found))
 
 
 def _is_name(old: str, expected: str, source: Source) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
@@ -30,7 +31,13 @@ _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)$", re.I)
 
 
 def spell_alike(
-    old: str, new: str, *, decline: bool = False, grouped: bool = True, bound: Bound = ""
+    old: str,
+    new: str,
+    *,
+    decline: bool = False,
+    grouped: bool = True,
+    bound: Bound = "",
+    scales: Sequence[Decimal] = (),
 ) -> str | None:
     """A value worded as other words are.
 
@@ -47,6 +54,8 @@ def spell_alike(
             to tell.
         bound: which side of the number the words before it put the value on ("over", "just
             under"), or that it is rounded: the number is rounded so, as coarsely as ``old`` is.
+        scales: what the source's headers and captions count the value in, where it is not known
+            whether ``new`` is in the text's scale; the one that comes nearest to ``old`` is taken.
 
     Returns:
         The new words; ``None`` where the value cannot be worded so: a text in place of a number,
@@ -72,7 +81,7 @@ def spell_alike(
         number, start, end = stated[0]
         if number.value < 0 and old[:start].endswith(_MINUS):
             start -= 1
-        amount = _amount(number, value, decline=decline)
+        amount = _amount(number, value, scales, decline=decline)
         if amount is not None and bound:
             amount = _bounded(amount, number, bound)
         if amount is None:
@@ -85,17 +94,26 @@ def spell_alike(
     return _cased(old, new)
 
 
-def _amount(number: Number, value: Number, *, decline: bool) -> Decimal | None:
+def _amount(
+    number: Number, value: Number, scales: Sequence[Decimal], *, decline: bool
+) -> Decimal | None:
     """A value in the scale of a stated number; ``None`` where their units do not go together."""
     if value.unit.symbol and number.unit.symbol and value.unit.symbol != number.unit.symbol:
         return None
     if value.unit.currency and number.unit.symbol:
         return None
-    amount = value.value
-    # A source without a scale of its own is in the text's scale already, as the verifier gives it.
     if value.unit.scale != ONE:
-        amount = _CONTEXT.divide(amount, number.unit.scale)
+        amount = _CONTEXT.divide(value.value, number.unit.scale)
+    else:
+        factors = [ONE, *(_CONTEXT.divide(scale, number.unit.scale) for scale in scales)]
+        stated = abs(_CONTEXT.divide(number.value, number.unit.scale))
+        amount = value.value * min(factors, key=lambda f: _apart(abs(value.value) * f, stated))
     return -amount if amount < 0 < number.value and decline else amount
+
+
+def _apart(one: Decimal, other: Decimal) -> Decimal:
+    """How many powers of ten lie between two amounts."""
+    return abs(_CONTEXT.divide(one, other).log10()).__round__(1) if one and other else Decimal(0)
 
 
 def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
