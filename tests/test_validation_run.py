@@ -18,6 +18,7 @@ pytest.importorskip("matplotlib")
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.validation import judging
+from tablemend.validation.baselines import score_items
 from tablemend.validation.command import ValidateCommand
 from tablemend.validation.halves import half_of
 from tablemend.validation.page import SECTIONS, STUDY, fill_page
@@ -215,6 +216,40 @@ def test_models_verdicts_are_stored_and_not_asked_again(
             assert [v.spans for v in one.verdicts] == [v.spans for v in other.verdicts]
             assert [v.claim.focus for v in one.verdicts] == [v.claim.focus for v in other.verdicts]
     assert len(first.verifications) == 7
+
+
+def test_a_model_is_compared_beside_the_program(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    verifiers = "verifiers=[program,'llm:scripted:','program+llm:scripted:']"
+    settings = [f"data={data}", f"run={tmp_path / 'run'}", "half=all", "metrics=[]"]
+    command = parse(
+        ValidateCommand, [*settings, "sets=[tabfact,quintd]", verifiers, "options.cache=null"]
+    )
+    for figures in validate(command)["sets"].values():
+        program, model, both = figures["scorers"].values()
+        assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
+        assert both["coverage"]["rate"] >= program["coverage"]["rate"]
+    stores = sorted(path.name for path in (tmp_path / "run" / "verdicts").iterdir())
+    assert len(stores) == 4 and stores[0] == "quintd-llm_scripted_.jsonl"
+
+
+def test_metrics_with_a_model_get_its_name(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from tablemend.metrics import bertscore, true_nli
+
+    asked = []
+
+    def score(texts: list, references: list, tables: list, model: str = "default") -> list:
+        asked.append((model, len(texts)))
+        return [0.5] * len(texts)
+
+    monkeypatch.setattr(bertscore, "score", score)
+    monkeypatch.setattr(true_nli, "score", score)
+    items = read_set("d2t_human_ratings", data) + read_set("infotabs", data)
+    known = len(read_set("d2t_human_ratings", data))
+    assert score_items(items, "bertscore:some/encoder").count(0.5) == known
+    assert score_items(items, "true").count(0.5) == len(items)
+    assert asked == [("some/encoder", known), ("default", len(items))]
 
 
 def test_several_processes_say_the_same(data: Path) -> None:

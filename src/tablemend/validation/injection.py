@@ -23,11 +23,11 @@ from tablemend.metrics import bleu, parent
 from tablemend.records import Verification
 from tablemend.runs import read_jsonl
 from tablemend.tabfaith.domains import SYNTHETIC, domain_table
+from tablemend.tabfaith.filings import read_filing
 from tablemend.tabfaith.injection import Injector
 from tablemend.tabfaith.sheet import Unverbalisable
 from tablemend.tabfaith.summary import PlantedError
 from tablemend.tabfaith.verbaliser import Verbaliser
-from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
 from tablemend.validation.called import about, by_verifier
 from tablemend.validation.counting import Counts
@@ -92,7 +92,7 @@ def _hierarchical(record: dict[str, Any]) -> Table:
 
 
 def _filing(record: dict[str, Any]) -> Table:
-    return read_html(record["raw_table"])
+    return read_filing(record["raw_table"])
 
 
 SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {

@@ -54,10 +54,20 @@ def made_by(results: Mapping[str, Any]) -> str:
         for own in figures["scorers"].values()
         if "verifier" in own
     }
+    rates = [
+        (own["claims"], own["claims_per_second"])
+        for figures in results["sets"].values()
+        for own in figures["scorers"].values()
+        if own.get("claims_per_second")
+    ]
+    speed = ""
+    if rates:
+        claims, seconds = sum(n for n, _ in rates), sum(n / rate for n, rate in rates)
+        speed = f" The program read and judged {claims:,} claims, {claims / seconds:,.0f} a second."
     limit = "all texts" if results["n"] is None else f"at most {results['n']} texts a set"
     return (
         f"Half: {results['half']}; {limit}. Judges: {', '.join(sorted(judges)) or 'none'}. "
-        f"Command: `{results['command']}`, commit {results['commit']}."
+        f"Command: `{results['command']}`, commit {results['commit']}.{speed}"
     )
 
 
