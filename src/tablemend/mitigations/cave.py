@@ -16,6 +16,7 @@ from tablemend.faithfulness.asking import usage_of
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, add_edit, apply_edits, narrowed
 from tablemend.mitigations.prompting import COMPARISON, PROMPTS, RETRY, STRATEGIES
+from tablemend.mitigations.repair_text import find_edits
 from tablemend.mitigations.rewriting import computed, evidence, findings, read_rewrite
 from tablemend.mitigations.steps import Steps, Unverified
 from tablemend.prompting.files import after_rejection
@@ -102,6 +103,11 @@ class _Draft:
     def text(self) -> str:
         return apply_edits(self.original, self.edits)
 
+    @property
+    def suggested(self) -> list[Edit]:
+        """What repair would do: a model that is told the value need not work it out."""
+        return find_edits(self.text, self.source, self.now)
+
     def chat(self, one: Flagged) -> Sequence[Message]:
         """The prompt of the strategy; words that were tried before are asked for once more."""
         words = self.text[one.start : one.end]
@@ -112,7 +118,7 @@ class _Draft:
         slots = {
             "sentence": self.text[one.sentence.start : one.sentence.end],
             "words": words,
-            "findings": findings(one.verdicts),
+            "findings": findings(one.verdicts, self.suggested),
             "evidence": evidence(one.verdicts, self.source),
         }
         if strategy == COMPARISON:

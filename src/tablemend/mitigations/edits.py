@@ -10,7 +10,7 @@ from typing import Any
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.records import ClaimError, Verification
 
-_WORD = re.compile(r"\s+|[\w.,%$\u20ac\u00a3-]+|.", re.DOTALL)
+_WORD = re.compile(r"\s+|\w+(?:[.,]\w+)*|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.premise import gather, premise
+from tablemend.mitigations.edits import Edit
 from tablemend.mitigations.prompting import BLANK, DROP, KEEP
 from tablemend.prompting.replies import (
     EMPTY,
@@ -29,29 +30,30 @@ _QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("\u201c", "\u201d"), ("**", "**"
 _END = ".!?"
 
 
-def findings(verdicts: Sequence[Verdict]) -> str:
-    """What is wrong, one claim a line, with what the source has instead where it is clear."""
-    lines = []
+def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str:
+    """What is wrong, one claim a line, with what the source has instead where it is clear.
+
+    Args:
+        verdicts: on the claims that are flagged.
+        suggested: what repair would do with the words at fault, in their own spelling.
+    """
+    lines: dict[str, None] = {}
     for verdict in verdicts:
         line = f'- "{" ".join(verdict.claim.statement.split())}": '
         line += verdict.reason or verdict.verdict.replace("_", " ")
-        if len(verdict.expected) == 1:
-            line += f'; right would be "{verdict.expected[0]}"'
-            if wrong := _words_at_fault(verdict):
-                line += f' for "{wrong}"'
-        lines.append(line)
-    return "\n".join(dict.fromkeys(lines))
+        edit = next((one for one in suggested if _is_for(one, verdict)), None)
+        if edit is not None:
+            line += f'; right would be "{edit.new}" for "{edit.old}"'
+        elif len(verdict.expected) == 1:
+            line += f'; the source has "{verdict.expected[0]}"'
+        lines[line] = None
+    return "\n".join(lines)
 
 
-def _words_at_fault(verdict: Verdict) -> str:
-    """The one passage that the verifier blames; empty where it names none or several."""
-    claim = verdict.claim
-    if len(verdict.spans) != 1 or claim.start is None or claim.end is None:
-        return ""
-    (span,) = verdict.spans
-    if not claim.start <= span.start < span.end <= claim.end:
-        return ""
-    return claim.text[span.start - claim.start : span.end - claim.start]
+def _is_for(edit: Edit, verdict: Verdict) -> bool:
+    """Whether an edit is of the words that a verdict blames."""
+    start, end = edit.start, edit.end
+    return start is not None and any(s.start < (end or 0) and start < s.end for s in verdict.spans)
 
 
 def evidence(verdicts: Sequence[Verdict], source: Source) -> str:

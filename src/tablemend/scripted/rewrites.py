@@ -15,7 +15,7 @@ WORDS_MISTAKES = ("wrong-rewrite", "unchanged", "chatty", "whole-sentence")
 CELL_MISTAKES = ("wrong-rewrite", "unchanged", "chatty")
 ROW_MISTAKES = ("wrong-rewrite", "chatty")
 _FIX = re.compile(r'; right would be "(?P<right>.*?)" for "(?P<wrong>.*?)"$', re.MULTILINE)
-_RIGHT = re.compile(r'; right would be "(.*?)"(?: for ".*")?$', re.MULTILINE)
+_RIGHT = re.compile(r'; the source has "(.*?)"$', re.MULTILINE)
 _DIGIT = re.compile(r"\d")
 
 
