@@ -22,7 +22,10 @@ _OBJECT = re.compile(
     r"|behind|from|for|of|facing|outscored|between|join|with|leads?|led|leading"
     r"|pac(?:es|ed|ing)) (?:the )?(?:visiting |host )?$"
 )
-_OPENED = re.compile(r"\s*(?:'s)?\s*[(:,]?\s*(?:(?:with|at|had|has|have|scored|is|was) )?[$€£]?\s*")
+_OPENED = re.compile(
+    r"\s*(?:'s)?\s*[(:,]?\s*(?:(?:with|at|had|has|have|scored|is|was|about|roughly|around|nearly"
+    r"|almost|over|just|under|approximately|more|less|than) ){0,3}[$€£]?\s*"
+)
 _ADVERBS = frozenset("overall respectively apiece each more less higher lower total".split())
 _PRONOUN = re.compile(
     r"(?:(?:in|on|at|for|with|during|also|additionally|overall|however|but|and)\b[^,]{0,40},? )?"
@@ -145,6 +148,11 @@ class Binder:
         owned = self.owner(amount)
         alone = len({link.columns for link in links.columns}) == 1
         for link in links.columns:
+            if any(
+                moment.columns and moment.start < link.end and link.start < moment.end
+                for moment in links.moments
+            ):
+                continue
             distance = self._distance(amount, link.start, link.end)
             if distance < _FAR:
                 penalty = 0 if link.coverage == 1 else 2
@@ -314,15 +322,18 @@ class Binder:
         if _PRONOUN.match(self.plain, start):
             return True
         match = _THE_SAME.match(self.plain, start)
+        if match is None:
+            return False
+        if any(term in header_terms(grid.columns[grid.key].header) for term in terms(match[1])):
+            return True
         key = {
             term
             for column in grid.columns
             for term in header_terms(column.header)
             if column.kind in ("name", "text", "date")
         }
-        return match is not None and (
-            match[1] in _ANYONE or any(term in key for term in terms(match[1]))
-        )
+        also = " also " in match[0] or " same " in match[0]
+        return match[1] in _ANYONE or (also and any(term in key for term in terms(match[1])))
 
     def owner(self, amount: Amount) -> bool:
         """Whether a noun that no header has follows the amount, so that it counts that.

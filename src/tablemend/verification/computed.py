@@ -24,6 +24,7 @@ _AFTER = re.compile(
 )
 _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _AVERAGE = frozenset({"sum", "mean", "median"})
+_TOGETHER = re.compile(r"\b(?:together|combined|altogether|in total|in all|all told|across all)\b")
 _LOOK = 48  # characters
 
 
@@ -41,14 +42,15 @@ def is_computed(plain: str, amount: Amount, end: int) -> bool:
     return after is not None and not _PARTED.search(plain, amount.end, after.end())
 
 
-def aggregates(cues: Sequence[Cue], headers: Sequence[tuple[int, int]]) -> bool:
+def aggregates(text: str, cues: Sequence[Cue], headers: Sequence[tuple[int, int]]) -> bool:
     """Whether a sentence adds up or averages, outside the names of columns.
 
     Args:
+        text: the sentence in small letters.
         cues: of the sentence.
         headers: places of the words that name columns, counted as the cues are.
     """
-    return any(
+    return _TOGETHER.search(text) is not None or any(
         cue.kind == "aggregate"
         and cue.sense in _AVERAGE
         and not any(start <= cue.start < end for start, end in headers)

@@ -137,7 +137,7 @@ class Index:
         if grid.transposed:
             self._add_terms([(Heading(grid.number, n.index, -1), n.header) for n in grid.lines])
         for heading, header in named:
-            for name in {header, grid.columns[heading.column].name}:
+            for name in {header, *grid.columns[heading.column].path}:
                 self._add_phrase(heading, name)
             for reading in _periods(header):
                 self.header_dates[reading].append((grid.number, heading.column))

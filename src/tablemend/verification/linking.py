@@ -63,8 +63,8 @@ class Linking:
         for sentence in self.reading.sentences:
             by_grid = self._link_sentence(sentence, carried)
             for number, links in by_grid.items():
-                if rows := _subject(links):
-                    carried[number] = rows
+                if links.rows:
+                    carried[number] = _subject(links)
             linked.append(by_grid)
         return tuple(linked)
 
@@ -83,11 +83,17 @@ class Linking:
         moments = [m for m in self.reading.moments if sentence.start <= m.start < sentence.end]
         amounts = [a for a in self.reading.amounts if sentence.start <= a.start < sentence.end]
         fixed = [*((start, end) for start, end, _ in idioms), *labels]
-        moments = [m for m in moments if not _inside(m.start, labels)]
+        moments = [
+            m
+            for m in moments
+            if not any(s <= m.start < e and e - s > m.end - m.start for s, e in labels)
+        ]
         amounts = [
             amount
             for amount in amounts
-            if not self._is_label(amount, names) and not _inside(amount.start, fixed)
+            if not self._is_label(amount, names)
+            and not _inside(amount.start, fixed)
+            and not self._heads(amount)
         ]
         amounts, moments = self._tell_years(amounts, moments, headings)
         taken = [(start, end) for start, end, _, _ in names]
@@ -179,6 +185,11 @@ class Linking:
             for start, end, _, _ in names
         )
 
+    def _heads(self, amount: Amount) -> bool:
+        """Whether a bare year is the name of a column: "a 1931 (population) of 9,908"."""
+        written = self.reading.plain[amount.start : amount.end]
+        return len(written) == 4 and written.isdigit() and written in self.index.header_dates
+
     def _rows(
         self, grid: int, names: list[tuple[int, int, list[Place], bool]]
     ) -> tuple[tuple[CellLink, ...], tuple[RowLink, ...]]:
@@ -216,8 +227,16 @@ class Linking:
 
 
 def _subject(links: Links) -> tuple[int, ...]:
-    """Who a sentence speaks of: the first rows that it names."""
-    return links.rows[0].rows if links.rows else ()
+    """Whom a sentence speaks of: the rows it names first, or none where it compares several.
+
+    Rows that two names leave together ("EPS", "Q1 2023") are the subject.
+    """
+    names = [set(link.rows) for link in links.rows]
+    names += [rows for link in links.moments if (rows := {row for row, _ in link.places})]
+    first = set(links.rows[0].rows)
+    for other in names:
+        first = (first & other) or first
+    return tuple(sorted(first)) if all(first <= set(link.rows) for link in links.rows) else ()
 
 
 def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLink, ...]:

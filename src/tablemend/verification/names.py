@@ -62,6 +62,13 @@ class Names:
         grid, links = self.grids[number], binder.by_grid[number]
         if grid.transposed and not grid.key_value:
             return None
+        if any(
+            link.coverage == 1
+            and link.start <= cell.start < link.end
+            and link.end - link.start > cell.end - cell.start
+            for link in links.columns
+        ):
+            return None  # "the home / away was home"
         rows = {row for row, _ in cell.places}
         columns = {column for _, column in cell.places}
         about = self._about(binder, number, cell)

@@ -53,6 +53,8 @@ def judge_pair(
         scoped: whether the sentence speaks of other times than the table ("last season").
     """
     bindings = binder.bind(one)
+    if one.pair == "versus":
+        return _compared(grounder, one, other, bindings)
     slots = list(_records(grounder, binder, one, bindings))
     record = any(slot.sure for slot in slots)
     if not record:
@@ -64,6 +66,37 @@ def judge_pair(
     sure = [slot for slot in slots if slot.sure]
     if len({slot.cells for slot in sure}) == 1 and (record or not scoped):
         return _contradicted(grounder, one, other, sure[0])
+    return _found_together(grounder, one, other)
+
+
+def _compared(
+    grounder: Grounder, one: Amount, other: Amount, bindings: list[Binding]
+) -> list[Finding]:
+    """Two that are compared, "X had more than Y, 8 to 6": each number is its own name's."""
+    for binding in bindings:
+        named = [c for c in binding.entities if len(c.indices) == 1 and 0 <= c.start < one.start]
+        named.sort(key=lambda candidate: candidate.start)
+        if len({c.indices for c in named}) != 2 or not binding.attributes:
+            continue
+        attribute = min(binding.attributes, key=lambda c: (not c.clear, c.distance))
+        findings = []
+        for amount, entity in ((one, named[0]), (other, named[-1])):
+            cells = tuple(
+                cell
+                for cell in binding.cells(attribute, entity)
+                if grounder.number(binding.grid, *cell) is not None
+            )
+            outcome = grounder.agreement(amount, binding.grid, cells)
+            grounding = Grounding(
+                0, binding.grid, attribute, entity, cells, outcome, binding.transposed
+            )
+            if outcome == "same":
+                findings.append(grounder.supported(amount, grounding))
+            elif outcome == "different":
+                findings.append(grounder.contradicted(amount, grounding))
+            else:
+                findings.append(grounder.weak(amount, "unjudged", "not comparable with the cell"))
+        return findings
     return _found_together(grounder, one, other)
 
 

@@ -16,7 +16,7 @@ from tablemend.values.text import align, placed_tokens
 
 Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal", "article"]
-PairKind = Literal["", "score", "of", "range"]
+PairKind = Literal["", "score", "of", "range", "versus"]
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
@@ -81,6 +81,10 @@ _YEAR_BEFORE = re.compile(
     r"|fy|early|late|mid|ended|ending|for|through|the|january|february|march|april|may|june|july"
     r"|august|september|october|november|december)|[(\-/,'])\s*$"
 )
+_AMOUNTING = re.compile(
+    r"\b(?:(?:amount|c[ao]me|equal|total)(?:s|ed|led)? to|st(?:oo|an)ds? at|reach(?:ed|es|ing)?"
+    r"|totall?ed|measured)\s*$"
+)
 _QUARTER = re.compile(
     r"\b(?:q(?P<q>[1-4])|(?P<word>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter"
     r"|quarter (?P<number>[1-4]))"
@@ -99,6 +103,8 @@ _CLOCK = re.compile(
 )
 _PAIR_BETWEEN = re.compile(r"\s*-\s*$")
 _OF_BETWEEN = re.compile(r"\s*-?\s*(?:of|out of|for)\s*-?\s*$")
+_TO_BETWEEN = re.compile(r"\s+(?:to|against|versus|vs\.?)\s+[$€£]?$")
+_COMPARED = re.compile(r",\s*(?:(?:at|with|by) )?$")
 _AND_BETWEEN = re.compile(r"\s*and\s*$")
 _BETWEEN = re.compile(r"\b(?:between|from)\s*$")
 _SECOND_DAY = re.compile(
@@ -130,7 +136,8 @@ class Amount:
         role: ``year``: a bare four-digit number that can be one; ``ordinal``: "third", "3rd";
             ``article``: "a" in "a steal", which can mean one.
         pair: what it forms with its neighbour: "122-114" is a ``score`` (a record or a range of
-            years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``.
+            years too), "11 of 20" an ``of``, "between 3 and 5" a ``range``, ", 8 to 6" behind a
+            comparison a ``versus``.
         mate: place of the neighbour in :attr:`Reading.amounts`; -1 without one.
     """
 
@@ -313,6 +320,7 @@ class Reading:
             re.fullmatch(r"(?:1[5-9]|20)\d\d", written)
             and not hedge
             and (_YEAR_BEFORE.search(before) or not before.strip())
+            and not _AMOUNTING.search(before)
         ):
             role = "year"
         return Amount(
@@ -338,6 +346,8 @@ class Reading:
                 kind = "score"
             elif _OF_BETWEEN.match(between) and not one.number.unit.symbol:
                 kind = "of"
+            elif _TO_BETWEEN.match(between) and _COMPARED.search(self.plain[: one.start][-40:]):
+                kind = "versus"
             elif _AND_BETWEEN.match(between) and _BETWEEN.search(self.plain[: one.start][-9:]):
                 kind = "range"
             if kind:

@@ -22,7 +22,8 @@ _SCOPE = re.compile(
 _LISTED = re.compile(
     r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|over|across|off|for|during)\b|$)", re.MULTILINE
 )
-_MEASURED = re.compile(r"\s*(?:\([^)]*\))?\s*of\b")
+_LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
+_MEASURED = re.compile(r"\s*\)?\s*(?:\([^)]*\))?\s*of\b")
 _ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
@@ -47,14 +48,17 @@ class Values:
             (link.start - start, link.end - start)
             for links in binder.by_grid.values()
             for link in links.columns
+            if link.coverage == 1
         ]
-        scoped = bool(_SCOPE.search(plain, start, end)) or aggregates(binder.cues, headers)
+        scoped = bool(_SCOPE.search(plain, start, end)) or aggregates(
+            plain[start:end], binder.cues, headers
+        )
         findings: list[Finding] = []
         paired: set[int] = set()
         for amount in binder.amounts:
             if amount.start in paired or amount.role == "year":
                 continue
-            if amount.pair in ("score", "of"):
+            if amount.pair in ("score", "of", "versus"):
                 mate = self.linking.reading.amounts[amount.mate]
                 if mate in binder.amounts:
                     paired.add(mate.start)
@@ -112,7 +116,7 @@ class Values:
             column = grounding.attribute
             if column.distance or not column.clear or column.start < amount.end - 1:
                 continue
-            if "," not in plain[column.end : column.end + 3] and not self._in_list(amount):
+            if not self._in_list(amount):
                 continue
             if not _LISTED.match(plain, column.end) or _MEASURED.match(plain, column.end):
                 continue
@@ -125,8 +129,8 @@ class Values:
 
     def _in_list(self, amount: Amount) -> bool:
         """Whether an article goes on with a list: ", a steal and a block"."""
-        before = self.linking.reading.plain[max(0, amount.start - 6) : amount.start].rstrip()
-        return before.endswith((",", "and"))
+        before = self.linking.reading.plain[max(0, amount.start - 12) : amount.start]
+        return _LIST.search(before) is not None
 
     def _judge_unbound(
         self, amount: Amount, bindings: list[Binding], doubtful: bool
