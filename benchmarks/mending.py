@@ -1,6 +1,7 @@
-"""Repair without a model: planted numeric errors that are mended, faithful claims that are damaged.
+"""Repair and CAVE: planted errors that are mended, faithful claims that are damaged.
 
-    python benchmarks/mending.py [--data FOLDER]
+    python benchmarks/mending.py [--data FOLDER]                     # repair, without a model
+    python benchmarks/mending.py --model scripted: [--data FOLDER]   # CAVE
 
 Each table has a faithful summary, verified by its construction, and the same with one error that
 is planted. An error counts as mended where its words are right again; a faithful claim as damaged
@@ -13,13 +14,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from tablemend.backends.backend import open_backend
+from tablemend.config.backend import BackendOptions
 from tablemend.evidence.source import Source
-from tablemend.mitigations.edits import Edit
+from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
+from tablemend.mitigations.cave import cave_text
+from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_text import repair_text
+from tablemend.mitigations.steps import run_together
 from tablemend.records import ClaimError
 from tablemend.tabfaith.injection import Injector, Unfaithful
 from tablemend.tabfaith.sheet import Unverbalisable
@@ -30,10 +36,12 @@ from tablemend.validation.injection import Named, read_tables, synthetic_tables
 from tablemend.values.cells import same_value
 
 SEED = "mending"
+Pair = tuple[Named, str, tuple[Fact, ...], Unfaithful]
+"""A table, a faithful summary of it, its claims, and the same with one error."""
 
 
-def make_pair(named: Named, error: ClaimError) -> tuple[str, tuple[Fact, ...], Unfaithful] | None:
-    """A faithful summary of a table, its claims, and the same with one error."""
+def make_pair(named: Named, error: ClaimError) -> Pair | None:
+    """Two summaries of a table; ``None`` where it allows none with such an error."""
     try:
         verbaliser = Verbaliser(named.table)
         summary = verbaliser.summarise(Random(f"{SEED}:{named.key}:{named.table.content_hash()}"))
@@ -41,19 +49,34 @@ def make_pair(named: Named, error: ClaimError) -> tuple[str, tuple[Fact, ...], U
         return None
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
     planted = injector.plant((error,), Random(f"{SEED}:{named.key}"))
-    return None if planted is None else (summary.text, summary.facts, planted)
+    return None if planted is None else (named, summary.text, summary.facts, planted)
 
 
-def count_pair(
-    named: Named, faithful: str, facts: tuple[Fact, ...], planted: Unfaithful
-) -> Counter[str]:
-    """What repair does to the two texts."""
-    source = Source((named.table,))
+def mend(pairs: Sequence[Pair], model: str | None) -> list[tuple[Mended, Mended]]:
+    """Both texts of every pair after CAVE by a model, or after repair without one."""
+    texts = [
+        (text, Source((named.table,)))
+        for named, faithful, _, planted in pairs
+        for text in (faithful, planted.text)
+    ]
+    if model is None:
+        mended = [repair_text(*text) for text in texts]
+    else:
+        with open_backend(model, BackendOptions(cache=None)) as backend:
+            steps = [cave_text(*text) for text in texts]
+            mended = run_together(steps, backend, ProgramVerifier(), ProgramExtractor())
+    return list(zip(mended[::2], mended[1::2], strict=True))
+
+
+def count_pair(pair: Pair, found: tuple[Mended, Mended]) -> Counter[str]:
+    """What mending did to the two texts."""
+    _, _, facts, planted = pair
+    faithful, mended = found
     counts: Counter[str] = Counter(tables=1, faithful=len(facts))
-    edits = repair_text(faithful, source).edits
+    edits = faithful.edits
     counts["damaged"] = sum(any(_touches(edit, fact) for edit in edits) for fact in facts)
     counts["edited faithful texts"] = bool(edits)
-    mended = repair_text(planted.text, source)
+    counts["calls"] = faithful.usage.calls + mended.usage.calls
     (error,) = planted.errors
     counts["errors"] = 1
     counts["mended"] = is_mended(planted.text, mended.edits, error)
@@ -98,14 +121,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the public sets, for real tables")
     parser.add_argument("--half", choices=("rules", "report"), default="report")
     parser.add_argument("--tables", type=int, default=100, help="of each source")
+    parser.add_argument("--model", help="what rewrites for CAVE, such as scripted:")
     parser.add_argument("--error", choices=("NUM", "REL", "TMP", "ATT"), default="NUM")
     options = parser.parse_args()
     counts: dict[str, Counter[str]] = {}
-    start = time.process_time()
-    for named in _tables(options.data, options.half, options.tables):
-        pair = make_pair(named, options.error)
-        if pair is not None:
-            counts.setdefault(named.source, Counter()).update(count_pair(named, *pair))
+    tables = _tables(options.data, options.half, options.tables)
+    made = [make_pair(named, options.error) for named in tables]
+    pairs = [pair for pair in made if pair is not None]
+    start = time.perf_counter()
+    for pair, found in zip(pairs, mend(pairs, options.model), strict=True):
+        counts.setdefault(pair[0].source, Counter()).update(count_pair(pair, found))
+    seconds = time.perf_counter() - start
     if not counts:
         parser.error("no table allows a summary with such an error")
     counts["all"] = sum(counts.values(), Counter[str]())
@@ -114,7 +140,7 @@ def main() -> None:
         mended, damaged = found["mended"] / found["errors"], found["damaged"] / found["faithful"]
         print(f"{source:<22} {found['tables']:>7} {mended:>8.1%} {damaged:>9.2%}")
     print("to reach: 90 % of planted numbers mended, less than 1 % of faithful claims damaged")
-    print(f"{time.process_time() - start:.0f} s")
+    print(f"{seconds:.0f} s, {counts['all']['calls']} calls")
 
 
 if __name__ == "__main__":
