@@ -47,8 +47,8 @@ def tidy(table: Table) -> Table:
     grid = [row for number, row in enumerate(grid) if number == 0 or any(row)]
     columns = [list(column) for column in zip(*grid, strict=True)]
     columns = [column for column in columns if any(column)]
-    columns = _join(columns, _goes_before, lambda left, right: left + right)
-    columns = _join(columns, _goes_behind, lambda left, right: left + right)
+    columns = _join(columns, _goes_before, _glue)
+    columns = _join(columns, _goes_behind, _glue)
     columns = _join(columns, _has_one_name, lambda left, right: left or right)
     columns = columns[:1] + _join(columns[1:], _is_same, lambda left, right: left or right)
     if not columns or len(columns[0]) < 2:
@@ -78,18 +78,24 @@ def _join(
     return joined
 
 
+def _glue(left: str, right: str) -> str:
+    """Both in one cell; a heading that spans both stands in both."""
+    return left if left == right else left + right
+
+
 def _goes_before(left: list[str], right: list[str]) -> bool:
     """Whether the left column holds only signs of the right one's numbers."""
-    signs = [cell for cell in left[1:] if cell]
-    alone = any(sign and not number for sign, number in zip(left[1:], right[1:], strict=True))
-    return bool(signs) and all(map(_BEFORE.fullmatch, signs)) and not alone
+    return _are_signs(left, right, _BEFORE)
 
 
 def _goes_behind(left: list[str], right: list[str]) -> bool:
     """Whether the right column holds only brackets and signs that end the left one's numbers."""
-    signs = [cell for cell in right[1:] if cell]
-    alone = any(sign and not number for number, sign in zip(left[1:], right[1:], strict=True))
-    return bool(signs) and all(map(_BEHIND.fullmatch, signs)) and not alone
+    return _are_signs(right, left, _BEHIND)
+
+
+def _are_signs(signs: list[str], numbers: list[str], form: re.Pattern[str]) -> bool:
+    pairs = [(a, b) for a, b in zip(signs[1:], numbers[1:], strict=True) if a and a != b]
+    return bool(pairs) and all(form.fullmatch(sign) and number for sign, number in pairs)
 
 
 def _has_one_name(left: list[str], right: list[str]) -> bool:

@@ -1,0 +1,220 @@
+"""Planted errors: exact places, named types, false beyond doubt, never two in one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any, get_args
+
+import pytest
+
+from tablemend.records import ClaimError
+from tablemend.synthesis.sources import find_table
+from tablemend.synthesis.topics import make_table
+from tablemend.tabfaith.domains import domain_table
+from tablemend.tabfaith.injection import MIX, Injector, Unfaithful, inject
+from tablemend.tabfaith.lookup import read_stated
+from tablemend.tabfaith.periods import read_period
+from tablemend.tabfaith.recomputation import Recomputation
+from tablemend.tabfaith.sheet import Unverbalisable
+from tablemend.tabfaith.summary import PlantedError, Summary
+from tablemend.tabfaith.verbaliser import Verbaliser, verbalise
+from tablemend.tables.table import Table, TableError
+
+TYPES: tuple[ClaimError, ...] = get_args(ClaimError)
+
+
+def tables() -> list[Table]:
+    found = [
+        domain_table(d, 5, n) for d in ("financial", "clinical", "operations") for n in range(15)
+    ]
+    return found + [make_table(5, number).table for number in range(15)]
+
+
+def undone(planted: Unfaithful) -> str:
+    """The faithful text, from the errors alone."""
+    text = planted.text
+    for error in reversed(planted.errors):
+        assert text[error.start : error.end] == error.text
+        text = text[: error.start] + error.original + text[error.end :]
+    return text
+
+
+def truths(table: Table, planted: Unfaithful) -> list[bool | None]:
+    judge = Recomputation(table)
+    return [
+        judge.holds(fact.operation, {part.role: part.text for part in fact.parts})
+        for fact in planted.facts
+    ]
+
+
+def planted_ones(type: ClaimError) -> list[tuple[Table, Summary, Unfaithful]]:
+    found = []
+    for number, table in enumerate(tables()):
+        summary = verbalise(table, number)
+        planted = inject(summary, table, number, [type])
+        if planted is not None:
+            found.append((table, summary, planted))
+    return found
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_one_error_of_each_type_is_undone_by_its_own_record(type: ClaimError) -> None:
+    found = planted_ones(type)
+    assert len(found) >= 12
+    for table, summary, planted in found:
+        (error,) = planted.errors
+        assert error.type == type and error.text != error.original
+        assert undone(planted) == summary.text != planted.text
+        judged = truths(table, planted)
+        for index, truth in enumerate(judged):
+            made_up = type == "TMP" and truth is None  # a period that the table has nowhere
+            assert (truth is False or made_up) if index in error.facts else truth is True
+        for fact in planted.facts:
+            for part in fact.parts:
+                assert planted.text[part.start : part.end] == part.text
+
+
+def test_wrong_numbers_match_no_cell() -> None:
+    for table, _, planted in planted_ones("NUM"):
+        (error,) = planted.errors
+        stated = read_stated(error.text)
+        assert stated is not None
+        if planted.facts[error.facts[0]].operation == "value":
+            assert not Recomputation(table).lookup.has_number(stated.value)
+
+
+def test_wrong_values_of_relational_errors_stand_in_the_table() -> None:
+    for table, _, planted in planted_ones("REL"):
+        (error,) = planted.errors
+        fact = planted.facts[error.facts[0]]
+        stated = read_stated(error.text)
+        part = next(
+            part for part in fact.parts if (part.start, part.end) == (error.start, error.end)
+        )
+        if part.role == "value" and stated is not None and not stated.hedge:
+            assert Recomputation(table).lookup.has_number(abs(stated.value)), error
+        else:
+            assert part.role in ("column", "value")
+
+
+def test_wrong_periods_are_of_the_same_sort() -> None:
+    for _, _, planted in planted_ones("TMP"):
+        (error,) = planted.errors
+        one, other = read_period(error.text), read_period(error.original)
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            assert one.grain == other.grain and one.iso != other.iso
+
+
+def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
+    sizes: Counter[int] = Counter()
+    for number, table in enumerate(tables()[::2]):
+        summary = verbalise(table, f"k{number}", (4, 5))
+        for count in range(1, 6):
+            planted = inject(summary, table, number, count=count)
+            if planted is None:
+                continue
+            sizes[count] += 1
+            assert len(planted.errors) == count
+            assert undone(planted) == summary.text
+            for before, after in zip(planted.errors, planted.errors[1:], strict=False):
+                assert before.end < after.start
+            hit = [index for error in planted.errors for index in error.facts]
+            assert len(hit) == len(set(hit))
+            judged = truths(table, planted)
+            assert all(truth is True for i, truth in enumerate(judged) if i not in hit)
+            assert all(judged[i] is not True for i in hit)
+    assert sizes[1] >= 28 and sizes[3] >= 22 and sizes[5] >= 10
+
+
+def test_types_are_drawn_by_the_papers_mix() -> None:
+    drawn: Counter[str] = Counter()
+    for number in range(60):
+        table = domain_table("financial", 11, number)
+        verbaliser = Verbaliser(table)
+        summary = verbaliser.summarise(Random(number), (4, 5))
+        injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+        planted = injector.plant_mixed(2, Random(f"mix{number}"))
+        if planted is not None:
+            drawn.update(error.type for error in planted.errors)
+    assert sum(MIX.values()) == pytest.approx(100)
+    assert [type for type, _ in drawn.most_common(1)] == ["NUM"]
+    assert set(drawn) == set(TYPES)
+
+
+def test_the_same_seed_plants_the_same_errors() -> None:
+    table = domain_table("operations", 1, 1)
+    summary = verbalise(table, 1)
+    assert inject(summary, table, 4, count=2) == inject(summary, table, 4, count=2)
+    assert len({inject(summary, table, seed, count=1).text for seed in range(12)}) > 5  # type: ignore[union-attr]
+
+
+def test_a_summary_without_room_gives_none() -> None:
+    rows = [["Alba", "Lyon"], ["Borea", "Graz"], ["Corvo", "Porto"]]
+    table = Table.of(["Club", "City"], rows)
+    summary = verbalise(table, 0)
+    assert inject(summary, table, 0, ["NUM"]) is None
+    assert inject(summary, table, 0, ["TMP"]) is None
+    assert inject(summary, table, 0, count=5) is None
+
+
+def test_accidental_truth_is_refused() -> None:
+    """Every club has 5 cups: no value and no name can be exchanged without staying true."""
+    rows = [["Alba", "5", "Lyon"], ["Borea", "5", "Graz"], ["Corvo", "5", "Porto"]]
+    table = Table.of(["Club", "Cups", "City"], rows)
+    checked = 0
+    for seed in range(40):
+        try:
+            summary = verbalise(table, seed)
+        except Unverbalisable:
+            continue
+        checked += 1
+        for type in ("REL", "ATT"):
+            planted = inject(summary, table, seed, [type])  # type: ignore[list-item]
+            if planted is not None:
+                fact = planted.facts[planted.errors[0].facts[0]]
+                assert fact.kind == "attribute"  # only the cities differ
+    assert checked >= 10
+
+
+def test_an_entity_that_a_later_sentence_takes_up_is_not_exchanged() -> None:
+    checked = 0
+    for number in range(120):
+        table = domain_table("operations", 2, number)
+        summary = verbalise(table, number)
+        carried = {
+            part.start
+            for fact in summary.facts
+            for part in fact.parts
+            if part.start < fact.sentence.start
+        }
+        planted = inject(summary, table, number, ["ATT"])
+        if not carried or planted is None:
+            continue
+        checked += 1
+        (error,) = planted.errors
+        assert error.start not in carried
+    assert checked >= 10
+
+
+def test_errors_are_read_back() -> None:
+    error = PlantedError("NUM", 3, 5, "42", "41", "41", (0, 2))
+    assert PlantedError.from_json(error.to_json()) == error
+
+
+def test_real_tables_take_errors(shared_data: Callable[[str], list[dict[str, Any]]]) -> None:
+    made: Counter[str] = Counter()
+    for number, record in enumerate(shared_data("wikitablequestions")[:60]):
+        try:
+            table = find_table(record)
+            summary = verbalise(table, number)
+        except (Unverbalisable, TableError):
+            continue
+        made["summaries"] += 1
+        planted = inject(summary, table, number, count=2)
+        if planted is not None:
+            made["planted"] += 1
+            assert undone(planted) == summary.text
+    assert made["planted"] >= 0.9 * made["summaries"] > 30
