@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tablemend.evidence.labels import names_total
+from tablemend.values.words import akin
 
 if TYPE_CHECKING:
     from tablemend.evidence.grid import Grid
@@ -28,7 +29,8 @@ def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...
 
     By its name alone: "Total", "Career", "Average". "Total Cholesterol" may be a thing of its own:
     such a row counts where it ends a section of that name, is the sum of the rows above or below
-    it, or goes on in small letters ("Total sales") and is not smaller than the row beside it. By
+    it, or goes on in small letters ("Total sales"; "all farms" below "farm size") and is not
+    smaller than the row beside it. By
     the figures alone only the first or the last row, where it is the sum of all others in at least
     half of the columns of numbers.
 
@@ -55,7 +57,7 @@ def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...
                 start < place
                 or rest.casefold() == section
                 or _sums_below(numbers, place)
-                or (rest == rest.lower() and not _below(numbers, place))
+                or (_is_class(grid, named[0], rest) and not _below(numbers, place))
             )
         elif flag:
             start = _sums_above(numbers, found, starts, place)
@@ -69,14 +71,22 @@ def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...
     return found
 
 
+def _is_class(grid: Grid, label: str, rest: str) -> bool:
+    """Whether "total sales" or "all farms" means a whole: a word in small letters, or the key's."""
+    if rest != rest.lower():
+        return False
+    header = grid.columns[grid.key].header.casefold().split()
+    return label[0] in "tT" or any(akin(one, other) for one in rest.split() for other in header)
+
+
 def _heading_cells(grid: Grid, row: int) -> list[str]:
-    """The texts of a row left of its first number."""
+    """The cells of a row left of the first column of numbers that say "total" and no more."""
     cells = []
-    for column in range(len(grid.table.columns)):
-        if grid.value(row, column).number is not None:
-            break
-        cells.append(grid.cell(row, column))
-    return cells
+    for column in grid.columns:
+        if column.kind == "number":
+            return [cell for cell in cells if not _QUALIFIED.match(cell)]
+        cells.append(grid.cell(row, column.index))
+    return []
 
 
 def _sums_above(
