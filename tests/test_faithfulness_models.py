@@ -20,6 +20,7 @@ from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Claim, ClaimKind, Document, Verdict
 from tablemend.tables.table import Table
+from tablemend.values.sentences import Span
 
 TABLE = Table.of(
     ["Team", "Points", "City"],
@@ -34,7 +35,7 @@ def claim(text: str, start: int, kind: ClaimKind = "numeric") -> Claim:
     return Claim(text, start, start + len(text), kind, text)
 
 
-DOCUMENT = Document(TEXT, (claim(TEXT[:19], 0), claim(TEXT[20:], 20, "temporal")))
+DOCUMENT = Document(TEXT, (claim(TEXT[:19], 0), replace(claim(TEXT[20:], 20), focus=Span(30, 32))))
 
 
 def says(verdict: str) -> str:
@@ -64,7 +65,7 @@ def test_a_model_judges_every_claim_by_its_own_evidence() -> None:
     backend = CannedBackend(lambda text: says("contradicted" if "39" in text else "supported"))
     ((verdicts, usage),) = LLMVerifier(backend).verify([(DOCUMENT, SOURCE)])
     assert [one.verdict for one in verdicts] == ["supported", "contradicted"]
-    assert [one.error_type for one in verdicts] == [None, "TMP"]
+    assert [one.error_type for one in verdicts] == [None, "NUM"]
     assert [one.claim for one in verdicts] == list(DOCUMENT.claims)
     assert usage == Usage(2, 20, 6)
     shown = [PROMPTS.recognise(request.messages) for request in backend.asked]

@@ -10,7 +10,7 @@ from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.asking import ask, short_name, usage_of
-from tablemend.faithfulness.premise import Shown, about, error_type, gather, premise, unjudged
+from tablemend.faithfulness.premise import Shown, about, gather, judged, premise, unjudged
 from tablemend.faithfulness.prompting import PROMPTS, VERIFY
 from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import (
@@ -74,12 +74,15 @@ class LLMVerifier:
             ],
         )
         found = []
-        for number, (document, _) in enumerate(items):
+        for number, (document, source) in enumerate(items):
             answers = [
                 completions.get(f"{VERIFY}.{number}.{place}")
                 for place in range(len(document.claims))
             ]
-            verdicts = tuple(map(self._judge, document.claims, shown[number], answers))
+            verdicts = tuple(
+                self._judge(claim, one, answer, source)
+                for claim, one, answer in zip(document.claims, shown[number], answers, strict=True)
+            )
             found.append((verdicts, usage_of([one for one in answers if one is not None])))
         return found
 
@@ -101,7 +104,9 @@ class LLMVerifier:
             schema=SCHEMA,
         )
 
-    def _judge(self, claim: Claim, shown: Shown, completion: Completion | None) -> Verdict:
+    def _judge(
+        self, claim: Claim, shown: Shown, completion: Completion | None, source: Source
+    ) -> Verdict:
         if completion is None:
             return unjudged(claim, shown, shown.reason, self.name)
         if problem := why_no_answer(completion):
@@ -110,8 +115,7 @@ class LLMVerifier:
             verdict, reason = read_verdict(completion.answer)
         except Unreadable as error:
             return unjudged(claim, shown, f"the model's answer: {error}", self.name)
-        wrong = error_type(claim) if verdict != "supported" else None
-        return Verdict(claim, verdict, wrong, shown.evidence, reason, judge=self.name)
+        return judged(claim, verdict, shown.evidence, source, reason, self.name)
 
 
 def read_verdict(text: str) -> tuple[VerdictName, str]:

@@ -25,7 +25,7 @@ from tablemend.faithfulness.encoders import (
     TapexEncoder,
 )
 from tablemend.faithfulness.labels import read_labels
-from tablemend.faithfulness.premise import Shown, error_type, gather, unjudged
+from tablemend.faithfulness.premise import Shown, gather, judged, unjudged
 from tablemend.faithfulness.verifier import Usage
 from tablemend.metrics.loading import load, read_config
 from tablemend.records import Claim, Document, Verdict
@@ -41,6 +41,7 @@ class _Asked(NamedTuple):
 
     place: tuple[int, int]
     claim: Claim
+    source: Source
     shown: Shown
     encoded: Encoded
 
@@ -121,8 +122,9 @@ class NLIVerifier:
     def _ask(self, place: tuple[int, int], claim: Claim, source: Source) -> _Asked:
         shown = gather(claim, source)
         if not shown.evidence:
-            return _Asked(place, claim, shown, Encoded(None, ()))
-        return _Asked(place, claim, shown, self._encoder.encode(claim, shown.evidence, source))
+            return _Asked(place, claim, source, shown, Encoded(None, ()))
+        encoded = self._encoder.encode(claim, shown.evidence, source)
+        return _Asked(place, claim, source, shown, encoded)
 
     @torch.inference_mode()
     def _classify(self, batch: Sequence[_Asked]) -> list[list[float]]:
@@ -143,9 +145,8 @@ class NLIVerifier:
     def _verdict(self, one: _Asked, shares: Sequence[float]) -> Verdict:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict = self._verdicts[best]
-        wrong = error_type(one.claim) if verdict != "supported" else None
         reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
-        return Verdict(one.claim, verdict, wrong, one.encoded.evidence, reason, judge=self.name)
+        return judged(one.claim, verdict, one.encoded.evidence, one.source, reason, self.name)
 
 
 def _length(one: _Asked) -> int:

@@ -7,22 +7,14 @@ from typing import NamedTuple
 
 from tablemend.evidence.retrieval import retrieve_cells, retrieve_sentences
 from tablemend.evidence.source import Source
-from tablemend.records import Claim, ClaimError, ClaimKind, Document, Evidence, Verdict
+from tablemend.records import Claim, Document, Evidence, Verdict, VerdictName
+from tablemend.verification.error_types import classify
 
 TOP = 3
 """Cells, and sentences, that a claim is judged by (TabFaith 4.1, step 2)."""
 CELLS = "Table cells: "
 MOST_CHARACTERS = 8_000
 """Longest evidence that is shown; what is longer is left out whole, never cut."""
-
-_ERRORS: dict[ClaimKind, ClaimError] = {
-    "numeric": "NUM",
-    "relational": "REL",
-    "comparative": "CMP",
-    "temporal": "TMP",
-    "attribute": "ATT",
-    "presence": "REL",
-}
 
 
 class Shown(NamedTuple):
@@ -76,9 +68,18 @@ def about(document: Document, source: Source) -> str:
     return ", ".join(titles) or ("a table" if source.tables else "a text")
 
 
-def error_type(claim: Claim) -> ClaimError:
-    """The error type of a claim that a model calls wrong: the kind says it."""
-    return _ERRORS[claim.kind]
+def judged(
+    claim: Claim,
+    verdict: VerdictName,
+    evidence: tuple[Evidence, ...],
+    source: Source,
+    reason: str,
+    judge: str,
+) -> Verdict:
+    """A model's verdict; what sort of error a wrong claim has, the classifier says."""
+    wrong = verdict in ("contradicted", "not_in_source")
+    error_type = classify(claim, evidence, source) if wrong else None
+    return Verdict(claim, verdict, error_type, evidence, reason, judge=judge)
 
 
 def unjudged(claim: Claim, shown: Shown, reason: str, judge: str) -> Verdict:
