@@ -81,7 +81,7 @@ def _is_class(grid: Grid, label: str, rest: str) -> bool:
 
 def _heading_cells(grid: Grid, row: int) -> list[str]:
     """The cells of a row left of the first column of numbers that say "total" and no more."""
-    cells = []
+    cells: list[str] = []
     for column in grid.columns:
         if column.kind == "number":
             return [cell for cell in cells if not _QUALIFIED.match(cell)]
