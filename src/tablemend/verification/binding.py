@@ -106,6 +106,12 @@ class Binder:
         """The cue words of the sentence; their places count from its start."""
         return find_cues(self.linking.reading.text[self.sentence.start : self.sentence.end])
 
+    @property
+    def strangers(self) -> tuple[Span, ...]:
+        """Names in the sentence that no table knows."""
+        links = next(iter(self.by_grid.values()), None)
+        return links.strangers if links else ()
+
     @cached_property
     def _periods(self) -> dict[int, int]:
         links = next(iter(self.by_grid.values()), None)
@@ -297,15 +303,13 @@ class Binder:
             for link in links.rows
             if link.column >= 0
         ]
-        links = next(iter(self.by_grid.values()), None)
-        return sorted({*named, *(links.strangers if links else ())})
+        return sorted({*named, *self.strangers})
 
     def _stranger_between(self, start: int, amount: Amount) -> bool:
         """Whether a name that no table knows can be whom the amount is said of."""
-        links = next(iter(self.by_grid.values()), None)
         return any(
             name.end <= amount.start and name.start >= start and not self._is_object(*name)
-            for name in (links.strangers if links else ())
+            for name in self.strangers
         )
 
     def _is_object(self, start: int, end: int) -> bool:
@@ -343,7 +347,12 @@ class Binder:
         end = min(amount.end + 30, self.sentence.end)
         named: list[tuple[int, int]] = []
         for links in self.by_grid.values():
-            named += [(link.start, link.end) for link in links.columns]
+            columns = self.linking.source.grids[links.grid].columns
+            named += [
+                (link.start, link.end)
+                for link in links.columns
+                if any(columns[column].kind == "number" for column in link.columns)
+            ]
             named += [(link.start, link.end) for link in links.rows]
         place = amount.end
         for token in self.linking.reading.tokens_within(amount.end, end)[:2]:

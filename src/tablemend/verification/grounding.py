@@ -85,6 +85,10 @@ class Grounder:
                         (row, column)
                         for row, column in binding.cells(attribute, entity)
                         if self.number(binding.grid, row, column) is not None
+                        and (
+                            attribute.distance <= 1
+                            or self._measures(amount, binding.grid, row, column)
+                        )
                     )
                     outcome = self.agreement(amount, binding.grid, cells)
                     if cells and outcome != "apart":
@@ -101,6 +105,16 @@ class Grounder:
                             )
                         )
         return sorted(found, key=lambda grounding: grounding.rank)
+
+    def _measures(self, amount: Amount, grid: int, row: int, column: int) -> bool:
+        """Whether a cell counts in a unit, where the amount does: no minutes under "Points"."""
+        symbol = amount.number.unit.symbol
+        if not symbol or symbol == "%":
+            return True
+        number = self.number(grid, row, column)
+        return bool(self.grids[grid].unit(row, column).symbol) or (
+            number is not None and bool(number.unit.symbol)
+        )
 
     def number(self, grid: int, row: int, column: int) -> Number | None:
         """The number of a cell."""

@@ -104,7 +104,14 @@ class Linking:
         for grid in self.source.grids:
             number = grid.number
             cells, rows = self._rows(number, names)
-            said = headings.get(number, [])
+            said = [
+                link
+                for link in headings.get(number, [])
+                if not any(
+                    start <= link.start and link.end <= end and end - start > link.end - link.start
+                    for start, end in ((c.start, c.end) for c in cells)
+                )
+            ]
             rows = _merge(rows, [link for link in said if isinstance(link, RowLink)])
             found[number] = Links(
                 number,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tablemend.verification.binding import Binder, Binding, Candidate
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Cell, Grounder, Grounding
+from tablemend.verification.parts import judge_part
 from tablemend.verification.reading import Amount
 
 _PART = re.compile(r"\b(?:half|quarter|period|inning|set|overtime|run|stretch|lead|series|start)\b")
@@ -55,6 +56,11 @@ def judge_pair(
     bindings = binder.bind(one)
     if one.pair == "versus":
         return _compared(grounder, one, other, bindings)
+    if _of_stranger(binder, one):
+        reason = "it is said of a name that the tables do not know"
+        return [grounder.weak(amount, "unjudged", reason) for amount in (one, other)]
+    if one.pair == "score" and (found := judge_part(grounder, binder, one, other)):
+        return found
     slots = list(_records(grounder, binder, one, bindings))
     record = any(slot.sure for slot in slots)
     if not record:
@@ -67,6 +73,12 @@ def judge_pair(
     if len({slot.cells for slot in sure}) == 1 and (record or not scoped):
         return _contradicted(grounder, one, other, sure[0])
     return _found_together(grounder, one, other)
+
+
+def _of_stranger(binder: Binder, one: Amount) -> bool:
+    """Whether brackets open behind a name that no table has: "Cleveland Cavaliers (30-18)"."""
+    before = binder.plain[: one.start].rstrip(" (")
+    return len(before) < one.start - 1 and any(name.end == len(before) for name in binder.strangers)
 
 
 def _compared(

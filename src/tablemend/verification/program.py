@@ -123,6 +123,21 @@ class DocumentJudge:
                     adopted.setdefault((before or holding)[-1 if before else 0], []).append(finding)
         return adopted
 
+    def _is_refuted(self, verdict: Verdict) -> bool:
+        """Whether words that are called wrong are what a cell of a named row and column says."""
+        for span in verdict.spans:
+            found = self.sentence_findings(self.linking.sentence_at(span.start))
+            if any(
+                f.firm
+                and f.kind == "number"
+                and f.verdict == "supported"
+                and f.start < span.end
+                and span.start < f.end
+                for f in found
+            ):
+                return True
+        return False
+
     def _is_logical(self, claim: Claim) -> bool:
         return any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
 
@@ -139,7 +154,9 @@ class DocumentJudge:
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
             verdict = judge_logic(claim, self.linking, number)
             if verdict is not None and verdict.verdict != "unjudged":
-                return verdict
+                if not self._is_refuted(verdict):
+                    return verdict
+                continue
             unclear = unclear or verdict
         return unclear
 

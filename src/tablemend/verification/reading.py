@@ -110,6 +110,8 @@ _BETWEEN = re.compile(r"\b(?:between|from)\s*$")
 _SECOND_DAY = re.compile(
     r"(?:\s*(?:,|and|to|through|-)\s*)(\d{1,2})(?:st|nd|rd|th)?(?![\d.,:%]|\s*%)"
 )
+_THIS = re.compile(r"\b(?:this|that|the|no|any|each|another|every|other|which|only)\s+$")
+_ALONE = re.compile(r"\s*(?:$|[.,;!?]|of\b)")
 _GLUED = re.compile(r"[a-z]-$")  # "COVID-19"
 
 
@@ -273,9 +275,8 @@ class Reading:
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()
         for stated in self._places.numbers:
-            if not _inside(clocks, stated.start) and not _GLUED.search(
-                self.plain, max(0, stated.start - 2), stated.start
-            ):
+            glued = _GLUED.search(self.plain, max(0, stated.start - 2), stated.start)
+            if not _inside(clocks, stated.start) and not glued and not self._is_pronoun(stated):
                 found[stated.start] = self._amount(stated)
         for match in _ORDINAL.finditer(self.plain):
             if match.start() not in found and not _inside(clocks, match.start()):
@@ -299,6 +300,14 @@ class Reading:
                         role="article" if count else "value",
                     )
         return self._paired([found[start] for start in sorted(found)])
+
+    def _is_pronoun(self, stated: Stated) -> bool:
+        """Whether "one" stands for a thing that was named: "in this one", "one of the"."""
+        if self.plain[stated.start : stated.end] != "one":
+            return False
+        before = self.plain[max(0, stated.start - 12) : stated.start]
+        after = self.plain[stated.end : stated.end + 8]
+        return bool(_THIS.search(before) or _ALONE.match(after))
 
     def _amount(self, stated: Stated) -> Amount:
         plain = self.plain

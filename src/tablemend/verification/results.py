@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
 from tablemend.verification.findings import Finding
@@ -18,6 +19,9 @@ _BEAT = re.compile(
 )
 _LOST = re.compile(
     r"\b(?:lost|loses?|fell|falls?|succumbed) (?:\w+ ){0,3}?(?:to|against) (?:the )?$"
+)
+_MARGIN = re.compile(
+    r"\s*-?\s*(?:point|goal|run)s? (?:win|victory|loss|defeat|triumph|margin of victory)\b"
 )
 _VERB = re.compile(r"(?!(?:have|has|had|were|was|who|that|which)\b)[a-z]+")
 _PASSIVE = re.compile(r"\b(?:was|were|been|being|is|are) (?:\w+ )?\w+ by\b")
@@ -87,6 +91,36 @@ def judge_result(grounder: Grounder, binder: Binder) -> list[Finding]:
                         firm=True,
                     )
                 )
+        found += _margins(grounder, binder, grid.number, columns[0])
+    return found
+
+
+def _margins(grounder: Grounder, binder: Binder, number: int, column: int) -> list[Finding]:
+    """The "15" of "a 15-point win": the difference of the two scores."""
+    rows = [line.index for line in grounder.grids[number].lines]
+    values = [grounder.number(number, row, column) for row in rows]
+    found = []
+    for amount in binder.amounts:
+        told = _MARGIN.match(binder.plain, amount.digits_end)
+        if told is None or values[0] is None or values[1] is None or amount.hedge:
+            continue
+        margin = abs(values[0].value - values[1].value)
+        same = amount.value == margin
+        digits = plain_digits(margin)
+        found.append(
+            Finding(
+                amount.start,
+                amount.end,
+                "number",
+                "supported" if same else "contradicted",
+                None if same else "NUM",
+                grounder.evidence(number, [(row, column) for row in rows]),
+                f"the two scores differ by {digits}",
+                None if same else Span(amount.start, amount.digits_end),
+                () if same else (digits,),
+                firm=True,
+            )
+        )
     return found
 
 

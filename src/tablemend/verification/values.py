@@ -16,12 +16,12 @@ from tablemend.verification.results import judge_result
 from tablemend.verification.rowcounts import count_of_rows
 
 _SCOPE = re.compile(
-    r"\b(?:season|career|streak|straight|consecutive|averaging|averaged|all[ -]time|per game|last"
-    r"|past|previous|recent|this year|next)\b(?! *- *(?:high|low|best))"
+    r"\b(?:season|career|streak|straight|consecutive|averaging|averaged|all[ -]time|per game"
+    r"|this year|in a row|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?"
+    r"|seasons?|years?|months?|weeks?|outings?|contests?|meetings?|starts?|nights?|time"
+    r"|\w+ (?:games|outings|contests)))\b(?! *- *(?:high|low|best))"
 )
-_LISTED = re.compile(
-    r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|over|across|off|for|during)\b|$)", re.MULTILINE
-)
+_LISTED = re.compile(r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|across|off|during)\b|$)", re.MULTILINE)
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"\s*\)?\s*(?:\([^)]*\))?\s*of\b")
 _ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
@@ -75,7 +75,9 @@ class Values:
                 found = self._judge_amount(amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)
-        return findings + judge_result(self._grounder, binder)
+        results = judge_result(self._grounder, binder)
+        told = {finding.start for finding in results if finding.kind == "number"}
+        return [f for f in findings if f.start not in told] + results
 
     def _judge_amount(
         self, amount: Amount, bindings: list[Binding], doubtful: bool
