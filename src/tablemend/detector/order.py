@@ -91,6 +91,22 @@ def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
     return False
 
 
+def sort_rows(cells: Sequence[Cell], order: SortOrder) -> list[int] | None:
+    """The rows of a column put into an order: indices, blanks last; ties stay as they are.
+
+    By the first way of comparing that all filled cells have; ``None`` where none fits all.
+    """
+    values = [read_value(cell) for cell in cells]
+    filled = [index for index, value in enumerate(values) if not value.blank]
+    for rank in _RANKS:
+        ranks = {index: rank(values[index], cells[index] or "") for index in filled}
+        if any(one is None for one in ranks.values()):
+            continue
+        ordered = sorted(filled, key=ranks.__getitem__, reverse=order == "descending")  # type: ignore[arg-type]
+        return ordered + [index for index, value in enumerate(values) if value.blank]
+    return None
+
+
 def _follows(ranks: list[object | None], sign: int) -> bool:
     """Whether the gold table itself is in this order."""
     known = [rank for rank in ranks if rank is not None]

@@ -100,6 +100,7 @@ class AnswerJudge:
     def __init__(self, table: Table, context: str, query: str = "") -> None:
         self.table = table
         self.context = context
+        self.query = query
         self.key = primary_key(table)
         self.rows = filled_rows(table)
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
@@ -332,6 +333,38 @@ class AnswerJudge:
         if look.claimed or self._is_anothers(value, claim.row or 0, header):
             error = "REL"
         return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
+
+    def is_unknown(self, row: int) -> bool:
+        """Whether the context has no word of a row's name."""
+        name = self.name(row)
+        return (
+            bool(name)
+            and not self.reader.name_spans.get(name)
+            and not any(
+                self.reader.has_word(word)
+                for word in tokens_of(name).words
+                if word not in LITTLE_WORDS
+            )
+        )
+
+    def is_never_said(self, row: int, column: int) -> bool:
+        """Whether the whole context has neither a cell's number nor any word of its text."""
+        value = read_value(self.table.rows[row][column])
+        if self._find(row, column):
+            return False
+        return value.number is not None or bool(value.dates) or not self._has_words(value)
+
+    def stated_instead(self, row: int, column: int) -> Said | None:
+        """What the context plainly gives to a blank cell's attribute, where it is one value."""
+        header = self.table.columns[column]
+        record, sure = self.record(row)
+        if record is None or not sure or not self.is_explicit or header in self.scope.computed:
+            return None
+        unit = self.labels[header].unit
+        said = self.records.said(self.name(row), record, header)
+        if not said or not all(one.plain and self._is_of_kind(column, one.value) for one in said):
+            return None
+        return said[0] if all(same_value(said[0].value, o.value, unit) for o in said) else None
 
     def _judge_missing(
         self, claim: Claim, row: int, column: int, record: Record, value: Value, error: ClaimError

@@ -14,28 +14,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tablemend.detector.keys import primary_key
+from tablemend.detector.query import columns_from_query
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.numbers import Number
 from tablemend.values.places import Places, singular
 from tablemend.values.sentences import Span
-from tablemend.values.text import header_key, tokens_of
+from tablemend.values.text import tokens_of
 from tablemend.values.units import MEASURES, ONE, PLAIN, Unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]|(?<!\w)'([^']+)'(?!\w)")
-_BETWEEN_NAMES = re.compile(
-    r"[\s,;]*(?:and|then|finally|lastly|followed by|plus|\d{1,2}[.)])?[\s,]*"
-)
 _SORTING = re.compile(
     r"\b(?:sort|order|arrang|rank)(?:e?d|ing|e|s)?\b[^.;\n]{0,80}?"
     r"\b(?:by|according to|based on|on|in terms of)\b|\b(?:ascending|descending) order of\b",
     re.I,
 )
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
-_COLUMNS = re.compile(r"\bcolumns?\b(?:[^.:\"\u201c]{0,60}?:)?\s*", re.I)
-_LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
-_ORDER_WORDS = re.compile(r"^(?:in|with|from|sorted|exactly|left|drawn|based|as)\b", re.I)
 
 _JOINED = re.compile(
     r"^\s*(?:[a-z]{1,6}\s+)??(?:,?\s*(?:both )?included,?\s*)?(?:to|until|till|through|and|-|\u2013"
@@ -224,8 +219,8 @@ def read_scope(query: str, table: Table) -> QueryScope:
         query: its text.
         table: the answer, by whose columns and names the query's words are understood.
     """
-    listed, masked = _read_columns(query, table.columns)
-    masked = _mask_sorting(masked)
+    listed = columns_from_query(query) or ()
+    masked = _mask_sorting(_mask_columns(query, listed))
     key = primary_key(table)
     attributes = _Attributes(
         tuple(name for name in listed or table.columns if name != table.columns[key]),
@@ -255,34 +250,11 @@ def _blank(text: str, start: int, end: int) -> str:
     return text[:start] + "\0" * (end - start) + text[end:]
 
 
-def _read_columns(query: str, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The columns in the query's order, and the query without them."""
-    runs: list[list[re.Match[str]]] = []
-    for match in _QUOTE.finditer(query):
-        joint = query[runs[-1][-1].end() : match.start()] if runs else "x"
-        if _BETWEEN_NAMES.fullmatch(joint):
-            runs[-1].append(match)
-        else:
-            runs.append([match])
-    known = {header_key(column) for column in columns}
-
-    def shared(names: Sequence[str]) -> int:
-        return sum(header_key(name) in known for name in names)
-
-    best = max(runs, key=len, default=[])
-    names = [match[1] or match[2] for match in best]
-    if len(best) > 1 and shared(names):
-        return tuple(names), _blank(query, best[0].start(), best[-1].end())
-    if runs:
-        return (), query
-    for match in _COLUMNS.finditer(query):
-        stop = _SENTENCE_END.search(query, match.end())
-        rest = query[match.end() : stop.start() if stop else len(query)]
-        parts = [part.strip(" *`") for part in _LISTED.split(rest)]
-        kept = [part for part in parts if part and not _ORDER_WORDS.match(part)]
-        if len(kept) > 1 and shared(kept) == len(kept):
-            return tuple(kept), _blank(query, match.end(), match.end() + len(rest))
-    return (), query
+def _mask_columns(query: str, columns: Sequence[str]) -> str:
+    """The query without its list of columns, which holds no condition."""
+    between = r"[^\w\"]{0,8}\"?\W{0,8}(?:(?:and|then|finally|lastly|plus)\W{1,4})*\W{0,8}?"
+    listed = re.search(between.join(map(re.escape, columns)), query)
+    return _blank(query, *listed.span()) if listed and len(columns) > 1 else query
 
 
 def _mask_sorting(query: str) -> str:

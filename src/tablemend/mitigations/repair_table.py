@@ -1,0 +1,320 @@
+"""Repair of an answer table without a model, from its context and query alone.
+
+Columns and rows are put into the query's order, rows out of its scope dropped, cells that nothing
+in the context supports blanked, contradicted cells replaced where one value can be meant. Nothing
+is edited on doubt, every edit says its reason, and one that does not verify is taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tablemend.claims.answers import answer_claims
+from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.order import is_sorted, sort_rows
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.mitigations.answers import blank_for, put_back
+from tablemend.mitigations.edits import Edit, Mended
+from tablemend.records import Claim, Verdict, Verification
+from tablemend.tables.extract import extract_table
+from tablemend.tables.table import Cell, Table, TableError
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import read_value, same_value
+from tablemend.values.text import header_key
+from tablemend.values.units import header_unit
+from tablemend.values.words import akin, content_words
+from tablemend.verification.context import VERSION as JUDGE
+from tablemend.verification.context import AnswerJudge
+
+VERSION = "repair-table/1"
+_WHOLE = -1  # in place of a column: the row
+_DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedTable:
+    """An answer table after repair.
+
+    Attributes:
+        table: as it is now.
+        edits: what was changed; ``row`` and ``column`` are those of the original table.
+        undone: edits that did not verify and were taken back.
+        before, after: what is found of it.
+    """
+
+    table: Table
+    edits: tuple[Edit, ...]
+    undone: tuple[Edit, ...]
+    before: Verification
+    after: Verification
+
+
+def repair_answer(
+    text: str, context: str, query: str = "", format: AnswerFormat = "auto"
+) -> Mended:
+    """Repair the table in a raw answer; what surrounds it stays byte for byte.
+
+    An answer without a readable table stays as it is; ``before.notes`` says why.
+
+    Args:
+        text: the raw answer.
+        context: the text that it was made from.
+        query: the question, which says rows, columns and order; may be empty.
+        format: the answer's format, which is kept.
+    """
+    found = extract_table(text, format)
+    if found.table is None:
+        note = found.reason or "a table without rows"
+        nothing = Verification((), JUDGE, notes=(f"not repaired: {note}",))
+        return Mended(text, before=nothing, after=nothing)
+    repaired = repair_table(found.table, context, query, blank_for(found))
+    if not repaired.edits:
+        return Mended(text, (), repaired.undone, repaired.before, repaired.before)
+    try:
+        mended = put_back(text, found, repaired.table)
+    except TableError as error:
+        lost = tuple(replace(edit, reason=str(error)) for edit in repaired.edits)
+        return Mended(text, (), (*repaired.undone, *lost), repaired.before, repaired.before)
+    return Mended(mended, repaired.edits, repaired.undone, repaired.before, repaired.after)
+
+
+def repair_table(table: Table, context: str, query: str = "", blank: Cell = None) -> RepairedTable:
+    """Repair an answer table.
+
+    Args:
+        table: the answer.
+        context: the text that it was made from.
+        query: the question; may be empty.
+        blank: what a cell that is blanked holds, where the table has no blank of its own.
+    """
+    judge = AnswerJudge(table, context, query)
+    before = _verification(judge)
+    if table.duplicate_columns() or not context.strip():
+        return RepairedTable(table, (), (), before, before)
+    shape = _Shape.of(table, judge.scope.columns)
+    if shape.edits:
+        judge = AnswerJudge(shape.table, context, query)
+    draft = _Draft(shape, _blank_of(table, blank))
+    verdicts = before.verdicts if not shape.edits else _verification(judge).verdicts
+    for verdict in verdicts:
+        if verdict.wrong:
+            draft.mend(judge, verdict)
+    draft.fill(judge)
+    draft.undo_failed(context, query)
+    final, order = _sort(draft, query)
+    edits = (*shape.edits, *draft.edits.values(), *order)
+    if not edits:
+        return RepairedTable(table, (), tuple(draft.undone), before, before)
+    after = _verification(AnswerJudge(final, context, query))
+    return RepairedTable(final, edits, tuple(draft.undone), before, after)
+
+
+def _verification(judge: AnswerJudge) -> Verification:
+    document = answer_claims(judge.table, judge.query)
+    return Verification(tuple(judge.judge(claim) for claim in document.claims), JUDGE)
+
+
+def _blank_of(table: Table, blank: Cell) -> Cell:
+    """The blank that an answer writes most, or the format's."""
+    written = Counter(cell for row in table.rows for cell in row if is_blank(cell))
+    return written.most_common(1)[0][0] if written else blank
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The answer with the query's columns in its order.
+
+    Attributes:
+        table: the table.
+        names: what each of its columns was called in the original.
+        edits: what was changed.
+    """
+
+    table: Table
+    names: tuple[str, ...]
+    edits: tuple[Edit, ...]
+
+    @classmethod
+    def of(cls, table: Table, wanted: Sequence[str]) -> _Shape:
+        """Put the columns into order; as they are where it is not plain which one is which."""
+        places = {header_key(name): index for index, name in enumerate(table.columns)}
+        found = {name: places[key] for name in wanted if (key := header_key(name)) in places}
+        extra = [i for i in range(len(table.columns)) if i not in found.values()]
+        missing = [name for name in wanted if name not in found]
+        if 2 * len(found) < len(wanted) or len(found) < 2:
+            return cls(table, table.columns, ())
+        edits = []
+        for name in missing:
+            akin_ones = [i for i in extra if _share_words(table.columns[i], name)]
+            rivals = [m for m in missing if any(_share_words(table.columns[i], m) for i in extra)]
+            if len(akin_ones) == 1 and rivals == [name]:
+                (place,) = akin_ones
+                found[name] = place
+                extra.remove(place)
+                reason = f"the query calls this column {name!r}"
+                old = table.columns[place]
+                edits.append(Edit(old, name, reason, VERSION, column=old))
+        if len(found) < len(wanted):
+            return cls(table, table.columns, ())
+        for place in extra:
+            old = table.columns[place]
+            edits.append(Edit(old, None, "the query lists no such column", VERSION, column=old))
+        order = [found[name] for name in wanted]
+        if sorted(order) != order:
+            old = " | ".join(table.columns[i] for i in sorted(order))
+            new = " | ".join(table.columns[i] for i in order)
+            edits.append(Edit(old, new, "the query lists the columns in this order", VERSION))
+        if not edits:
+            return cls(table, table.columns, ())
+        rows = [[row[i] for i in order] for row in table.rows]
+        renamed = {edit.old: edit.new for edit in edits if edit.column and edit.new}
+        columns = [renamed.get(table.columns[i]) or table.columns[i] for i in order]
+        shaped = Table.of(columns, rows, table.title)
+        return cls(shaped, tuple(table.columns[i] for i in order), tuple(edits))
+
+
+def _share_words(one: str, other: str) -> bool:
+    """Whether two names of columns share a word of meaning."""
+    return any(akin(a, b) for a in content_words(one) for b in content_words(other))
+
+
+class _Draft:
+    """An answer table in the making; rows are numbered as in the original.
+
+    Args:
+        shape: the answer, its columns in order.
+        blank: what a cell that is blanked holds.
+    """
+
+    def __init__(self, shape: _Shape, blank: Cell) -> None:
+        self._shape, self._blank = shape, blank
+        self.cells: list[list[Cell] | None] = [list(row) for row in shape.table.rows]
+        self.edits: dict[tuple[int, int], Edit] = {}
+        self.undone: list[Edit] = []
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns as they are now."""
+        return self._shape.table.columns
+
+    @property
+    def rows(self) -> list[int]:
+        """Numbers of the rows that still stand."""
+        return [number for number, row in enumerate(self.cells) if row is not None]
+
+    @property
+    def table(self) -> Table:
+        """The table as it is now."""
+        rows = [row for row in self.cells if row is not None]
+        return Table.of(self.columns, rows, self._shape.table.title)
+
+    def mend(self, judge: AnswerJudge, verdict: Verdict) -> None:
+        """Edit what a verdict is about, where the evidence is clear."""
+        claim = verdict.claim
+        assert claim.row is not None
+        if claim.column is None:
+            if verdict.verdict == "contradicted" or judge.is_unknown(claim.row):
+                old = " | ".join(cell or "" for cell in self._shape.table.rows[claim.row])
+                self._note(claim.row, _WHOLE, Edit(old, None, verdict.reason, VERSION), verdict)
+                self.cells[claim.row] = None
+            return
+        column = self.columns.index(claim.column)
+        row = self.cells[claim.row]
+        if column == judge.key or row is None:
+            return
+        clear = judge.is_explicit or judge.is_never_said(claim.row, column)
+        if not clear:
+            return
+        if verdict.verdict == "not_in_source":
+            self._set(claim.row, column, self._blank, verdict.reason, verdict)
+        elif len(verdict.expected) == 1:
+            new = self._spell(column, verdict.expected[0])
+            self._set(claim.row, column, new, verdict.reason, verdict)
+
+    def fill(self, judge: AnswerJudge) -> None:
+        """Fill blank cells whose value the context plainly states."""
+        for number in self.rows:
+            cells = self._shape.table.rows[number]
+            for column, cell in enumerate(cells):
+                if column == judge.key or not is_blank(cell) or not judge.name(number):
+                    continue
+                said = judge.stated_instead(number, column)
+                if said is None:
+                    continue
+                new = self._spell(column, judge.context[slice(*said.stated.span)])
+                reason = f"the context gives {self.columns[column]!r} as {new!r}"
+                self._set(number, column, new, reason, None)
+
+    def undo_failed(self, context: str, query: str) -> None:
+        """Take back new values that the context does not support."""
+        filled = [
+            place for place, edit in self.edits.items() if edit.new and not is_blank(edit.new)
+        ]
+        if not filled:
+            return
+        judge = AnswerJudge(self.table, context, query)
+        numbers = {number: place for place, number in enumerate(self.rows)}
+        names = self.columns
+        for row, column in filled:
+            if row not in numbers:
+                continue
+            claim = Claim("", None, None, "attribute", "", row=numbers[row], column=names[column])
+            verdict = judge.judge(claim)
+            if verdict.verdict != "supported":
+                edit = self.edits.pop((row, column))
+                self.undone.append(replace(edit, reason=f"{edit.reason}; then {verdict.reason}"))
+                self.cells[row] = list(self.cells[row] or ())
+                self.cells[row][column] = self._shape.table.rows[row][column]  # type: ignore[index]
+
+    def _set(self, row: int, column: int, new: Cell, reason: str, verdict: Verdict | None) -> None:
+        cells = self.cells[row]
+        assert cells is not None
+        old = cells[column] or ""
+        if new == cells[column]:
+            return
+        edit = Edit(
+            old, None if is_blank(new) else new, reason, VERSION, column=self._shape.names[column]
+        )
+        self._note(row, column, edit, verdict)
+        cells[column] = new
+
+    def _note(self, row: int, column: int, edit: Edit, verdict: Verdict | None) -> None:
+        error = verdict.error_type if verdict else None
+        self.edits[row, column] = replace(edit, row=row, error_type=error)
+
+    def _spell(self, column: int, said: str) -> str:
+        """A value without the unit that the header states or the other cells leave out."""
+        value, unit = read_value(said), header_unit(self.columns[column])
+        if value.number is None or not (value.number.unit.symbol or value.number.unit.currency):
+            return said
+        others = [read_value(row[column]).number for row in self._shape.table.rows]
+        stated = [one for one in others if one is not None]
+        if any(one.unit.symbol or one.unit.currency for one in stated):
+            return said
+        match = _DIGITS.search(said)
+        bare = match[0] if match else said
+        return bare if same_value(bare, said, unit) else said
+
+
+def _sort(draft: _Draft, query: str) -> tuple[Table, tuple[Edit, ...]]:
+    """The rows in the query's order, where it states one that they do not have."""
+    table = draft.table
+    rule = sort_rule_from_query(query, table.columns) if query.strip() else None
+    if rule is None or len(table.rows) < 2:
+        return table, ()
+    column = table.columns.index(rule.column)
+    cells = [row[column] for row in table.rows]
+    if is_sorted(cells, rule.order):
+        return table, ()
+    order = sort_rows(cells, rule.order)
+    if order is None:
+        return table, ()
+    rows = [table.rows[place] for place in order]
+    old, new = (
+        " | ".join(cell or "" for cell in one) for one in (cells, [r[column] for r in rows])
+    )
+    reason = f"the query asks for {rule.order} order by {rule.column!r}"
+    return Table.of(table.columns, rows, table.title), (Edit(old, new, reason, VERSION),)
