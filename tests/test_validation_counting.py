@@ -6,7 +6,7 @@ import pytest
 
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Verdict, VerdictName, Verification
-from tablemend.tabfaith.summary import PlantedError
+from tablemend.tabfaith.summary import Fact, Part, PlantedError
 from tablemend.tables.table import Table
 from tablemend.validation.baselines import balanced_threshold, best_threshold, score_items
 from tablemend.validation.called import Called, about, by_person, by_verifier
@@ -224,7 +224,13 @@ def test_metrics_leave_out_what_they_cannot_score() -> None:
     assert best_threshold([None, 3.0], [bare, full]) is None
 
 
+def fact(words: str) -> Fact:
+    part = Part("value", *span(words), words)
+    return Fact("numeric", "value", (part,), 0, ((0, 1),), span("Alba scored 41."))
+
+
 def test_planted_errors_are_found_in_claims_and_exactly_in_words() -> None:
+    facts = [fact("12"), fact("May"), fact("rained")]
     errors = [
         PlantedError("NUM", *span("12"), "12", "10", "10", (0,)),
         PlantedError("TMP", *span("May"), "May", "June", "June", (1,)),
@@ -235,12 +241,23 @@ def test_planted_errors_are_found_in_claims_and_exactly_in_words() -> None:
         verdict("Vey scored 12 in May", "contradicted", "12"),
         verdict("It rained", "unjudged"),
     )
-    counts = count_injected(errors, found)
+    counts = count_injected(errors, facts, found)
     assert (counts["called"], counts["called_right"]) == (2, 1)
     assert (counts["planted"], counts["detected"], counts["exact"]) == (3, 2, 1)
     assert counts["open"] == counts["open CMP"] == 1
     assert counts["detected TMP"] == 1 and counts["exact TMP"] == 0
     assert counts["typed NUM NUM"] == 1
+    assert (counts["predicted"], counts["hits"]) == (2, 1)
+
+
+def test_a_claim_is_rightly_called_wrong_where_a_name_before_it_makes_it_false() -> None:
+    """Vey scored 12 is false because of another name, though "scored 12" holds no error."""
+    name = PlantedError("ATT", *span("Vey"), "Vey", "Sella", "Sella", (0,))
+    called = verified(verdict("scored 12", "contradicted", "12"))
+    counts = count_injected([name], [fact("12")], called)
+    assert (counts["called_right"], counts["detected"], counts["exact"]) == (1, 1, 0)
+    other = count_injected([name], [fact("May")], called)
+    assert (other["called_right"], other["detected"], other["open"]) == (0, 0, 1)
 
 
 def test_an_error_belongs_to_the_claim_that_turns_on_it() -> None:

@@ -20,18 +20,19 @@ from typing import Any, NamedTuple
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import PROGRAM, verify_text
 from tablemend.metrics import bleu, parent
-from tablemend.records import Verification
+from tablemend.records import Verdict, Verification
 from tablemend.runs import read_jsonl
 from tablemend.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.tabfaith.filings import read_filing
-from tablemend.tabfaith.injection import Injector
+from tablemend.tabfaith.injection import Injector, Unfaithful
 from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import PlantedError
+from tablemend.tabfaith.summary import Fact, PlantedError
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.table import Table, TableError
 from tablemend.validation.called import about, by_verifier
 from tablemend.validation.counting import Counts
 from tablemend.validation.halves import Half, half_of
+from tablemend.validation.items import overlap
 from tablemend.values.sentences import Span
 
 MOST_ERRORS = 5
@@ -147,14 +148,15 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
     except Unverbalisable:
         return []
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    texts: list[tuple[str, tuple[PlantedError, ...]]] = [(summary.text, ())]
+    texts = [Unfaithful(summary.text, summary.facts, ())]
     for count in range(1, MOST_ERRORS + 1):
         planted = injector.plant_mixed(count, Random(f"{seed}:{count}"))
         if planted is not None:
-            texts.append((planted.text, planted.errors))
+            texts.append(planted)
     truth, entries = Source((table,)), parent.table_entries(table)
     found = []
-    for text, errors in texts:
+    for made in texts:
+        text, errors = made.text, made.errors
         verification = verify_text(text, truth, PROGRAM) if verify else Verification((), "")
         found.append(
             Tried(
@@ -166,7 +168,7 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
                 1 - len({index for error in errors for index in error.facts}) / len(summary.facts),
                 verification.staf,
                 by_verifier(verification).verdict,
-                count_injected(errors, verification),
+                count_injected(errors, made.facts, verification),
                 {
                     "bleu": bleu.score([text], [[reference]])[0],
                     "parent": parent.score([text], [[reference]], [entries])[0],
@@ -179,44 +181,64 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
     return found
 
 
-def count_injected(errors: Sequence[PlantedError], verification: Verification) -> Counts:
+def count_injected(
+    errors: Sequence[PlantedError], facts: Sequence[Fact], verification: Verification
+) -> Counts:
     """Claims and words called wrong against the errors that were planted.
 
-    A claim called wrong is right where a planted error stands in it; an error is found where it
-    stands in such a claim, and found exactly where the words at fault share a character with it.
-    An error is open where it was not found and no claim around it has a verdict.
+    A claim called wrong is right where a planted error stands in it, or where it turns on a
+    statement that the error makes false (a period at the head of a sentence, a name before a
+    list). An error is found where such a claim is called wrong, and found exactly where the words
+    at fault share a character with it. It is open where it was not found and no such claim has a
+    verdict.
+
+    Args:
+        errors: what was planted.
+        facts: the statements of the text; errors name those that they make false.
+        verification: what the verifier says.
     """
-    places = [(Span(error.start, error.end), error.type) for error in errors]
     counts: Counts = Counter(texts=1, claims=len(verification.verdicts))
     counts["unjudged_claims"] = verification.counts["unjudged"]
-    called: list[tuple[Span, str]] = []
-    judged: list[Span] = []
-    for verdict in verification.verdicts:
-        claim = verdict.claim
-        assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
-        place = Span(claim.start, claim.end)
-        if verdict.verdict != "unjudged":
-            judged.append(place)
-        if verdict.wrong:
-            called.append((place, verdict.error_type or ""))
-            counts["called"] += 1
-            counts["called_right"] += any(_within(error, place) for error, _ in places)
     faults = by_verifier(verification).faults
-    for span, _ in faults:
-        counts["predicted"] += 1
-        counts["hits"] += any(_touch(span, error) for error, _ in places)
-    for error, kind in places:
-        types = {name for place, name in called if _within(error, place)}
-        exact = {name for span, name in faults if _touch(span, error)}
-        is_open = not types and not any(_within(error, place) for place in judged)
-        for name in ("", f" {kind}"):
+    places = [Span(error.start, error.end) for error in errors]
+    false = [
+        [place, *(_focus(facts[index]) for index in error.facts)]
+        for place, error in zip(places, errors, strict=True)
+    ]
+    right: set[int] = set()
+    for place, turns_on, error in zip(places, false, errors, strict=True):
+        touching = [one for one in verification.verdicts if _concerns(one, place, turns_on)]
+        called = {id(one) for one in touching if one.wrong}
+        right |= called
+        exact = {name for span, name in faults if overlap(span, place)}
+        is_open = not called and all(one.verdict == "unjudged" for one in touching)
+        for name in ("", f" {error.type}"):
             counts[f"planted{name}"] += 1
-            counts[f"detected{name}"] += bool(types)
+            counts[f"detected{name}"] += bool(called)
             counts[f"exact{name}"] += bool(exact)
             counts[f"open{name}"] += is_open
         for name in exact:
-            counts[f"typed {kind} {name}"] += 1
+            counts[f"typed {error.type} {name}"] += 1
+    counts["called"] = sum(verdict.wrong for verdict in verification.verdicts)
+    counts["called_right"] = len(right)
+    counts["predicted"] = len(faults)
+    counts["hits"] = sum(any(overlap(span, place) for place in places) for span, _ in faults)
     return counts
+
+
+def _focus(fact: Fact) -> Span:
+    part = fact.parts[fact.focus]
+    return Span(part.start, part.end)
+
+
+def _concerns(verdict: Verdict, error: Span, turns_on: Sequence[Span]) -> bool:
+    """Whether a claim says what the error makes false."""
+    claim = verdict.claim
+    assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
+    if claim.start <= error.start and error.end <= claim.end:
+        return True
+    own = [*((claim.focus,) if claim.focus else ()), *verdict.spans]
+    return any(overlap(one, other) for one in own for other in turns_on)
 
 
 def _mistakes(
@@ -239,11 +261,3 @@ def _mistakes(
                 "evidence": [evidence.text for evidence in verdict.evidence],
                 "text": text,
             }
-
-
-def _within(inner: Span, outer: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
-
-
-def _touch(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
