@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tablemend.values.dates import parse_date
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.frame import Frame, Heading, Phrase, Stated
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.measures import date_order
+from tablemend.verification.logic.words import THINGS
 
 RESULTS = {
     word: result
@@ -59,6 +60,8 @@ _SENSES = {
     "almost": "about",
 }
 _BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
+_BEING = frozenset("be is was are were as".split())
+_PREDICATING = _BEING | frozenset("the a an play plays played list listed serve served".split())
 _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _BEFORE = frozenset("before until till prior".split())
@@ -113,13 +116,51 @@ def conditions(frame: Frame) -> list[Condition]:
             ):
                 used |= frozenset(range(heading.first, heading.last))
         taken |= used
-        found.append(
-            Condition(phrase.first, phrase.last, phrase.rows, used, fit, phrase.mentions[0].column)
-        )
+        column, rows = phrase.mentions[0].column, phrase.rows
+        said = _predicated(frame, phrase)
+        if said is not None and all(m.column != said.column for m in phrase.mentions):
+            column, rows = said.column, frozenset()  # named as something that it is not
+            used |= range_set(said.first, said.last)
+        found.append(Condition(phrase.first, phrase.last, rows, used, fit, column))
     headed = {place for h in frame.headings for place in range(h.first, h.last)}
     found += _origins(frame, frozenset(taken | headed))
     found.sort(key=lambda condition: condition.first)
     return [_negate(frame, condition, all_rows) for condition in _listed(frame, found)]
+
+
+def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:
+    """The column that a name is said to stand in: "the home team was A", "A as the winner"."""
+    for heading in frame.headings:
+        column = frame.view.columns[heading.column]
+        if heading.share < 0.99 or column.temporal or column.counter:
+            continue
+        if len(column.terms) == 1 and frame.words[heading.first] in THINGS:
+            continue
+        if heading.last <= phrase.first:
+            between = frame.words[heading.last : phrase.first]
+            if not between and len(column.terms) > 1:
+                return heading
+            if _is_subject(frame, heading, phrase):
+                return heading
+        elif phrase.last <= heading.first:
+            between = frame.words[phrase.last : heading.first]
+        else:
+            continue
+        if set(between) <= _PREDICATING and _BEING & set(between):
+            return heading
+    return None
+
+
+def _is_subject(frame: Frame, heading: Heading, phrase: Phrase) -> bool:
+    """As in "the classification in stage 13 was A": the clause's subject, and what it was."""
+    start = frame.clause(heading.first)[0]
+    while start < heading.first and frame.words[start] in ("the", "a", "his", "their", "its"):
+        start += 1
+    place = phrase.first - 1
+    while place > heading.last and frame.words[place] in ("the", "a", "an"):
+        place -= 1
+    verb = next((verb for verb in frame.verbs if verb >= heading.last), None)
+    return start == heading.first and verb == place and frame.words[place] in _BEING
 
 
 def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:

@@ -27,6 +27,8 @@ _LABELS = frozenset(
     "number no week round series episode season stage class section group top".split()
 )
 _AVERAGE = frozenset({"average", "mean", "median", "averaged", "averages"})
+_DEFINITE = frozenset("the all its these those".split())
+_NARROWING = frozenset("from with who that which in at of on by whose against for where".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 _DISTINCT = frozenset("different separate distinct unique various".split())
 
@@ -208,18 +210,21 @@ def _enumerated(
 
 
 def size_of(frame: Frame, stated: Stated) -> bool:
-    """Whether a number says how many rows there are: "4 of the six tests", "across 31 players"."""
-    words = frame.words
+    """Whether a number says how many rows there are: "4 of the six tests", "all 31 players"."""
+    words, place = frame.words, stated.first - 1
     if stated.last >= len(words) or not _can_be_size(stated):
         return False
-    place = stated.first - 1
-    while place >= 0 and words[place] in ("the", "all", "its", "these", "those"):
-        place -= 1
-    if place == stated.first - 1 and words[place] not in _AMONG:
-        return False
     key = [h.first for h in frame.headings if h.column == frame.view.key]
-    named = words[stated.last] in THINGS or stated.last in key
-    return named and (place < 0 or words[place] in _AMONG)
+    if words[stated.last] not in THINGS and stated.last not in key:
+        return False
+    if words[stated.last + 1 : stated.last + 2] and words[stated.last + 1] in _NARROWING:
+        return False
+    while place >= 0 and words[place] in _DEFINITE:
+        place -= 1
+    if place < stated.first - 1:
+        return place < 0 or words[place] in _AMONG
+    counted = any(other.last == place for other in frame.amounts)
+    return place > 0 and words[place] == "of" and counted
 
 
 def _can_be_size(stated: Stated) -> bool:

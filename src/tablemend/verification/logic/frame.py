@@ -135,6 +135,7 @@ class Frame:
     """
 
     def __init__(self, linking: Linking, links: Links, view: View) -> None:
+        self.linking = linking
         self.reading: Reading = linking.reading
         self.links = links
         self.view = view
@@ -252,6 +253,9 @@ class Frame:
             kept.sort(key=lambda m: (self._distance(m), m.column != self.view.key, m.column))
             if kept and self._distance(kept[0]) <= 1:
                 kept = [m for m in kept if self._distance(m) <= 1]
+            if len(kept) > 1:  # "played away at Essendon": of "Home team" and "Away team"
+                said = {m.column: self.context(self.view.columns[m.column]) for m in kept}
+                kept = [m for m in kept if said[m.column] > max(said.values()) - 0.3]
             if kept:
                 found.append(Phrase(first, last, tuple(kept)))
         return tuple(self._joined(found))

@@ -13,6 +13,46 @@ _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".s
 _PLACED = frozenset({"place", "within", "last"})
 
 
+def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """As in "A of B scored 5 on Monday": one row has all that is said."""
+    named = [c for c in found if not c.bound or c.first]
+    if len(named) < 2 or len({c.column for c in named}) < 2:
+        return
+    for first, last in frame.clauses:
+        inside = [c for c in named if first <= c.first and c.last <= last]
+        if len(inside) < 2 or len({c.column for c in inside}) < 2:
+            continue
+        rows = within(inside, frame.rows)
+        used = frozenset[int]().union(*(c.used for c in inside))
+        fit = min(c.fit for c in inside)
+        if rows:
+            cells = tuple((row, c.column) for row in sorted(rows)[:1] for c in inside)
+            yield Outcome("together", True, used, fit, cells, f"all of {name_rows(frame, rows)}")
+            continue
+        close = [(c, within((d for d in inside if d is not c), frame.rows)) for c in inside]
+        close = [(c, others) for c, others in close if len(others) == 1 and c.rows != others]
+        if not close:
+            continue
+        for wrong, others in reversed(close):
+            (row,) = others
+            column = frame.view.columns[wrong.column]
+            said = frame.text(wrong.first, wrong.last)
+            reason = (
+                f"{column.header} of {name_rows(frame, others)}: {column.cell(row)}, not {said}"
+            )
+            yield Outcome(
+                "together",
+                False,
+                used,
+                fit,
+                tuple((row, c.column) for c in inside),
+                reason,
+                (wrong.first, wrong.last),
+                (column.cell(row),),
+                "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
+            )
+
+
 def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A has more than 5 points", "A won before 2000": some row has all that is said."""
     bounded = [c for c in found if c.bound]

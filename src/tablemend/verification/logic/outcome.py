@@ -20,6 +20,7 @@ Family = Literal[
     "aggregate",
     "change",
     "reference",
+    "together",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import exp
 
@@ -86,11 +87,20 @@ def weigh(
     Readings compete: each has a share of the belief, and one part of it is nobody's (the
     statement means something that none of them reads), which speaks for neither side.
     """
-    weighed = [(exp(min(score(frame, found, outcome), 30.0)), outcome) for outcome in outcomes]
+    doubled: Counter[object] = Counter(_program(outcome) for outcome in outcomes)
+    weighed = [
+        (exp(min(score(frame, found, outcome), 30.0)) / doubled[_program(outcome)], outcome)
+        for outcome in outcomes
+    ]
     total = 1.0 + sum(mass for mass, _ in weighed)
     shares = sorted(((mass / total, outcome) for mass, outcome in weighed), key=_share)
     likely = 0.5 / total + sum(share for share, outcome in shares if outcome.truth)
     return likely, shares
+
+
+def _program(outcome: Outcome) -> object:
+    """What readings share that only differ in which word they blame."""
+    return outcome.family, outcome.truth, outcome.used
 
 
 def _share(entry: tuple[float, Outcome]) -> float:

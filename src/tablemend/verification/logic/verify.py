@@ -17,7 +17,7 @@ from tablemend.verification.logic.conditions import Condition, conditions
 from tablemend.verification.logic.counts import counts, size_of, sizes
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import views_of
-from tablemend.verification.logic.lookups import bounds, ranks
+from tablemend.verification.logic.lookups import bounds, ranks, together
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.quantifiers import quantifiers
 from tablemend.verification.logic.readings import weigh
@@ -36,6 +36,7 @@ _PROGRAMS = (
     bounds,
     ranks,
     references,
+    together,
 )
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
@@ -48,6 +49,9 @@ _LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggre
 def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     """Judge a claim by what many cells say together.
 
+    The whole sentence is read first, for a comparison or a change often ends behind the claim;
+    then the claim's own statement, where it has words that the sentence leaves out.
+
     Args:
         claim: the claim.
         linking: the document that it is from, linked to its source.
@@ -57,27 +61,48 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unjudged
         where it does, and no reading is clear enough.
     """
-    linked, links = _linked(claim, linking, grid)
-    plain = Frame(linked, links, views_of(linking.source.grids[grid])[0])
-    if (verdict := _size(claim, linking, plain)) is not None:
-        return verdict
-    source_grid = linking.source.grids[grid]
-    views = [view for view in views_of(source_grid) if view.turned and view.sensible]
-    judged = [_weighed(plain), *(_weighed(Frame(linked, links, view)) for view in views)]
-    judged = [weighed for weighed in judged if weighed.shares]
-    if not judged:
-        if not any(cue.kind in _LOGICAL for cue in find_cues(claim.statement)):
-            return None
+    unclear: Verdict | None = None
+    asked = any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
+    for linked, links in _linked(claim, linking, grid):
+        plain = Frame(linked, links, views_of(linking.source.grids[grid])[0])
+        if (verdict := _size(claim, linking, plain)) is not None:
+            return verdict
+        judged = [weighed for weighed in _views(plain) if weighed.shares]
+        if not judged:
+            continue
+        best = max(judged, key=lambda weighed: abs(weighed.likely - 0.5))
+        if CONTRADICTED < best.likely < SUPPORTED:
+            said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in best.shares[:2]))
+            if asked:
+                unclear = unclear or Verdict(
+                    claim, "unjudged", reason=f"no reading is clear: {said}"
+                )
+            continue
+        if (verdict := _verdict(claim, linking, best)) is not None:
+            return verdict
+        asked = False
+    if asked and unclear is None:
         return Verdict(claim, "unjudged", reason="no way to compute this from the table")
-    best = max(judged, key=lambda weighed: abs(weighed.likely - 0.5))
+    return unclear
+
+
+def _views(plain: Frame) -> Iterator[_Weighed]:
+    """A statement over the table by rows and, where that makes sense, by columns."""
+    yield _weighed(plain)
+    turned = views_of(plain.view.grid)[1]
+    if turned.sensible:
+        yield _weighed(Frame(plain.linking, plain.links, turned))
+
+
+def _verdict(claim: Claim, linking: Linking, best: _Weighed) -> Verdict | None:
+    """The verdict of the likeliest reading that concerns the claim; ``None`` where none does."""
     truth = best.likely >= SUPPORTED
-    if not truth and best.likely > CONTRADICTED:
-        said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in best.shares[:2]))
-        return Verdict(claim, "unjudged", reason=f"no reading is clear: {said}")
-    outcome = next(outcome for _, outcome in best.shares if outcome.truth == truth)
-    if not _concerns(claim, best.frame, outcome):
+    least = max(share for share, outcome in best.shares if outcome.truth == truth) / 2
+    alike = [o for share, o in best.shares if o.truth == truth and share >= least]
+    outcome = next((o for o in alike if _concerns(claim, linking, best.frame, o)), None)
+    if outcome is None:
         return None
-    evidence = (Evidence(outcome.reason, grid), *_cells(best.frame, outcome))
+    evidence = (Evidence(outcome.reason, best.frame.links.grid), *_cells(best.frame, outcome))
     if truth:
         return Verdict(claim, "supported", evidence=evidence, reason=outcome.reason)
     spans = _spans(claim, linking, best.frame, outcome)
@@ -88,9 +113,7 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
 
 def _size(claim: Claim, linking: Linking, frame: Frame) -> Verdict | None:
     """The verdict on a claim that turns on how many rows there are: "of the six regions"."""
-    if claim.focus is None or claim.start is None:
-        return None
-    words = _focus_tokens(claim, frame)
+    words = _focus_tokens(claim, linking, frame)
     for stated in frame.amounts:
         if stated.first not in words or not size_of(frame, stated):
             continue
@@ -108,30 +131,33 @@ def _size(claim: Claim, linking: Linking, frame: Frame) -> Verdict | None:
     return None
 
 
-def _concerns(claim: Claim, frame: Frame, outcome: Outcome) -> bool:
+def _concerns(claim: Claim, linking: Linking, frame: Frame, outcome: Outcome) -> bool:
     """Whether what was computed is what the claim turns on.
 
     A sentence has several claims: where its comparison holds, the number in it is not yet right,
     and where a number is wrong, the comparison beside it is not.
     """
-    if claim.focus is None or claim.start is None:
+    if claim.focus is None:
         return True
-    words = _focus_tokens(claim, frame)
+    words = _focus_tokens(claim, linking, frame)
     if not words:
-        return True
+        return claim.kind == "comparative"
     if outcome.truth:
         return bool(words & outcome.used)
     at_fault = range(*outcome.fault) if outcome.fault else ()
-    return claim.kind == "comparative" or not words.isdisjoint(at_fault)
+    compared = claim.kind == "comparative" and bool(words & outcome.used)
+    return compared or not words.isdisjoint(at_fault)
 
 
-def _focus_tokens(claim: Claim, frame: Frame) -> frozenset[int]:
-    """The tokens of the claim's focus in its statement."""
-    assert claim.focus is not None
-    assert claim.start is not None
+def _focus_tokens(claim: Claim, linking: Linking, frame: Frame) -> frozenset[int]:
+    """The tokens of the claim's focus in what was read; empty where it is not there."""
+    if claim.focus is None or claim.start is None:
+        return frozenset()
     start, end = claim.focus
-    if frame.links.span == (claim.start, claim.end):
-        return frozenset(range(*frame.token_range(start, end)))
+    span = frame.links.span
+    if frame.linking is linking:
+        inside = span.start <= start < span.end
+        return frozenset(range(*frame.token_range(start, end))) if inside else frozenset()
     said = claim.text[start - claim.start : end - claim.start]
     place = claim.statement.find(said)
     if place < 0:
@@ -182,12 +208,15 @@ def _negated(frame: Frame, found: list[Condition]) -> int | None:
     return None
 
 
-def _linked(claim: Claim, linking: Linking, grid: int) -> tuple[Linking, Links]:
-    """The statement linked: with the document where it has the same words, else by itself."""
-    if claim.start is not None and claim.end is not None and claim.statement == claim.text:
-        return linking, linking.links(Span(claim.start, claim.end), grid)
+def _linked(claim: Claim, linking: Linking, grid: int) -> Iterator[tuple[Linking, Links]]:
+    """The sentence of the claim, linked, and its statement where it is not the sentence."""
+    if claim.start is not None and claim.end is not None:
+        span = claim.sentence or Span(claim.start, claim.end)
+        yield linking, linking.links(span, grid)
+        if linking.reading.text[span.start : span.end].rstrip(" .") == claim.statement:
+            return
     alone = Linking(Reading(claim.statement), linking.source)
-    return alone, alone.links(Span(0, len(claim.statement)), grid)
+    yield alone, alone.links(Span(0, len(claim.statement)), grid)
 
 
 def _cells(frame: Frame, outcome: Outcome) -> tuple[Evidence, ...]:
@@ -201,7 +230,7 @@ def _spans(claim: Claim, linking: Linking, frame: Frame, outcome: Outcome) -> tu
     if outcome.fault is None or claim.start is None or claim.end is None:
         return ()
     first, last = outcome.fault
-    if frame.reading is linking.reading:
+    if frame.linking is linking:
         return (Span(frame.tokens[first].start, frame.tokens[last - 1].end),)
     words = frame.text(first, last)
     place = linking.reading.text.find(words, claim.start, claim.end)
