@@ -134,6 +134,7 @@ def train(
         report_to=[],
         logging_strategy="epoch",
         disable_tqdm=True,
+        dataloader_pin_memory=torch.cuda.is_available(),
     )
     trainer = Trainer(
         model=model,
