@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -17,6 +18,9 @@ from tablemend.values.text import align, placed_tokens
 Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal", "article"]
 PairKind = Literal["", "score", "of", "range", "versus"]
+LONGEST_SENTENCE = 1_200
+"""Characters; what has no end within them is no sentence, and linking its words to one another
+would take time without bound."""
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
@@ -193,8 +197,10 @@ class Reading:
 
     @cached_property
     def sentences(self) -> tuple[Span, ...]:
-        """The sentences, in order."""
-        return tuple(sentence_spans(self.text))
+        """The sentences, in order; of one without an end, pieces of :data:`LONGEST_SENTENCE`."""
+        return tuple(
+            piece for span in sentence_spans(self.text) for piece in _pieces(self.text, span)
+        )
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -396,3 +402,14 @@ def _inside(spans: list[tuple[int, int]], place: int) -> bool:
     """Whether a place lies in one of the sorted spans."""
     index = bisect_right(spans, (place, 1 << 60)) - 1
     return index >= 0 and place < spans[index][1]
+
+
+def _pieces(text: str, span: Span) -> Iterator[Span]:
+    """A sentence, or where it is too long to be one, its parts between spaces."""
+    start, end = span
+    while end - start > LONGEST_SENTENCE:
+        cut = text.rfind(" ", start, start + LONGEST_SENTENCE)
+        cut = start + LONGEST_SENTENCE if cut <= start else cut + 1
+        yield Span(start, cut)
+        start = cut
+    yield Span(start, end)
