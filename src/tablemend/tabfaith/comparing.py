@@ -91,6 +91,11 @@ def say_superlative(speech: Speech) -> Plan | None:
         cues = templates.MOST, templates.FEWEST
     words["c"] = Word(speech.rng.choice(cues[0] if highest else cues[1]))
     pool = templates.SUPERLATIVE if measure else templates.SUPERLATIVE_OF_ENTITY
+    if measure is not None and speech.rng.random() < 0.15:
+        pool = templates.UNMATCHED_COUNTED if counted else templates.UNMATCHED
+        plain = templates.HIGHER, templates.LOWER
+        cues = (templates.MORE, templates.FEWER) if counted else plain
+        words["c"] = Word(speech.rng.choice(cues[0] if highest else cues[1]))
     template = speech.choose(pool, measure)
     return speech.plan(template, words, _ranking_claims(speech, datum, "superlative", rows), datum)
 

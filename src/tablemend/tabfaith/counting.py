@@ -10,7 +10,7 @@ from tablemend.tabfaith.sheet import Measure
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Operation, Part, Role
 from tablemend.tabfaith.wording import spell, word_count
-from tablemend.values.units import ONE
+from tablemend.values.units import ONE, Unit
 
 
 def say_count(speech: Speech) -> Plan | None:
@@ -68,12 +68,55 @@ def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | Non
         cues = templates.OVER if over else templates.UNDER
     count = sum(value > threshold for value in values)
     unit = known[0].unit
-    decimals = max(0, -int((threshold / unit.scale).normalize().as_tuple().exponent))
-    text = spell(threshold, unit, decimals)
+    text = _spell_threshold(threshold, unit)
     count = count if over else len(values) - count
     if count in (0, 1, len(values)):
         return None
     return count, Word(speech.rng.choice(cues)), Word(text)
+
+
+def say_quantified(speech: Speech) -> Plan | None:
+    """That all, most or no rows are beyond a threshold."""
+    sheet, rng = speech.sheet, speech.rng
+    measure = speech.pick(speech.ranked)
+    if measure is None or not sheet.whole or len(sheet.rows) < 4 or not _rows_are_one_thing(speech):
+        return None
+    amounts = [speech.amounts.get((row.index, measure.index)) for row in sheet.rows]
+    values = sorted(amount.value for amount in amounts if amount is not None)
+    if len(values) < len(amounts) or values[0] <= 0:
+        return None
+    over = rng.random() < 0.6
+    cues = (templates.OVER_COUNTED, templates.UNDER_COUNTED)
+    if not measure.counted:
+        cues = (templates.OVER, templates.UNDER)
+    low, high = values[0], values[-1]
+    kind = rng.choice((templates.ALL, templates.MOST_OF, templates.NONE))
+    if kind is templates.MOST_OF:
+        first = values[: len(values) // 3 + 1] if over else values[-(len(values) // 3) - 1 :]
+        threshold = _round_between(first[-2], first[-1]) if over else _round_between(*first[:2])
+    elif (kind is templates.ALL) == over:
+        threshold = _round_between(low * Decimal("0.7"), low)
+    else:
+        threshold = _round_between(high, high * Decimal("1.3"))
+    unit = next(amount for amount in amounts if amount is not None).unit
+    if threshold is None:
+        return None
+    words = {
+        "m": speech.label(measure),
+        "k": Word(rng.choice(kind)),
+        "c": Word(rng.choice(cues[0] if over else cues[1])),
+        "t": Word(_spell_threshold(threshold, unit)),
+    }
+    roles: dict[Role, str | Part] = {"column": "m", "quantifier": "k", "cue": "c", "threshold": "t"}
+    cells = tuple((row.index, measure.index) for row in sheet.rows)
+    claim = Claimed("comparative", "quantifier", roles, "quantifier", cells)
+    pool = templates.QUANTIFIED_COUNTED if measure.counted else templates.QUANTIFIED
+    return speech.plan(speech.choose(pool, measure), words, [claim], None)
+
+
+def _spell_threshold(threshold: Decimal, unit: Unit) -> str:
+    exponent = int((threshold / unit.scale).normalize().as_tuple().exponent)
+    return spell(threshold, unit, max(0, -exponent))
 
 
 def say_total(speech: Speech) -> Plan | None:

@@ -62,6 +62,8 @@ def _replacements(
             if fact.operation == "value" and fact.kind in ("numeric", "relational"):
                 yield from ((text, False) for text in _other_cells(fact, part, sheet, rng))
         case "CMP":
+            if part.role == "quantifier":
+                yield from ((text, False) for text in _opposites(part, rng))
             if part.role == "cue" and fact.operation != "count" and not dated:
                 yield from ((text, False) for text in _opposites(part, rng))
             if part.role == "entity" and fact.operation in ("superlative", "rank"):

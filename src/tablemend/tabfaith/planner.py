@@ -14,7 +14,7 @@ from tablemend.tabfaith.comparing import (
     say_rank,
     say_superlative,
 )
-from tablemend.tabfaith.counting import say_count, say_total
+from tablemend.tabfaith.counting import say_count, say_quantified, say_total
 from tablemend.tabfaith.over_time import say_change, say_peak, say_trend
 from tablemend.tabfaith.sentences import Plan
 from tablemend.tabfaith.speech import Speech
@@ -34,6 +34,7 @@ KINDS: dict[Callable[[Speech], Plan | None], int] = {
     say_trend: 2,
     say_peak: 3,
     say_count: 3,
+    say_quantified: 2,
     say_total: 2,
 }
 """What can be said, and how often it is tried. What a table has no place for is drawn anew."""

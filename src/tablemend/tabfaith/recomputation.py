@@ -55,6 +55,7 @@ class Recomputation:
             "change_percent": self._change_percent,
             "trend": self._trend,
             "count": self._count,
+            "quantifier": self._quantifier,
             "total": self._total,
             "average": self._average,
             "range": self._range,
@@ -225,6 +226,20 @@ class Recomputation:
         if values is None or threshold is None or not sign or threshold.value in values:
             return None
         return stated.value == sum(sign * value > sign * threshold.value for value in values)
+
+    def _quantifier(self, texts: Texts) -> bool | None:
+        values, sign = self._column_values(texts), _sign(texts["cue"])
+        threshold = read_stated(texts["threshold"])
+        if not values or threshold is None or not sign or threshold.value in values:
+            return None
+        meeting = sum(sign * value > sign * threshold.value for value in values)
+        quantifier = texts["quantifier"].casefold()
+        if quantifier.startswith("none"):
+            return meeting == 0
+        if quantifier.startswith(("all", "each")):
+            return meeting == len(values)
+        less = quantifier.startswith(("fewer", "less"))
+        return 2 * meeting < len(values) if less else 2 * meeting > len(values)
 
     def _column_values(self, texts: Texts) -> list[float] | None:
         columns = self.lookup.columns_called(texts["column"])

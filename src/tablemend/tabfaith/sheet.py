@@ -32,7 +32,7 @@ in a period."""
 _NO_AMOUNT = re.compile(
     r"(?:#|no|nos|num|number|id|code|rank|ranking|pos|positions?|seed|place|year|years|season|week|round"
     r"|rd|pick|grid|heat|lane|order|jersey|zip|phone|date|age|time|era|chapter|page|refs?"
-    r"|division|group|period|tier|level|event|stage|route|class|channel|series|episode)\.?",
+    r"|division|group|period|tier|level|event|stage|route|class|channel|series|episode|starts?|finish|qualifying|standing)\.?",
     re.I,
 )
 _RATE = re.compile(

@@ -224,6 +224,7 @@ class Speech:
         article = words["m"].style if "m" in words else ""
         for mark, text in (
             ("<rows>", rows),
+            ("<row>", self.sheet.noun or "entry"),
             ("<a>", article),
             ("<A>", article.capitalize()),
             ("<was>", "were" if plural else "was"),

@@ -17,6 +17,7 @@ Role = Literal[
     "until",  # the later of two periods
     "value",
     "cue",
+    "quantifier",  # all, most, none
     "threshold",
     "category",
 ]
@@ -31,6 +32,7 @@ Operation = Literal[
     "change_percent",
     "trend",  # one direction from each period to the next
     "count",  # rows; with a threshold or a category, those that meet it
+    "quantifier",  # all, most or no rows meet a threshold
     "total",  # over the rows, or over an entity's periods
     "average",
     "range",  # a measurement against its reference range

@@ -4,7 +4,8 @@ Slots: ``{x}`` is the quantity ("the points of Lyon"), which :mod:`planner` spel
 and ``{o}`` are entities, ``{m}`` a measure, ``{p}`` and ``{q}`` periods, ``{v}`` and ``{w}``
 values, ``{d}`` a difference, ``{r}`` a percentage, ``{c}`` a cue, ``{n}`` and ``{N}`` counts,
 ``{t}`` a threshold, ``{k}`` a category. ``<when>`` is where a period may be added, ``<tail>`` a
-value in addition, ``<rows>`` what rows are called, ``<a>`` the article of ``{m}`` (such templates
+value in addition, ``<rows>`` what rows are called, ``<row>``
+one of them, ``<a>`` the article of ``{m}`` (such templates
 are for singulars), ``<was>`` and ``<that>`` agree with it. Other verbs stand in the past tense,
 which needs no agreement.
 """
@@ -103,6 +104,8 @@ SUPERLATIVE: tuple[str, ...] = (
     "Among the {N} <rows>, {e} had {c} {m}<when><tail>.",
     "Of all <rows>, {e} showed {c} {m}<when><tail>.",
 )
+UNMATCHED: tuple[str, ...] = ("No other <row> had a {c} {m} than {e}<when><tail>.",)
+UNMATCHED_COUNTED: tuple[str, ...] = ("No other <row> had {c} {m} than {e}<when><tail>.",)
 SUPERLATIVE_OF_ENTITY: tuple[str, ...] = (
     "{c} figure<when> was that of {e}<tail>.",
     "{e} had {c} figure<when><tail>.",
@@ -148,6 +151,11 @@ COUNT_CATEGORY: tuple[str, ...] = (
     "{n} <rows> had {k} as the {m}.",
     "The {m} was {k} for {n} of the {N} <rows>.",
 )
+QUANTIFIED: tuple[str, ...] = (
+    "{k} <rows> had <a> {m} of {c} {t}.",
+    "For {k} <rows>, the {m} came to {c} {t}.",
+)
+QUANTIFIED_COUNTED: tuple[str, ...] = ("{k} <rows> had {c} {t} {m}.",)
 TOTAL: tuple[str, ...] = (
     "The {m} added up to {v} across all {N} <rows>.",
     "Taken together, the {N} <rows> had a total {m} of {v}.",
@@ -227,6 +235,11 @@ EVERY: tuple[str, ...] = (
     "{grain} after {grain}",
 )
 
+ALL: tuple[str, ...] = ("all", "all of the", "each of the")
+MOST_OF: tuple[str, ...] = ("most of the", "more than half of the", "the majority of the")
+NONE: tuple[str, ...] = ("none of the",)
+FEW: tuple[str, ...] = ("fewer than half of the", "less than half of the")
+
 OPPOSITES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (HIGHER, LOWER),
     (MORE, FEWER),
@@ -238,6 +251,8 @@ OPPOSITES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (EARLIER, LATER),
     (OVER, UNDER),
     (OVER_COUNTED, UNDER_COUNTED),
+    (ALL, NONE),
+    (MOST_OF, FEW),
     (("above", "within"), ("below",)),
     (("below", "within"), ("above",)),
     (("above", "below"), ("within",)),
