@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -413,6 +414,25 @@ def test_degenerate_tables(table: Table) -> None:
     for line in grid.lines:
         assert grid.evidence(line.index, 0).row == line.index
         assert grid.names(line.index) is not None
+
+
+def test_random_tables_keep_their_places() -> None:
+    pieces = ["", "", "percent", "(in millions)", "2019", "Total", "total sales", "Ann Lee", "5"]
+    pieces += ["(4)", "$", "%", ")", "12.3 (0.4)", "Q1 2020", "n/a", "<b>x</b>", "Sales:", "東京"]
+    pieces += ["  Cars", "value", "attribute", "May 4, 2021", "143 mg/dL", "note: x", "- 2"]
+    draw = random.Random(0)
+    for _ in range(400):
+        width = draw.randint(1, 6)
+        rows = [draw.choices(pieces, k=width) for _ in range(draw.randint(0, 8))]
+        grid = Grid(Table.of(draw.choices(pieces, k=width), rows, draw.choice(pieces)))
+        indices = [line.index for line in grid.lines]
+        assert indices == sorted(set(indices))
+        assert not (grid.key_value and grid.key == width - 1)
+        for line in grid.lines:
+            assert any(rows[line.index])
+            for column in grid.columns:
+                assert grid.evidence(line.index, column.index).column == column.index
+                assert grid.unit(line.index, column.index).scale >= 1
 
 
 def test_ten_thousand_rows_and_cells_of_ten_thousand_characters_are_bounded() -> None:
