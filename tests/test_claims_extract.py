@@ -93,6 +93,8 @@ def test_the_items_of_a_list_stand_alone() -> None:
         "Celtics ( 32 - 18 )",
         "The Celtics defeated the Lakers",
     ]
+    text = "Al Poe had 11 points , a steal and a pair of blocks ."
+    assert claims(text) == [("numeric", "11"), ("numeric", "a steal"), ("numeric", "pair of")]
     assert statements("Acme won in 2019 and 2020.") == ["Acme won in 2019", "Acme won in 2020"]
 
 

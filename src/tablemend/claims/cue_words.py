@@ -66,6 +66,9 @@ FACTORS = {
     "half": 2,
     "pair": 2,
     "couple": 2,
+    "duo": 2,
+    "trio": 3,
+    "dozen": 12,
     "runner": 2,
     "runners": 2,
     "next": 2,
@@ -248,7 +251,7 @@ RULES: tuple[_Rule, ...] = (
     ("count", "times", 0, rf"{_NUMBER}\s+times?|twice|thrice|once(?!\s+again)"),
     ("aggregate", "sum", 0, r"(?:(?:the|a)\s+)?(?:(?:grand|combined)\s+)?total\s+number\s+of"),
     ("count", "number", 0, r"(?:a|the|total|same|large|small|equal)?\s?(?:number|count)s?\s+of"),
-    ("count", "number", 0, r"a\s+(?:pair|couple)\s+of"),
+    ("count", "number", 0, r"an?\s+(?:pair|couple|duo|trio|dozen)\s+of"),
     # ---- hedges: they stand before an amount
     ("hedge", "at_most", -1, r"(?:no|not)\s+(?:more|higher|greater|later|larger)\s+than"),
     ("hedge", "at_least", 1, r"(?:no|not)\s+(?:less|fewer|lower|earlier|smaller)\s+than"),

@@ -104,6 +104,7 @@ def extract_claims(text: str) -> Document:
         nouns = noun_items(text, part)
         amounts = [Span(focus.start, focus.end) for focus in inside if focus.kind != "comparative"]
         items = Items(text, part, amounts, nouns)
+        inside += [_Focus(*item, "numeric") for item in items.single]
         for focus in sorted(_claimed(text, part, inside, nouns, clauses.names)):
             start, end = min(part.start, focus.start), max(part.end, focus.end)
             turns_on = Span(focus.start, focus.end)
@@ -207,7 +208,8 @@ def _cue_kind(plain: str, cue: Cue) -> ClaimKind | None:
             return None  # "only 12", "only slightly"
         return "comparative" if cue.sense in _ALONE else None
     if cue.kind == "count":
-        return "numeric" if cue.sense in _COUNTED else None
+        is_group = cue.sense == "number" and cue.number is not None  # "a pair of"
+        return "numeric" if cue.sense in _COUNTED or is_group else None
     return "temporal" if cue.kind == "temporal" and cue.sense in _TIMES else None
 
 

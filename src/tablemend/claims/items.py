@@ -14,6 +14,7 @@ _BORDER = re.compile(r"\s*[,;]\s*(?:(?:and|as well as)\s+)?|\s+(?:and|as well as
 _GROUP = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ADDITION = re.compile(r"\s*[(\[][^()\[\]]*\d[^()\[\]]*[)\]]")
 _ARTICLE = re.compile(r"an?\s+[a-z]")
+_ARTICLE_BEFORE = re.compile(r"\ban?\s+\Z")
 _BEFORE_AMOUNT = re.compile(
     r"(?:(?:also|only|just|about|over|nearly|around|at|a|an|the|season|career|game|team|high|-)\s*)*\Z"
 )
@@ -65,12 +66,26 @@ class Items:
     ) -> None:
         self._text = text
         self._part = part
-        self._items = self._listed(amounts) or self._nouns(nouns)
+        self._amounts = amounts
+        listed = self._listed(amounts)
+        self._is_nouns = not listed
+        self._items = listed or self._nouns(nouns)
         rest = text[self._items[0].start : part.end] if self._items else ""
         whole = part.statement.rstrip(" .!")
         self._head = whole.removesuffix(rest) if rest and whole.endswith(rest) else ""
         if not self._head:
             self._items = []
+
+    @property
+    def single(self) -> list[Span]:
+        """The items that state one thing by their article alone: "a steal" among amounts."""
+        return [
+            item
+            for item in self._items[1:]
+            if not self._is_nouns
+            and _ARTICLE.match(self._text, item.start, item.end)
+            and not any(item.start <= amount.start < item.end for amount in self._amounts)
+        ]
 
     def statement(self, focus: Span) -> str:
         """The part's statement with only the item that a focus stands in.
@@ -133,7 +148,9 @@ class Items:
                 _OPEN.search(self._text[max(0, one.start - _GUARD) : one.start]) for one in inside
             ):
                 return []  # "between June and July" is one time
-            return [Span(first.start, segment.end), *following]
+            article = _ARTICLE_BEFORE.search(head)
+            start = first.start - len(article[0]) if article else first.start
+            return [Span(start, segment.end), *following]
         return []
 
     def _is_item(self, item: Span, amounts: Sequence[Span]) -> bool:
