@@ -26,6 +26,7 @@ from tablemend.detector.query import sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.command import add_verify_options, verify
+from tablemend.mitigations.command import add_mend_options, mend
 from tablemend.records import Finding, Judgement
 from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
@@ -291,6 +292,7 @@ _COMMANDS: dict[
 ] = {
     "detect": (add_detect_options, detect),
     "verify": (add_verify_options, verify),
+    "mend": (add_mend_options, mend),
     "annotate": (add_annotate_options, annotate),
 }
 

@@ -1,0 +1,120 @@
+"""``tablemend mend`` and its three lines of Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tablemend.cli import main
+from tablemend.errors import TablemendError
+from tablemend.evidence.files import load_source
+from tablemend.mitigations.mend import mend_answer, mend_text
+
+TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
+WRONG = "Alba won 41 points.\r\n\r\nSella won 39 points.\n"
+RIGHT = WRONG.replace("39", "37")
+CONTEXT = "Alba won 41 points in 2019. Sella won 37 points in 2019. Vey won 12 points in 2019."
+ANSWER = "Here:\n\n| Team | Points |\n|---|---|\n| Alba | 41 |\n| Sella | 39 |\n\nDone.\n"
+QUERY = (
+    "List the team and the points of all teams. The table has the columns 'Team' and 'Points'."
+    " Sort it by 'Points' in descending order."
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # the request cache goes there
+    (tmp_path / "table.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "summary.txt").write_bytes(WRONG.encode())
+    (tmp_path / "answer.md").write_text(ANSWER, encoding="utf-8")
+    (tmp_path / "article.txt").write_text(CONTEXT, encoding="utf-8")
+    return tmp_path
+
+
+TEXT = ["mend", "--source", "table.csv", "--text", "summary.txt"]
+TABLE_ANSWER = ["mend", "--answer", "answer.md", "--context", "article.txt", "--query", QUERY]
+
+
+@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+def test_a_text_is_mended_and_the_edits_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TEXT, *method]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == RIGHT
+    assert "NUM: " in captured.err and "'39' -> '37'" in captured.err
+    assert "STAF            0.500 before, 1.000 after" in captured.err
+    assert ("1 calls" in captured.err) == bool(method)
+
+
+def test_a_file_gets_the_text_and_the_output_the_edits(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TEXT, "--out", "out.txt"]) == 0
+    assert (folder / "out.txt").read_bytes().decode() == RIGHT
+    assert "'39' -> '37'" in capsys.readouterr().out
+    assert main([*TEXT, "--out", "summary.txt"]) == 2
+    assert "is one of the files that are read" in capsys.readouterr().err
+    assert (folder / "summary.txt").read_bytes() == WRONG.encode()
+
+
+def test_json_has_the_text_and_every_edit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TEXT, "--json", "--method", "cave", "--model", "scripted:"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == RIGHT and found["calls"] == 1
+    assert (found["staf_before"], found["staf_after"]) == (0.5, 1.0)
+    (edit,) = found["edits"]
+    assert WRONG[edit["start"] : edit["end"]] == edit["old"] == "39" and edit["new"] == "37"
+
+
+@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+def test_an_answer_table_is_mended_in_its_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TABLE_ANSWER, *method, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"].startswith("Here:\n\n|") and found["text"].endswith("|\n\nDone.\n")
+    assert "41" in found["text"] and "39" not in found["text"]
+    (edit,) = found["edits"]
+    assert (edit["row"], edit["column"], edit["old"]) == (1, "Points", "39") and edit["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*TEXT, "--method", "cave"], "cave needs --model"),
+        ([*TEXT, "--method", "repair", "--model", "scripted:"], "repair asks no model"),
+        ([*TEXT, "--passes", "0"], "--passes 0"),
+        ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
+        (["mend", "--text", "summary.txt"], "give --source FILE"),
+        ([*TABLE_ANSWER, "--source", "table.csv"], "leave --source out"),
+        ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
+    ],
+)
+def test_bad_options_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+def test_an_answer_without_a_table_is_said_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("I cannot.", encoding="utf-8")
+    assert main(TABLE_ANSWER) == 1
+    assert "no table found" in capsys.readouterr().err
+
+
+def test_three_lines_of_python(folder: Path) -> None:
+    source = load_source("table.csv")
+    assert mend_text(WRONG, source).text == RIGHT
+    assert mend_text(WRONG, source, "cave", "scripted:").text == RIGHT
+    assert "| Sella |" in mend_answer(ANSWER, CONTEXT, QUERY).text
+    with pytest.raises(TablemendError, match="cave needs a model"):
+        mend_text(WRONG, source, "cave")
+    with pytest.raises(TablemendError, match="repair asks no model"):
+        mend_text(WRONG, source, model="scripted:")
