@@ -181,7 +181,7 @@ class Binder:
             return (Candidate((grid.lines[0].index,), 0, True),)
         found: list[Candidate] = []
         if grid.transposed:
-            return self._attribute_rows(amount, links, named_rows(grid, links))
+            return self._attribute_rows(amount, grid, links)
         named = [(link.start, link.end, link.rows) for link in links.rows]
         dated = [
             (number, link, rows)
@@ -207,20 +207,20 @@ class Binder:
             found = _meet([*found, carried]) if found else [carried]
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
 
-    def _attribute_rows(
-        self, amount: Amount, links: Links, named: list[tuple[int, int, tuple[int, ...]]]
-    ) -> tuple[Candidate, ...]:
+    def _attribute_rows(self, amount: Amount, grid: Grid, links: Links) -> tuple[Candidate, ...]:
+        named = named_rows(grid, links)
         found = []
         full = {(link.start, link.end) for link in links.rows if link.full}
+        alone = len({rows for _, _, rows in named}) == 1
         for start, end, rows in named:
             distance = self._distance(amount, start, end)
             if distance < _FAR:
                 said = (start, end) in full
-                found.append(
-                    Candidate(
-                        rows, distance + (0 if said else 2), said and distance <= 3, start, end
-                    )
-                )
+                clear = said and (distance <= 3 or alone)
+                found.append(Candidate(rows, distance + (0 if said else 2), clear, start, end))
+        if not found and links.subject and not links.rows:
+            clear = len(links.subject) == 1 and self.continues(grid)
+            found.append(Candidate(links.subject, 12, clear))
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
 
     def _distance(self, amount: Amount, start: int, end: int) -> int:

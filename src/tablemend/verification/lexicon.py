@@ -316,6 +316,7 @@ _PHRASES = (
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
 _CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})")
 _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
+_INITIALS = re.compile(r"\b(?:[A-Za-z]\.)+[A-Za-z]\b\.?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ers", "er", "es", "s", "ly")
 
@@ -360,6 +361,7 @@ def header_terms(header: str) -> tuple[str, ...]:
     whole = _WHOLE_HEADERS.get(text.strip().casefold())
     if whole:
         return tuple(stem(word) for word in whole.split())
+    text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     text = _LETTERS_DIGITS.sub(" ", _CAMEL.sub(" ", text.replace("_", " ")))
     found: list[str] = []
     for word in _WORD.findall(text.casefold()):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.values.sentences import Span
 from tablemend.verification.headings import Headings
@@ -112,6 +113,7 @@ class Linking:
                     for start, end in ((c.start, c.end) for c in cells)
                 )
             ]
+            rows = _without_totals(grid, rows, said)
             rows = _merge(rows, [link for link in said if isinstance(link, RowLink)])
             found[number] = Links(
                 number,
@@ -258,3 +260,16 @@ def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLi
 
 def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in spans)
+
+
+def _without_totals(
+    grid: Grid, rows: tuple[RowLink, ...], said: Sequence[ColumnLink | RowLink]
+) -> tuple[RowLink, ...]:
+    """Leave out "total" as the name of a row where it names a column as well."""
+    totals = {line.index for line in grid.lines if line.total}
+    return tuple(
+        row
+        for row in rows
+        if not totals.issuperset(row.rows)
+        or not any(link.start < row.end and row.start < link.end for link in said)
+    )

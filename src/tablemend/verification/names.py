@@ -61,7 +61,7 @@ class Names:
         """A cell that the text says: of the row it speaks of, or of another one."""
         grid, links = self.grids[number], binder.by_grid[number]
         if grid.transposed and not grid.key_value:
-            return None
+            return self._found(number, cell, firm=False) if cell.full else None
         if any(
             link.coverage == 1
             and link.start <= cell.start < link.end

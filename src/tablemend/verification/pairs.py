@@ -59,10 +59,13 @@ def judge_pair(
     if _of_stranger(binder, one):
         reason = "it is said of a name that the tables do not know"
         return [grounder.weak(amount, "unjudged", reason) for amount in (one, other)]
-    if one.pair == "score" and (found := judge_part(grounder, binder, one, other)):
-        return found
     slots = list(_records(grounder, binder, one, bindings))
     record = any(slot.sure for slot in slots)
+    bracketed = binder.plain[max(0, one.start - 3) : one.start].rstrip().endswith("(")
+    if one.pair == "score" and not bracketed:
+        found = judge_part(grounder, binder, one, other)
+        if found is not None:
+            return found
     if not record:
         slots += _attempts(grounder, bindings)
         slots += _results(grounder, binder, one, bindings)

@@ -16,7 +16,7 @@ from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
 from tablemend.verification.reading import Reading
-from tablemend.verification.values import Values
+from tablemend.verification.values import Values, is_scoped
 
 VERSION = "program/1"
 
@@ -151,13 +151,14 @@ class DocumentJudge:
             links = self.linking.links(span, grid.number)
             weight[grid.number] = len(links.columns) + len(links.rows)
         unclear = None
+        sentence = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
+        scoped = is_scoped(self.linking.reading.plain, *sentence)
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
             verdict = judge_logic(claim, self.linking, number)
-            if verdict is not None and verdict.verdict != "unjudged":
-                if not self._is_refuted(verdict):
-                    return verdict
-                continue
-            unclear = unclear or verdict
+            if verdict is None or verdict.verdict == "unjudged":
+                unclear = unclear or verdict
+            elif verdict.verdict == "supported" or not (scoped or self._is_refuted(verdict)):
+                return verdict
         return unclear
 
 

@@ -78,7 +78,9 @@ _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
 )
 _ARTICLE = re.compile(r"(?<![\w'.-])an?(?= [a-z])")
-_ZERO = re.compile(r"(?<![\w-])(?:no|zero)(?= [a-z])")
+_ZERO = re.compile(
+    r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"
+)
 _HUNDRED = re.compile(r"\s(?:hundred)(?:\s+and\s+|\s+)?$")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"

@@ -7,6 +7,7 @@ import re
 from tablemend.verification.attribution import find_wrong_names
 from tablemend.verification.binding import Binder, Binding
 from tablemend.verification.computed import aggregates, is_computed
+from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
@@ -23,7 +24,7 @@ _SCOPE = re.compile(
 )
 _LISTED = re.compile(r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|across|off|during)\b|$)", re.MULTILINE)
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
-_MEASURED = re.compile(r"\s*\)?\s*(?:\([^)]*\))?\s*of\b")
+_MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
 _ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
@@ -50,9 +51,7 @@ class Values:
             for link in links.columns
             if link.coverage == 1
         ]
-        scoped = bool(_SCOPE.search(plain, start, end)) or aggregates(
-            plain[start:end], binder.cues, headers
-        )
+        scoped = is_scoped(plain, start, end) or aggregates(plain[start:end], binder.cues, headers)
         findings: list[Finding] = []
         paired: set[int] = set()
         for amount in binder.amounts:
@@ -76,6 +75,7 @@ class Values:
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)
         results = judge_result(self._grounder, binder)
+        results += judge_doubles(self._grounder, binder, scoped)
         told = {finding.start for finding in results if finding.kind == "number"}
         return [f for f in findings if f.start not in told] + results
 
@@ -162,6 +162,18 @@ class Values:
             first = places[0]
             here = [(place.row, place.column) for place in places if place.grid == first.grid]
             return grounder.weak(amount, "supported", "the table has the value", first.grid, here)
-        if not places and telling and not doubtful:
+        bound = amount.hedge not in ("", "about")
+        if not places and telling and not doubtful and not bound:
             return grounder.weak(amount, "not_in_source", "no cell has the value")
         return grounder.weak(amount, "unjudged", "no row and column are named")
+
+
+def is_scoped(plain: str, start: int, end: int) -> bool:
+    """Whether a sentence speaks of other times than a table of one event or period tells.
+
+    Args:
+        plain: the text in small letters.
+        start: where the sentence begins.
+        end: where it ends.
+    """
+    return _SCOPE.search(plain, start, end) is not None
