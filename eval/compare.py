@@ -26,6 +26,7 @@ def main() -> None:
             arms = evaluation.plan_arms(config, run)
             evaluation.begin(config, run, examples)
             evaluation.generate(arms, examples, config, run)
+            evaluation.mend(arms, examples, config, run)
         judged = evaluation.judge(examples, config, run, similarity)
         evaluation.write_results(judged, examples, config, run)
         print(terminal_table(write_reports(run.path)))

@@ -1,0 +1,214 @@
+"""Arms that mend another arm's answers: what they see, what is stored, when it is done again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from answering import AnsweringServer, answering, asked
+
+from tablemend import evaluation
+from tablemend.config import ConfigError, parse
+from tablemend.detector.similarity import LexicalSimilarity
+from tablemend.errors import TablemendError
+from tablemend.evaluation import CompareCommand
+from tablemend.mitigations.edits import Mended
+from tablemend.records import Example
+from tablemend.runs import Run, read_jsonl
+from tablemend.synthesis import small_world
+from tablemend.tables.table import Table
+from tablemend.tasks import tablehallu
+
+EXAMPLES = list(small_world.examples(seed=6, n=6))
+
+
+def misled(body: dict[str, Any]) -> str:
+    """The gold table upside down, below a distractor's row."""
+    example, _ = asked(body, EXAMPLES)
+    gold = example.gold_table
+    names = {cell for row in gold.rows for cell in row}
+    strays = [f for f in example.facts if f.violates is not None and f.entity not in names]
+    row = {fact.column: fact.value for fact in strays if fact.row == strays[0].row}
+    (key,) = [
+        column
+        for column, cells in zip(gold.columns, zip(*gold.rows, strict=True), strict=True)
+        if set(cells) == {fact.entity for fact in example.facts if fact.violates is None}
+    ]
+    row[key] = strays[0].entity
+    stray = [row.get(column) for column in gold.columns]
+    return tablehallu.answer(Table.of(gold.columns, [stray, *gold.rows[::-1]]))
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with answering(misled) as started:
+        yield started
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
+    def make(arms: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+        settings = {
+            "kind": "evaluation",
+            "name": "mending",
+            "model": {"path": server.model},
+            "data": {"test": {"source": "small-world", "n": 6, "seed": 6}},
+            "evaluation": {
+                "contexts": ["adversarial"],
+                "max_new_tokens": 300,
+                "options": {"cache": None, "retries": 0, "backoff": 0.01},
+                "arms": arms,
+            },
+        }
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
+
+    return make
+
+
+ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mend": "repair"}}
+
+
+def compare(tokens: list[str]) -> tuple[evaluation.JudgedArms, dict[str, Any]]:
+    config = parse(CompareCommand, tokens)
+    run = Run.of(config)
+    examples = evaluation.read_test(config)
+    if not config.rejudge:
+        arms = evaluation.plan_arms(config, run)
+        evaluation.begin(config, run, examples)
+        evaluation.generate(arms, examples, config, run)
+        evaluation.mend(arms, examples, config, run)
+    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
+    return judged, evaluation.write_results(judged, examples, config, run)
+
+
+def hallucinated(judged: evaluation.JudgedArms, arm: str) -> int:
+    return sum(one.judgement.hallucinated for one in judged[arm]["adversarial"].values())
+
+
+def test_repair_mends_the_stored_answers_and_asks_nobody(
+    recipe: Callable[..., list[str]], server: AnsweringServer
+) -> None:
+    judged, results = compare(recipe(ARMS))
+    assert len(server.bodies) == len(EXAMPLES)
+    assert hallucinated(judged, "base") == len(EXAMPLES)
+    assert hallucinated(judged, "repair") <= 1
+    recalls = [one.judgement.row_recall for one in judged["repair"]["adversarial"].values()]
+    assert recalls == [1.0] * len(EXAMPLES)
+    base, repair = (results["cost"][arm]["adversarial"] for arm in ("base", "repair"))
+    assert repair["edits"] >= len(EXAMPLES) and base["edits"] == 0
+    assert repair["calls"] == base["calls"] == len(EXAMPLES)
+    assert repair["prompt_tokens"] == base["prompt_tokens"]
+    assert repair["seconds"] >= base["seconds"]
+    assert results["settings"]["repair"]["mend"] == "repair"
+
+
+def test_the_mender_never_sees_the_gold(
+    recipe: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tablemend.evaluation import mending
+
+    seen: list[Any] = []
+
+    def spy(items: Sequence[Any]) -> list[Mended]:
+        seen.extend(items)
+        return [Mended(item.text) for item in items]
+
+    monkeypatch.setattr(mending, "_repair", spy)
+    compare(recipe(ARMS))
+    assert len(seen) == len(EXAMPLES)
+    by_query = {example.query: example for example in EXAMPLES}
+    for item in seen:
+        assert set(item._fields) == {"text", "context", "query", "format"}
+        assert item.context == by_query[item.query].adversarial_context
+
+
+def test_the_same_command_mends_nothing_twice(
+    recipe: Callable[..., list[str]], tmp_path: Path, server: AnsweringServer
+) -> None:
+    compare(recipe(ARMS))
+    path = tmp_path / "run" / "generations" / "repair.adversarial.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:4]) + "\n")  # killed
+    compare(recipe(ARMS))
+    again = path.read_text().splitlines()
+    assert again[:4] == lines[:4] and len(again) == len(lines)
+    texts = [json.loads(line)["text"] for line in again]
+    assert sorted(texts) == sorted(json.loads(line)["text"] for line in lines)
+    assert len(server.bodies) == len(EXAMPLES)
+
+
+def test_answers_of_another_model_are_mended_anew(
+    recipe: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    first, _ = compare(recipe(ARMS))
+    other = {"base": {"prompt": "careful"}, "repair": ARMS["repair"]}
+    compare(recipe(other))
+    kept = list((tmp_path / "run" / "generations").glob("repair.adversarial.*.jsonl"))
+    assert len(kept) == 1  # of the other prompt's answers, set aside
+    back, _ = compare(recipe(ARMS))
+    assert back == first
+
+
+def test_answers_that_failed_or_were_cut_stay_as_they_are(
+    recipe: Callable[..., list[str]], server: AnsweringServer
+) -> None:
+    first, second = EXAMPLES[:2]
+    told: dict[str, Any] = {first.id: 500, second.id: {"finish_reason": "length"}}
+
+    def reply(body: dict[str, Any]) -> Any:
+        example: Example = asked(body, EXAMPLES)[0]
+        fault = told.get(example.id)
+        if isinstance(fault, dict):
+            return fault | {"message": {"content": misled(body)}}
+        return fault or misled(body)
+
+    server.reply = reply
+    judged, _ = compare(recipe(ARMS))
+    failed, cut = (judged["repair"]["adversarial"][e.id] for e in (first, second))
+    assert failed.judgement.unjudged and failed.stored.edits == 0
+    assert [finding.type for finding in cut.judgement.findings] == ["format_error"]
+    told.clear()
+    judged, _ = compare(recipe(ARMS))  # asks again what failed, and mends it now
+    assert judged["repair"]["adversarial"][first.id].stored.edits > 0
+
+
+def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
+    judged, _ = compare(recipe(ARMS))
+    again, _ = compare(recipe(ARMS, "rejudge=true"))
+    assert again == judged
+
+
+def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:
+    compare(recipe(ARMS))
+    path = tmp_path / "run" / "generations" / "base.adversarial.jsonl"
+    assert len(list(read_jsonl(path))) == len(EXAMPLES)
+    config = parse(CompareCommand, recipe(ARMS))
+    run = Run.of(config)
+    arms = evaluation.plan_arms(config, run)
+    path.unlink()
+    with pytest.raises(TablemendError, match="6 of 6 answers are missing that arm repair is to"):
+        evaluation.mend(arms, EXAMPLES, config, run)
+
+
+@pytest.mark.parametrize(
+    ("arm", "why"),
+    [
+        ({"after": "base"}, r"repair\.mend: missing: after needs it"),
+        ({"mend": "repair"}, r"repair\.after: missing: mend needs it"),
+        ({"after": "bass", "mend": "repair"}, r"no arm 'bass'; did you mean base\?"),
+        ({"after": "repair", "mend": "repair"}, "itself mends: name the arm that answers"),
+        ({"after": "base", "mend": "repair", "format": "json"}, "belongs to the arm that answers"),
+        ({"after": "base", "mend": "repair", "model": "hf:x"}, "repair asks no model"),
+    ],
+)
+def test_an_arm_that_cannot_mend_is_refused(
+    recipe: Callable[..., list[str]], arm: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse(CompareCommand, recipe({"base": {}, "repair": arm}))
