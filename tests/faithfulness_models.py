@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tablemend.backends.requests import Completion, Request
+from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 
 Answer = str | tuple[str, FinishReason]
@@ -17,14 +18,18 @@ class CannedBackend:
         asked: every request, in order.
     """
 
-    def __init__(self, answer: Callable[[str], Answer], name: str = "scripted:") -> None:
+    def __init__(
+        self, answer: Callable[[str], Answer], name: str = "scripted:", window: int = 1 << 20
+    ) -> None:
         self.name = name
+        self.window = window  # characters
         self.asked: list[Request] = []
         self.closed = False
         self._answer = answer
 
     def check(self, requests: Sequence[Request]) -> None:
-        pass
+        if any(len(request.messages[-1]["content"]) > self.window for request in requests):
+            raise TablemendError("does not fit into a window")
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         for request in reversed(requests):  # answers may come in any order

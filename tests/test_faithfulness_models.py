@@ -109,6 +109,17 @@ def test_a_server_that_is_gone_stops_the_run() -> None:
         LLMVerifier(CannedBackend(lambda _: ("", "error"))).verify([(many, SOURCE)])
 
 
+def test_a_prompt_that_does_not_fit_is_unjudged_and_the_rest_goes_on() -> None:
+    long = claim("Alba has points. " * 200, 0)
+    document = Document("", (DOCUMENT.claims[0], long))
+    backend = CannedBackend(lambda _: says("supported"), window=3000)
+    ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
+    assert [one.verdict for one in verdicts] == ["supported", "unjudged"]
+    assert "does not fit into a window" in verdicts[1].reason
+    with pytest.raises(TablemendError, match="window"):
+        LLMVerifier(CannedBackend(lambda _: "", window=10)).verify([(document, SOURCE)])
+
+
 def test_without_evidence_nobody_is_asked() -> None:
     backend = CannedBackend(lambda _: says("supported"))
     other = Document("Zzz qqq.", (claim("Zzz qqq.", 0),))

@@ -8,7 +8,7 @@ from contextlib import closing
 from tablemend.backends.backend import Backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request
-from tablemend.errors import MOST_FAILURES, Stopped
+from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.faithfulness.verifier import Usage
 
 
@@ -16,19 +16,19 @@ def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
     """Answer all requests.
 
     Returns:
-        Completions by the ids of their requests; one that failed for good says why.
+        Completions by the ids of their requests; one that failed for good, or that does not fit
+        into the model's window, says why.
 
     Raises:
         Stopped: :data:`MOST_FAILURES` requests in a row failed, so that a server must be gone.
         BudgetSpent: a cap is reached.
-        TablemendError: a prompt that does not fit into the model's window.
+        TablemendError: a model that cannot be used, or no prompt that fits into its window.
     """
     if not requests:
         return {}
-    backend.check(requests)
-    found: dict[str, Completion] = {}
+    fitting, found = _fitting(backend, requests)
     in_a_row = 0
-    completions = backend.generate(requests)
+    completions = backend.generate(fitting)
     assert isinstance(completions, Generator)
     with closing(completions):  # what is in flight at a stop is cancelled
         for completion in completions:
@@ -40,6 +40,27 @@ def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
                     f"because {completion.error}: mend that and run the command again"
                 )
     return found
+
+
+def _fitting(
+    backend: Backend, requests: Sequence[Request]
+) -> tuple[Sequence[Request], dict[str, Completion]]:
+    """The requests that the model can answer, and failed completions for the others."""
+    try:
+        backend.check(requests)
+    except TablemendError:
+        fitting, failed = [], {}
+        for request in requests:
+            try:
+                backend.check([request])
+            except TablemendError as error:
+                failed[request.id] = Completion(request.id, "", 0, 0, "error", str(error))
+            else:
+                fitting.append(request)
+        if not fitting:
+            raise
+        return fitting, failed
+    return requests, {}
 
 
 def usage_of(completions: Sequence[Completion]) -> Usage:
