@@ -51,7 +51,8 @@ def say_attribute(speech: Speech) -> Plan | None:
     else:
         words["v"] = Word(text, "text")
         plural = is_plural(measure.label)
-        if measure.label == "flag" and row.entity is not None:
+        if measure.flags and row.entity is not None:
+            words["m"], words["v"] = Word(templates.FLAGGED), flag_word(text)
             pool = templates.FLAG
         elif row.entity is None:
             pool = templates.TEXT_OF_PERIOD
@@ -60,6 +61,11 @@ def say_attribute(speech: Speech) -> Plan | None:
     kind: ClaimKind = "temporal" if measure.kind == "date" else "attribute"
     claim = speech.value_claim(datum, "v", kind)
     return speech.plan(speech.choose(pool, measure), words, [claim], datum)
+
+
+def flag_word(text: str) -> Word:
+    """A flag as a sentence has it: "high" for High, H as it is."""
+    return Word(text.lower() if len(text) > 1 else text, "flag")
 
 
 def say_several(speech: Speech) -> Plan | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from tablemend.tabfaith import templates
+from tablemend.tabfaith.cells import flag_word
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.sheet import Measure
 from tablemend.tabfaith.speech import Speech
@@ -33,8 +34,10 @@ def say_count(speech: Speech) -> Plan | None:
             return None
         words["k"] = Word(chosen, "text")
         roles["category"] = "k"
-        flags = measure.label == "flag"
-        pool = templates.FLAGS if flags else templates.COUNT_CATEGORY
+        pool = templates.COUNT_CATEGORY
+        if measure.flags:
+            pool, words["m"] = templates.FLAGS, Word(templates.FLAGGED)
+            words["k"] = flag_word(chosen)
         template = speech.choose(pool, measure)
     else:
         found = _threshold(speech, measure)

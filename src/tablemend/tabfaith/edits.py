@@ -77,7 +77,8 @@ def _replacements(
             if fact.operation == "value" and part.role == "entity":
                 yield from ((name, False) for name in _other_names(part, sheet, rng))
             if fact.kind == "attribute" and part.role == "value":
-                yield from ((text, False) for text in _other_texts(fact, sheet, rng))
+                for text in _other_texts(fact, sheet, rng):
+                    yield text.lower() if part.style == "flag" and len(text) > 1 else text, False
 
 
 def _other_numbers(text: str, rng: Random) -> Iterator[str]:

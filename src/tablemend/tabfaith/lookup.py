@@ -15,8 +15,9 @@ from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, read_number, words_of
 from tablemend.tabfaith.periods import Period, read_period
-from tablemend.tabfaith.sheet import measure_label
+from tablemend.tabfaith.sheet import FLAGS, measure_label
 from tablemend.tabfaith.summary import Role
+from tablemend.tabfaith.templates import FLAGGED
 from tablemend.tables.table import Table
 from tablemend.values.units import SCALES, header_unit
 
@@ -137,8 +138,10 @@ class Lookup:
 
     def columns_called(self, label: str) -> set[int]:
         """The columns of a label."""
-        wanted = words_of(label)
-        return {index for index, found in enumerate(self.labels) if found == wanted}
+        wanted = [words_of(label)]
+        if label == FLAGGED:
+            wanted = [words_of(name) for name in FLAGS]
+        return {index for index, found in enumerate(self.labels) if found in wanted}
 
     def place(
         self, texts: Texts, period: Role = "period", entity: Role = "entity"

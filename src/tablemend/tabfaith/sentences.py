@@ -68,11 +68,12 @@ def render(plan: Plan, start: int) -> tuple[str, list[Fact]]:
     text += end.removeprefix(".") if text.endswith(".") else end  # "Inc." ends its sentence
     text = text[0].upper() + text[1:]
     sentence = Span(start, start + len(text))
-    facts = []
+    facts, claimed = [], set[str]()
     for claim in plan.claims:
         slots = [slot for slot in claim.roles.values() if isinstance(slot, str)]
         if not all(slot in places for slot in slots):
             continue
+        claimed.update(slots)
         parts = []
         for role, slot in claim.roles.items():
             if isinstance(slot, str):
@@ -83,4 +84,5 @@ def render(plan: Plan, start: int) -> tuple[str, list[Fact]]:
                 parts.append(slot._replace(role=role))
         focus = next(i for i, part in enumerate(parts) if part.role == claim.focus)
         facts.append(Fact(claim.kind, claim.operation, tuple(parts), focus, claim.cells, sentence))
+    assert claimed == set(places), f"{plan.template!r}: words that no fact states"
     return text, facts

@@ -41,6 +41,7 @@ _RATE = re.compile(
     r"|nps|latitude|longitude|turnover|probability|odds|total|cumulative|high\b|low\b|max|min|balance",
     re.I,
 )
+FLAGS = ("flag", "flag status")
 _UNIT_COLUMN = re.compile(r"units?|uom|units? of measure(?:ment)?", re.I)
 _RANGE_COLUMN = re.compile(r"(?:reference|normal|ref\.?)[ _](?:range|interval)", re.I)
 _RANGE = re.compile(
@@ -61,8 +62,8 @@ _DASHBOARD = frozenset(
     """
     analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
     inventory lost margin metric net new operating opportunities pipeline points range reference
-    reported result retention sales segment start sku stock stockout test turnover unit warehouse
-    win won
+    reported result retention sales segment start status sku stock stockout test turnover unit
+    warehouse win won
     """.split()
 )
 _NO_NOUNS = frozenset("name title number date year result notes type status group".split())
@@ -116,6 +117,11 @@ class Measure:
     comparable: bool = False
     summable: bool = False
     counted: bool = False
+
+    @property
+    def flags(self) -> bool:
+        """Whether it says high, low or normal of each row."""
+        return self.label in FLAGS and self.kind == "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +382,8 @@ def is_name(text: str) -> bool:
 def _read_measure(sheet: Sheet, index: int, label: str) -> Measure | None:
     """A column that most rows fill with things of one sort."""
     texts = {row.index: text for row in sheet.rows if (text := sheet.text(row.index, index))}
+    if label in FLAGS and texts and all(map(str.isalpha, texts.values())):
+        return Measure(index, label, "text")  # what is normal may have none
     if 2 * len(texts) < len(sheet.rows) or not texts:
         return None
     if all(read_period(text) for text in texts.values()) and _grain(list(texts.values())):

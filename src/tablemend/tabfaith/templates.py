@@ -181,14 +181,15 @@ ORDER_OF_EVENTS: tuple[str, ...] = (
     "{e} was {m} {c} than {o}.",
     "{e} ({v}) was {m} {c} than {o} ({w}).",
 )
+FLAGGED = "flagged"
+"""What stands for the label of a column of flags in the templates below."""
 FLAG: tuple[str, ...] = (
-    "{e} was flagged {v}<when>.",
-    "The {m} for {e} was {v}<when>.",
-    "The value for {e} was flagged {v}<when>.",
+    "{e} was {m} {v}<when>.",
+    "The value for {e} was {m} {v}<when>.",
 )
 FLAGS: tuple[str, ...] = (
-    "{n} of the {N} <rows> were flagged {k}.",
-    "{n} <rows> were flagged {k}.",
+    "{n} of the {N} <rows> were {m} {k}.",
+    "{n} <rows> were {m} {k}.",
 )
 RANGE: tuple[str, ...] = (
     "{x} was {c} the reference range<when>.",
