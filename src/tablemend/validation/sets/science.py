@@ -28,7 +28,7 @@ def scitab(record: dict[str, Any]) -> Iterator[Item]:
         id=record["id"],
         set="scitab",
         group="",
-        text=record["claim"],
+        text=_MARKUP.sub("", record["claim"]).strip(),
         source=Source((science_table(record),)),
         split_key=record["split_key"],
         label=SCITAB_LABELS[record["label"]],
