@@ -37,7 +37,7 @@ class Arm(Section):
     one sentence of the context."""
     after: ArmName | None = None
     """Name of another arm whose stored answers this one mends; nothing is generated anew. Prompt,
-    thinking, format, constrain and, where it names none, the model are that arm's."""
+    thinking, format, constrain and, where it names no other, the model are that arm's."""
     mend: Literal["repair", "cave"] | None = None
     """How: `repair` is a program, `cave` has the model rewrite what the program finds unfaithful;
     both see the query and the context, never the gold table."""
@@ -46,8 +46,8 @@ class Arm(Section):
 
     @property
     def own_model(self) -> bool:
-        """Whether the recipe names a model for this arm itself."""
-        return "model" in self.model_fields_set
+        """Whether the model is not what an arm has that names none."""
+        return self.model != type(self).model_fields["model"].default
 
 
 class Evaluation(Section):
@@ -97,7 +97,7 @@ class Evaluation(Section):
         elif arms[arm.after].after is not None:
             yield f"{path}.after", f"{arm.after} itself mends: name the arm that answers"
         for field in ("prompt", "thinking", "format", "constrain"):
-            if field in arm.model_fields_set:
+            if getattr(arm, field) != type(arm).model_fields[field].default:
                 yield f"{path}.{field}", f"belongs to the arm that answers, {arm.after}"
         if arm.mend == "repair" and arm.own_model:
             yield f"{path}.model", "repair asks no model"
