@@ -86,6 +86,7 @@ def test_what_cannot_be_worded_is_refused(old: str, new: str) -> None:
         ("$38,500", "$54,802", "over", "$54,800"),
         ("$2.09 million", "$2,376K", "under", "$2.38 million"),
         ("50", "41", "over", "40"),
+        ("$100,000", "180812", "under", "$181,000"),
         ("$73,600", "54812", "about", "$54,800"),
         ("70", "4", "about", "4"),
         ("50", "40", "over", None),
@@ -204,6 +205,19 @@ def test_places_are_those_of_the_original() -> None:
     mended = repair_text(text, CLUBS, judge)
     assert mended.text == "The Lions won forty-one points. The Bears won 38 points."
     assert [text[edit.start : edit.end] for edit in mended.edits] == ["nine", "17"]
+
+
+def test_a_bound_goes_by_the_cell_and_not_by_what_is_rounded_already() -> None:
+    source = Source((Table.of(["Name", "Votes"], [["Lewis", "202,806,871"], ["Iger", "5"]]),))
+    text = "Lewis had votes of just over 142 million."
+    judge = verifier(("142", "142", ("203",)))
+
+    def with_cell(text: str, source: Source) -> Verification:
+        found = judge(text, source)
+        cell = (source.grids[0].evidence(0, 1),)
+        return replace(found, verdicts=tuple(replace(v, evidence=cell) for v in found.verdicts))
+
+    assert repair_text(text, source, with_cell).text == text.replace("142", "202")
 
 
 def test_with_the_program_verifier() -> None:

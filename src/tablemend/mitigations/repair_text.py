@@ -14,7 +14,7 @@ from decimal import Decimal
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifier import NOTHING, Usage
-from tablemend.mitigations.edits import Edit, Mended, apply_edits
+from tablemend.mitigations.edits import Edit, Mended, apply_edits, narrowed
 from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Verdict, Verification
 from tablemend.values.sentences import Span
@@ -161,27 +161,23 @@ def _read_edit(
     if len(verdict.spans) != 1 or len(verdict.expected) != 1:
         return None
     (start, end), expected = verdict.spans[0], verdict.expected[0].strip()
-    old = text[start:end]
     amount = next((a for a in reading.amounts if a.start < end and start < a.end), None)
-    if amount is not None and amount.number.value < 0 and text[max(0, start - 1)] in "-\u2212":
-        start -= 1
-        old = text[start:end]
+    if amount is not None and amount.start <= start and end <= amount.end:
+        start, end = amount.start, amount.end  # with its sign, currency and scale
+    old = text[start:end]
     if amount is None and (verdict.error_type == "CMP" or not _is_name(old, expected, source)):
         return None  # "Lions had the highest": the name can be wrong, or the comparison
     decline = amount is not None and amount.decline
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
-    new = spell_alike(
-        old,
-        expected,
-        decline=decline,
-        grouped=grouped,
-        bound=bound,
-        scales=_scales(source, verdict),
-    )
+    scales = _scales(source, verdict)
+    if bound and (cell := _deciding_cell(source, verdict)) is not None:
+        expected, scale = cell  # what the verifier gives may be rounded already
+        scales = (scale,)
+    new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound, scales=scales)
     if new is None or fold(new) == fold(old):
         return None
     reason = verdict.reason or f"the source says {expected}"
-    return Edit(old, new, reason, VERSION, verdict.error_type, start, end)
+    return narrowed(Edit(old, new, reason, VERSION, verdict.error_type, start, end))
 
 
 def _scales(source: Source, verdict: Verdict) -> tuple[Decimal, ...]:
@@ -192,6 +188,18 @@ def _scales(source: Source, verdict: Verdict) -> tuple[Decimal, ...]:
             grid = source.grids[evidence.table]
             found.add(grid.unit(evidence.row, evidence.column).scale)
     return tuple(sorted(found))
+
+
+def _deciding_cell(source: Source, verdict: Verdict) -> tuple[str, Decimal] | None:
+    """The one cell that decided a verdict, as written, and what it counts in."""
+    places = {(e.table, e.row, e.column) for e in verdict.evidence if e.row is not None}
+    if len(places) != 1:
+        return None
+    table, row, column = places.pop()
+    if table is None or row is None or column is None:
+        return None
+    grid = source.grids[table]
+    return grid.cell(row, column), grid.unit(row, column).scale
 
 
 def _is_name(old: str, expected: str, source: Source) -> bool:

@@ -16,6 +16,7 @@ from tablemend.values.units import ONE
 Bound = Literal["", "about", "over", "under"]
 
 _MINUS = ("-", "\u2212")
+_LARGE = 1_000
 _LARGEST_ERROR = Decimal("0.05")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
 _ONES = (
@@ -120,6 +121,8 @@ def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
     """A number on the stated side of an amount, as coarse as the old one; ``None`` without room."""
     stated = _CONTEXT.divide(number.value, number.unit.scale).normalize(_CONTEXT)
     place = Decimal(1).scaleb(int(stated.as_tuple().exponent)) if stated else ONE
+    if abs(amount) >= _LARGE:  # "just under 100,000" is coarse by chance
+        place = min(place, Decimal(1).scaleb(amount.adjusted() - 2))
     if bound == "about":
         rounded = (amount / place).to_integral_value(ROUND_HALF_UP) * place
         return rounded if abs(rounded - amount) <= _LARGEST_ERROR * abs(amount) else amount
