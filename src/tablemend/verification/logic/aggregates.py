@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from tablemend.verification.logic.conditions import Condition, holds, range_set, within
+from tablemend.verification.logic.amounts import fits, holds
+from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
-from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 
 _COMPUTED: dict[str, Callable[[list[float]], float]] = {
@@ -133,10 +135,10 @@ def _range(
     if len(values) < 2:
         return
     low, high = sorted(ends, key=lambda stated: stated.value)
-    truth = holds(values[0], low) and holds(values[-1], high)
+    truth = fits(column, values[0], low) and fits(column, values[-1], high)
     used = range_set(*words) | taken | range_set(heading.first, heading.last)
     used = used.union(*(condition.used for condition in kept))
-    wrong = low if not holds(values[0], low) else high
+    wrong = low if not fits(column, values[0], low) else high
     right = values[0] if wrong is low else values[-1]
     reason = f"{column.header}: from {values[0]:g} to {values[-1]:g}"
     yield Outcome(

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.conditions import Condition, holds, range_set, within
-from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.amounts import holds, preposition
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, View
 from tablemend.verification.logic.measures import moment
+from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import opposite
 
@@ -200,7 +202,7 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     if stated.amount.number.unit.scale != 1:
         first, last = first * column.scale, last * column.scale
     gap = abs(last - first)
-    word = frame.words[stated.first - 1] if stated.first else ""
+    word = preposition(frame, stated)
     percent = stated.amount.number.percent
     points = "point" in frame.text(stated.first, stated.last)
     share = 100 * gap / abs(first) if first else None

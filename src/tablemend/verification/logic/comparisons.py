@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.conditions import Condition, holds, range_set
-from tablemend.verification.logic.frame import Frame, Stated
+from tablemend.verification.logic.amounts import fits, hedge_of
+from tablemend.verification.logic.condition import Condition, range_set
+from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import (
     Ordering,
-    name_rows,
     noun_phrase_end,
     orderings,
 )
-from tablemend.verification.logic.words import QUALITIES, opposite
+from tablemend.verification.logic.words import opposite
 
 _THAN = frozenset("than as to over compared against from versus vs".split())
 _TIMES = frozenset({"before", "after", "early", "late"})
@@ -172,6 +173,21 @@ def _compare(
     reason = f"{column.header}: {names[0]} {one.value:g}, {names[1]} {other.value:g}"
     cells = tuple((row, column.index) for side in sides for row in sorted(side.rows)[:3])
     turned = opposite(frame.text(*words))
+    own, wrong = _own_amounts(frame, sides, column)
+    used |= own
+    if wrong is not None:
+        stated, side = wrong
+        return Outcome(
+            "comparison",
+            False,
+            used,
+            fit,
+            cells,
+            reason,
+            (stated.first, stated.last),
+            (f"{side.value:g}",),
+            "NUM",
+        )
     if amount is None:
         return Outcome(
             "comparison",
@@ -202,7 +218,7 @@ def _compare(
         if unit is None:
             unit = 1.0
         gap = round(gap / unit) if unit > 1 else gap
-    exact = holds(abs(gap), amount)
+    exact = fits(column, abs(gap), amount)
     return Outcome(
         "difference",
         exact,
@@ -219,9 +235,29 @@ def _compare(
 def _difference_stated(frame: Frame, first: int) -> Stated | None:
     """The 5 of "5 more points" and of "5 points more"."""
     for stated in frame.amounts:
-        if 0 <= first - stated.last <= 1 and stated.amount.role == "value":
+        if not 0 <= first - stated.last <= 1 or stated.amount.role != "value":
+            continue
+        bracketed = ")" in frame.reading.plain[frame.tokens[stated.last - 1].end :][:1]
+        if not bracketed and (stated.last == first or stated.last not in frame.verbs):
             return stated
     return None
+
+
+def _own_amounts(
+    frame: Frame, sides: Sequence[Side], column: ColumnIndex
+) -> tuple[frozenset[int], tuple[Stated, Side] | None]:
+    """The values stated beside the two things, "A (5) has more than B (3)", and a wrong one."""
+    used: frozenset[int] = frozenset()
+    for stated in frame.amounts:
+        for side in sides:
+            if not 0 <= stated.first - side.last <= 1 or stated.amount.role == "ordinal":
+                continue
+            if "(" not in frame.between(side.last - 1, stated.first):
+                continue
+            used |= range_set(stated.first, stated.last)
+            if not fits(column, side.value, stated, hedge_of(frame, stated)):
+                return used, (stated, side)
+    return used, None
 
 
 def _counts_compared(
@@ -355,63 +391,3 @@ def _above_all(
         (),
         "CMP",
     )
-
-
-def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
-    """As in "A and B have the same points", "A and B were drafted in different rounds"."""
-    for cue in frame.cues:
-        if cue.kind != "comparative" or cue.sense not in ("equal", "different"):
-            continue
-        first, last = frame.token_range(cue.start, cue.end)
-        if first == last or any(h.first < last and first < h.last for h in frame.headings):
-            continue
-        if frame.words[last : last + 1] in (("more",), ("less",), ("fewer",), ("entry",), ("row",)):
-            continue
-        named = [condition for condition in found if not condition.used & range_set(first, last)]
-        groups = next((c.members for c in named if len(c.members) > 1), ())
-        pair = [c for c in named if c.members] or named
-        if not groups and len(named) >= 2 and named[0].column == named[1].column:
-            groups, pair = (named[0].rows, named[1].rows), named[:2]
-        if len(groups) < 2:
-            continue
-        for heading in frame.headings_in(first, len(frame.words)) or frame.headings:
-            column = frame.view.columns[heading.column]
-            if any(column.index == condition.column for condition in pair):
-                continue
-            yield _equal(frame, cue, (first, last), column, heading.share, groups, pair, heading)
-            break
-
-
-def _equal(
-    frame: Frame,
-    cue: Cue,
-    words: tuple[int, int],
-    column: ColumnIndex,
-    share: float,
-    groups: Sequence[frozenset[int]],
-    pair: Sequence[Condition],
-    heading: object,
-) -> Outcome:
-    values = [{_standard(column, row) for row in group} for group in groups]
-    alike = all(value & values[0] for value in values[1:])
-    truth = alike if cue.sense == "equal" else not alike
-    used = range_set(*words).union(*(condition.used for condition in pair))
-    for named in frame.headings:
-        if named.column == column.index:
-            used |= range_set(named.first, named.last)
-    rows = sorted(frozenset().union(*groups))
-    cells = tuple((row, column.index) for row in rows[:6])
-    said = ", ".join(column.cell(row) for row in rows[:4])
-    reason = f"{column.header}: {said} ({name_rows(frame, rows)})"
-    fit = min([0.6 + 0.4 * share, *(condition.fit for condition in pair)])
-    return Outcome("equality", truth, used, fit, cells, reason, None if truth else words, (), "CMP")
-
-
-def _standard(column: ColumnIndex, row: int) -> object:
-    measure = column.measures.get(row)
-    if measure is not None and measure.kind in ("number", "date", "time", "rank"):
-        return measure.value
-    return column.cell(row).casefold().strip()
-
-
-__all__ = ["QUALITIES", "comparisons", "equalities"]

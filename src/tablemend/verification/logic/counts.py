@@ -6,15 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.conditions import (
-    Condition,
-    hedge_of,
-    hedge_tokens,
-    holds,
-    range_set,
-    within,
-)
-from tablemend.verification.logic.frame import Frame, Heading, Stated
+from tablemend.verification.logic.amounts import hedge_of, hedge_tokens, holds
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows
 from tablemend.verification.logic.words import THINGS

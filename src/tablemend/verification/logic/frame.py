@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -15,7 +13,8 @@ from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.linking import Linking
 from tablemend.verification.links import Links
 from tablemend.verification.logic.index import ColumnIndex, View
-from tablemend.verification.reading import Amount, Reading, Token
+from tablemend.verification.logic.mentions import Heading, Mention, Phrase, Stated
+from tablemend.verification.reading import Reading, Token
 
 _VERBS = frozenset(
     "be is are was were been have has had do does did score scored win won lose lost play played "
@@ -37,80 +36,6 @@ _WINNING, _WON = frozenset({"winner", "win"}), frozenset({"win", "won", "wins", 
 _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
 _VALUE = frozenset({"value", "year"})
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """Words that name cells of one column.
-
-    Attributes:
-        first, last: the tokens, half open.
-        column: the column whose cells have the words.
-        rows: the rows whose cell has them; where cells consist of them, only those.
-        share: how much of the cells' words they are, 1 where they are the whole cell.
-    """
-
-    first: int
-    last: int
-    column: int
-    rows: frozenset[int]
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """Words that name a column.
-
-    Attributes:
-        first, last: the tokens, half open.
-        column: the column.
-        share: how much of the header they are.
-    """
-
-    first: int
-    last: int
-    column: int
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A number of the statement as one token or several.
-
-    Attributes:
-        first, last: the tokens, half open.
-        amount: what is stated.
-        value: the number.
-    """
-
-    first: int
-    last: int
-    amount: Amount
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words that select rows, with every column in which they can.
-
-    Attributes:
-        first, last: the tokens, half open.
-        mentions: one for every column, the likeliest first.
-    """
-
-    first: int
-    last: int
-    mentions: tuple[Mention, ...]
-
-    @property
-    def rows(self) -> frozenset[int]:
-        """Rows that any of its readings selects."""
-        return frozenset().union(*(mention.rows for mention in self.mentions))
-
-    @property
-    def share(self) -> float:
-        """How much of a cell it names."""
-        return self.mentions[0].share
 
 
 def _both(one: Phrase, other: Phrase) -> Phrase | None:
@@ -327,10 +252,12 @@ class Frame:
                 continue
             ends = {column: self._through_unit(last, column) for column in columns}
             furthest = max(ends.values())
+            said = {column: self.context(self.view.columns[column]) for column in columns}
+            most = max(said.values()) - 0.05
             found += [
                 Heading(first, end, column, coverage)
                 for column, end in ends.items()
-                if end == furthest
+                if end == furthest and said[column] >= most
             ]
         return tuple(found)
 
@@ -416,20 +343,3 @@ class Frame:
     def between(self, first: int, last: int) -> str:
         """The characters between the end of one token and the beginning of another."""
         return self.reading.plain[self.tokens[first].end : self.tokens[last].start]
-
-
-def overlaps(one: Mention | Heading | Stated, first: int, last: int) -> bool:
-    """Whether a mention shares a token with a range of tokens."""
-    return one.first < last and first < one.last
-
-
-def apart(mentions: Iterable[Mention], *taken: tuple[int, int]) -> Iterator[Mention]:
-    """The mentions that share no token with any of the ranges."""
-    for mention in mentions:
-        if not any(overlaps(mention, first, last) for first, last in taken):
-            yield mention
-
-
-def column_of(view: View, mention: Mention) -> ColumnIndex:
-    """The column of a mention."""
-    return view.columns[mention.column]

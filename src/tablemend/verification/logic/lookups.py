@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tablemend.verification.logic.conditions import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame, Heading
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.mentions import Heading
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows, nth_rows
 

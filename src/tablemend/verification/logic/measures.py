@@ -26,12 +26,12 @@ _CLOCK = re.compile(
 _SUM = re.compile(r"^[\d+ -]+ ?= ?(-?\d+(?:\.\d+)?)\Z")
 _GOALS = re.compile(r"^(\d+)\.(\d+) ?\((\d+)\)")
 _SCORE = re.compile(
-    r"^(?:(?P<result>w|l|d|t|win|won|loss|lost|draw|tie)\b[ ,:(]*)?"
+    r"^(?:(?P<result>w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b[ ,:(]*)?"
     r"(?P<first>\d{1,3})(?:-|:| [x:] )(?P<second>\d{1,3})(?![-:\d/])(?P<rest>.*)\Z",
     re.DOTALL,
 )
-_RESULT = re.compile(r"^(w|l|d|t|win|won|loss|lost|draw|tie)\b")
-_RESULT_AFTER = re.compile(r"[ ,(]*(w|l|d|t|win|won|loss|lost|draw|tie)\b")
+_RESULT = re.compile(r"^(w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b")
+_RESULT_AFTER = re.compile(r"[ ,(]*(w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b")
 _YEARS = re.compile(r"^(?:c\. ?)?(\d{4}) ?(?:-|/|to|until) ?(\d{4}|\d{2}|present|now)?(?![\d-])")
 _QUARTER = re.compile(r"^(?:q([1-4])|([1-4])q)\b")
 _FISCAL = re.compile(r"^(?:fiscal(?: year)?|fy|year|season) ?'?(?=\d)")

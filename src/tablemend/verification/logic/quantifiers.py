@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.conditions import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame, Stated
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows
 
@@ -30,6 +31,8 @@ def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 def _share(
     frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
+    if first and frame.words[first - 1] in ("of", "among", "across", "out", "in"):
+        return  # "of all teams" says among whom
     named = [c for c in found if not c.used & range_set(first, last)]
     nouns = [h for h in frame.headings if h.first == last]
     if any(frame.view.columns[h.column].adds_up for h in nouns):

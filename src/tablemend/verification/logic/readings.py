@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from math import exp
 
-from tablemend.verification.logic.conditions import RESULTS, Condition
+from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.weights import WEIGHTS
-from tablemend.verification.logic.words import THINGS
+from tablemend.verification.logic.words import RESULTS, THINGS
 
 _EMPTY = frozenset(
     "value values figure figures amount level during between among overall table list data other "

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tablemend.verification.logic.conditions import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame, Heading
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.mentions import Heading
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import opposite
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.conditions import Condition, range_set, states, within
-from tablemend.verification.logic.frame import Frame, Stated
+from tablemend.verification.logic.amounts import states
+from tablemend.verification.logic.condition import Condition, range_set, within
+from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
+from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import QUALITIES, THINGS, Quality, opposite
 

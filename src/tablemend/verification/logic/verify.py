@@ -12,9 +12,11 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.links import Links
 from tablemend.verification.logic.aggregates import aggregates
 from tablemend.verification.logic.changes import changes
-from tablemend.verification.logic.comparisons import comparisons, equalities
-from tablemend.verification.logic.conditions import Condition, conditions
+from tablemend.verification.logic.comparisons import comparisons
+from tablemend.verification.logic.condition import Condition
+from tablemend.verification.logic.conditions import conditions
 from tablemend.verification.logic.counts import counts, size_of, sizes
+from tablemend.verification.logic.equalities import equalities
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import views_of
 from tablemend.verification.logic.lookups import bounds, ranks, together

@@ -35,6 +35,17 @@ THINGS = frozenset(
 )
 """What a row can be called without any column of that name."""
 
+RESULTS = {
+    word: result
+    for result, words in {
+        "w": "win wins won winning victory victories victorious beat beats defeat defeats defeated",
+        "l": "lose loses lost losing loss losses",
+        "d": "draw draws drew drawn tie ties tied",
+    }.items()
+    for word in words.split()
+}
+"""Words of results, by the letter of a cell."""
+
 RANKS = _terms("rank ranking place position pos finish seed standing pick")
 """Headers of columns in which 1 is the best."""
 

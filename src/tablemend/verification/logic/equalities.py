@@ -1,0 +1,69 @@
+"""Whether things share a value: the same, tied, different."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tablemend.claims.cues import Cue
+from tablemend.verification.logic.condition import Condition, range_set
+from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.superlatives import name_rows
+
+
+def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """As in "A and B have the same points", "A and B were drafted in different rounds"."""
+    for cue in frame.cues:
+        if cue.kind != "comparative" or cue.sense not in ("equal", "different"):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        if first == last or any(h.first < last and first < h.last for h in frame.headings):
+            continue
+        if frame.words[last : last + 1] in (("more",), ("less",), ("fewer",), ("entry",), ("row",)):
+            continue
+        named = [condition for condition in found if not condition.used & range_set(first, last)]
+        groups = next((c.members for c in named if len(c.members) > 1), ())
+        pair = [c for c in named if c.members] or named
+        if not groups and len(named) >= 2 and named[0].column == named[1].column:
+            groups, pair = (named[0].rows, named[1].rows), named[:2]
+        if len(groups) < 2:
+            continue
+        for heading in frame.headings_in(first, len(frame.words)) or frame.headings:
+            column = frame.view.columns[heading.column]
+            if any(column.index == condition.column for condition in pair):
+                continue
+            yield _equal(frame, cue, (first, last), column, heading.share, groups, pair, heading)
+            break
+
+
+def _equal(
+    frame: Frame,
+    cue: Cue,
+    words: tuple[int, int],
+    column: ColumnIndex,
+    share: float,
+    groups: Sequence[frozenset[int]],
+    pair: Sequence[Condition],
+    heading: object,
+) -> Outcome:
+    values = [{_standard(column, row) for row in group} for group in groups]
+    alike = all(value & values[0] for value in values[1:])
+    truth = alike if cue.sense == "equal" else not alike
+    used = range_set(*words).union(*(condition.used for condition in pair))
+    for named in frame.headings:
+        if named.column == column.index:
+            used |= range_set(named.first, named.last)
+    rows = sorted(frozenset().union(*groups))
+    cells = tuple((row, column.index) for row in rows[:6])
+    said = ", ".join(column.cell(row) for row in rows[:4])
+    reason = f"{column.header}: {said} ({name_rows(frame, rows)})"
+    fit = min([0.6 + 0.4 * share, *(condition.fit for condition in pair)])
+    return Outcome("equality", truth, used, fit, cells, reason, None if truth else words, (), "CMP")
+
+
+def _standard(column: ColumnIndex, row: int) -> object:
+    measure = column.measures.get(row)
+    if measure is not None and measure.kind in ("number", "date", "time", "rank"):
+        return measure.value
+    return column.cell(row).casefold().strip()
