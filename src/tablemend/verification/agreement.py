@@ -84,8 +84,8 @@ def _compare(amount: Amount, value: Decimal) -> Agreement:
         return "near" if difference <= max(rounded, _DISTANT * abs(value)) else "different"
     if difference <= step * _HALF and _finer(value, step):
         return "same"
-    if difference < step and _finer(value, step):
-        return "near"
+    if difference < step and abs(value) > abs(stated) and _finer(value, step):
+        return "near"  # cut off, not rounded
     return "near" if rounded > step and difference <= rounded * _HALF else "different"
 
 

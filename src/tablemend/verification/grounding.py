@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from tablemend.records import ClaimError, Evidence, VerdictName
 from tablemend.values.numbers import Number, plain_digits
@@ -39,6 +41,7 @@ class Grounding:
         cells: the numbers where both meet.
         outcome: the best agreement with one of them.
         transposed: whether rows are the attributes.
+        torn: whether the table itself has several values: rows of one name that differ.
     """
 
     rank: int
@@ -48,6 +51,7 @@ class Grounding:
     cells: tuple[Cell, ...]
     outcome: Agreement
     transposed: bool
+    torn: bool = False
 
     @property
     def clear(self) -> bool:
@@ -102,9 +106,30 @@ class Grounder:
                                 cells,
                                 outcome,
                                 binding.transposed,
+                                self._is_torn(binding.grid, cells),
                             )
                         )
         return sorted(found, key=lambda grounding: grounding.rank)
+
+    @cached_property
+    def _twins(self) -> dict[tuple[int, int], str]:
+        """Rows that another row of the same name stands beside, and that name."""
+        found = {}
+        for grid in self.grids:
+            count = Counter(line.header for line in grid.lines)
+            for line in grid.lines:
+                if line.header and count[line.header] > 1:
+                    found[grid.number, line.index] = line.header
+        return found
+
+    def _is_torn(self, grid: int, cells: Sequence[Cell]) -> bool:
+        """Whether cells of one column differ that stand in rows of one name."""
+        said: dict[tuple[str, int], set[Decimal]] = defaultdict(set)
+        for row, column in cells:
+            name, number = self._twins.get((grid, row)), self.number(grid, row, column)
+            if name is not None and number is not None:
+                said[name, column].add(number.value)
+        return any(len(values) > 1 for values in said.values())
 
     def _measures(self, amount: Amount, grid: int, row: int, column: int) -> bool:
         """Whether a cell counts in a unit, where the amount does: no minutes under "Points"."""

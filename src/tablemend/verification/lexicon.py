@@ -38,9 +38,9 @@ _ABBREVIATIONS = {
     "blk": "block",
     "blks": "block",
     "tov": "turnover",
-    "fg": "field goal",
-    "fgm": "field goal made",
-    "fga": "field goal attempt",
+    "fg": "fieldgoal",
+    "fgm": "fieldgoal made",
+    "fga": "fieldgoal attempt",
     "fg3": "3 point",
     "fg3m": "3 point made",
     "fg3a": "3 point attempt",
@@ -302,7 +302,7 @@ _PHRASES = (
             r"\bfrom the (?:field|floor)\b|\bfield[ -]+goals?\b"
             r"|\b(?:shot|shooting|shots)\b(?! from (?:the )?(?:three|3|long|deep|beyond|down|free))"
         ),
-        ("field", "goal"),
+        ("fieldgoal",),
     ),
     (
         re.compile(
@@ -316,6 +316,7 @@ _PHRASES = (
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
 _CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})")
 _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
+_FIELD_GOAL = re.compile(r"\bfield[ -]goals?\b", re.I)  # no goal of football
 _INITIALS = re.compile(r"\b(?:[A-Za-z]\.)+[A-Za-z]\b\.?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ers", "er", "es", "s", "ly")
@@ -361,6 +362,7 @@ def header_terms(header: str) -> tuple[str, ...]:
     whole = _WHOLE_HEADERS.get(text.strip().casefold())
     if whole:
         return tuple(stem(word) for word in whole.split())
+    text = _FIELD_GOAL.sub("fieldgoal", text)
     text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     text = _LETTERS_DIGITS.sub(" ", _CAMEL.sub(" ", text.replace("_", " ")))
     found: list[str] = []

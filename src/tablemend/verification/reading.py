@@ -118,7 +118,7 @@ _SECOND_DAY = re.compile(
 )
 _THIS = re.compile(r"\b(?:this|that|the|no|any|each|another|every|other|which|only)\s+$")
 _ALONE = re.compile(r"\s*(?:$|[.,;!?]|of\b)")
-_GLUED = re.compile(r"[a-z]-$")  # "COVID-19"
+_GLUED = re.compile(r"(?<!\bof)(?<!\bfor)(?<!\bto)(?<=[a-z])-$")  # "COVID-19"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ class Reading:
             match = _SECOND_DAY.match(self.plain, date.end)
             readings = [reading for reading in date.readings if len(reading) in (7, 10)]
             if match and readings and readings[0].startswith("--") and 0 < int(match[1]) <= 28:
-                second = f"{readings[0][:5]}-{int(match[1]):02d}"
+                second = f"{readings[0][:4]}-{int(match[1]):02d}"
                 found.append(Moment(match.start(1), match.end(1), "date", (second,)))
         return found
 
@@ -283,7 +283,7 @@ class Reading:
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()
         for stated in self._places.numbers:
-            glued = _GLUED.search(self.plain, max(0, stated.start - 2), stated.start)
+            glued = _GLUED.search(self.plain, max(0, stated.start - 5), stated.start)
             if not _inside(clocks, stated.start) and not glued and not self._is_pronoun(stated):
                 found[stated.start] = self._amount(stated)
         for match in _ORDINAL.finditer(self.plain):

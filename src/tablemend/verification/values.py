@@ -88,6 +88,9 @@ class Values:
         if not groundings:
             return self._judge_unbound(amount, bindings, doubtful)
         best = groundings[0]
+        if best.torn:
+            reason = "the table has rows of one name with different values"
+            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
         if best.outcome == "same":
             return grounder.supported(amount, best)
         if best.outcome == "near":
