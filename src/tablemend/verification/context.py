@@ -22,7 +22,7 @@ from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.sentences import Span
-from tablemend.values.text import clean, tokens_of
+from tablemend.values.text import clean, header_key, tokens_of
 from tablemend.values.units import Unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verification.context_reading import ContextReader
@@ -107,6 +107,9 @@ class AnswerJudge:
         self.labels = {
             name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
         }
+        for name in self.scope.columns:  # also those that the answer lacks
+            if header_key(name) not in map(header_key, table.columns):
+                self.labels[name] = Label.of(name)
         for condition in self.scope.conditions:
             if condition.label and condition.label != table.columns[self.key]:
                 self.labels.setdefault(condition.label, Label.of(condition.label))
@@ -226,11 +229,11 @@ class AnswerJudge:
         for row in rows:
             inside = max(self._agreement(row, record) for record in records)
             outside = max((self._agreement(row, record) for record in others), default=0)
-            fits.append((inside - outside, inside, row))
+            fits.append((inside - outside, row))
         fits.sort()
-        stays = fits[-1][2]
-        for fit, inside, row in fits[: len(rows) - len(records)]:
-            if fit < 0 or (not others and inside < fits[-1][1]):
+        stays = fits[-1][1]
+        for fit, row in fits[: len(rows) - len(records)]:
+            if fit < 0:
                 yield row, stays
 
     # which record a row is
@@ -362,9 +365,15 @@ class AnswerJudge:
             return None
         unit = self.labels[header].unit
         said = self.records.said(self.name(row), record, header)
-        if not said or not all(one.plain and self._is_of_kind(column, one.value) for one in said):
+        if not said or not all(self._is_of_kind(column, one.value) for one in said):
+            return None
+        if not all(one.plain or self._is_word(one) for one in said):
             return None
         return said[0] if all(same_value(said[0].value, o.value, unit) for o in said) else None
+
+    def _is_word(self, said: Said) -> bool:
+        """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
+        return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
 
     def _judge_missing(
         self, claim: Claim, row: int, column: int, record: Record, value: Value, error: ClaimError
@@ -425,7 +434,7 @@ class AnswerJudge:
         for one in self.records.said(name, record, header):
             if same_value(value, one.value, unit):
                 look.beside.append(one.about.sentence)
-            elif self._is_of_kind(column, one.value):
+            elif one.about.bond != "loose" and self._is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
         if not look.beside and self._is_single(value, header, record):
             look.free.append(record.sentences[0].sentence)

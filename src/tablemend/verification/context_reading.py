@@ -97,11 +97,26 @@ class ContextReader:
             for span in self._divide(whole):
                 while place < len(self._whole) and self._whole[place].end <= span.start:
                     place += 1
-                if spans and place < len(self._whole) and self._whole[place].start < span.start:
+                inside = place < len(self._whole) and self._whole[place].start < span.start
+                if spans and (inside or self._is_cut(spans[-1].end, span.start)):
                     spans[-1] = Span(spans[-1].start, span.end)
                 else:
                     spans.append(span)
         return spans
+
+    def _is_cut(self, end: int, start: int) -> bool:
+        """Whether a sentence seemed to end at a mark that a name ends with: "Help! is ..."."""
+        return end in self._marks and self.text[start].islower()
+
+    @cached_property
+    def _marks(self) -> frozenset[int]:
+        """Where names and cells of the answer end with a mark."""
+        return frozenset(
+            place
+            for span in self._whole
+            for place in (span.end, span.end - 1)
+            if self.text[place - 1] in "!?"
+        )
 
     @cached_property
     def _whole(self) -> list[Span]:
@@ -358,14 +373,19 @@ class ContextReader:
                 bond = "carried" if len(current) == 1 else "loose"
                 for name in current:
                     found[name].append(About(number, bond))
-            elif current and (
-                _PERSONAL.search(self.text, span.start, span.end) or not self.names_foreign(number)
-            ):
+            elif current and (self._goes_on(span) or not self.names_foreign(number)):
                 for name in current:
                     found[name].append(About(number, "loose"))
             else:
                 current = ()
         return found
+
+    def _goes_on(self, sentence: Span) -> bool:
+        """Whether a pronoun stands in a sentence before any other name."""
+        pronoun = _PERSONAL.search(self.text, sentence.start, sentence.end)
+        if pronoun is None or not self._is_capitalised:
+            return False
+        return not self.has_foreign(Span(sentence.start, pronoun.start()))
 
     @cached_property
     def carriers(self) -> dict[int, str]:
