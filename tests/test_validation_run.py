@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -132,6 +133,14 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
     page.write_text("<!-- figures: wrong -->\n<!-- end -->\n", "utf-8")
     with pytest.raises(TablemendError, match="no figures are called 'wrong'"):
         fill_page(page, results)
+
+
+def test_the_page_in_the_repository_has_a_place_for_every_figure() -> None:
+    text = (ROOT / "docs" / "validation.md").read_text("utf-8")
+    places = re.findall(r"<!-- figures: (.*?) -->\n.*?<!-- end -->", text, re.DOTALL)
+    assert sorted(places) == sorted(["made by", *SECTIONS, *STUDY])
+    for image in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert (ROOT / "docs" / image).is_file(), image
 
 
 def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:

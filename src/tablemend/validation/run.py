@@ -10,6 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.faithfulness.staf import PROGRAM
+from tablemend.metrics import bleu
 from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 from tablemend.validation.command import INJECTION, ValidateCommand
 from tablemend.validation.halves import half_of
@@ -17,6 +18,7 @@ from tablemend.validation.injection import SOURCES
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
 from tablemend.validation.page import fill_page, report
+from tablemend.validation.plots import draw as draw_plots
 from tablemend.validation.scoring import (
     disagreements,
     score_metric,
@@ -32,6 +34,8 @@ PEOPLE = "other annotator"
 def validate(command: ValidateCommand) -> dict[str, Any]:
     """Compare every scorer with people on every set; write results.json and the manifest."""
     data, run = Path(command.data), command.folder
+    if INJECTION in command.sets or "bleu" in command.metrics:
+        bleu.score((), ())  # a missing extra is said now, not after hours
     names = [name for name in command.sets if name != INJECTION]
     read = {name: read_set(name, data) for name in names}  # or hours end in a refusal
     errors: list[dict[str, Any]] = []
@@ -81,8 +85,6 @@ def write_pages(results: Mapping[str, Any], command: ValidateCommand) -> Path:
     Returns:
         The page.
     """
-    from tablemend.validation.plots import draw as draw_plots  # matplotlib
-
     path = Path(command.page) if command.page else command.folder.path / "report.md"
     if command.page:
         fill_page(path, results)
