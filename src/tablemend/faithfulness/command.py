@@ -121,13 +121,13 @@ def _verify(options: argparse.Namespace, given: Sequence[Input]) -> list[Verific
 
     texts = [(place, one) for place, one in enumerate(given) if one.table is None]
     answers = [(place, one) for place, one in enumerate(given) if one.table is not None]
-    asked, thinking = inputs.backend_options(options), inputs.thinking(options)
+    asked, manner = inputs.backend_options(options), inputs.manner(options)
     labels = [label.strip() for label in options.labels.split(",") if label.strip()]
-    verifier = staf.open_verifier(options.verifier, asked, thinking=thinking, labels=labels)
+    verifier = staf.open_verifier(options.verifier, asked, labels=labels, **manner)
     found: dict[int, Verification] = {}
     try:
         if texts:
-            extractor = staf.open_extractor(options.extractor, asked, thinking=thinking)
+            extractor = staf.open_extractor(options.extractor, asked, **manner)
             try:
                 judged = staf.verify_texts(
                     [(one.text, one.source) for _, one in texts], verifier, extractor

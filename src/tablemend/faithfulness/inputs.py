@@ -89,6 +89,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--thinking", choices=("on", "off"), help="ask a model to think first, or not to"
     )
+    group.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="longest answer of a model, thinking included (default: 1024; 2048 for claims)",
+    )
 
 
 def backend_options(options: argparse.Namespace) -> BackendOptions:
@@ -100,9 +106,20 @@ def backend_options(options: argparse.Namespace) -> BackendOptions:
     return parse(BackendOptions, options.option)
 
 
-def thinking(options: argparse.Namespace) -> bool | None:
-    """What ``--thinking`` says; ``None`` asks for nothing."""
-    return None if options.thinking is None else options.thinking == "on"
+def manner(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``--thinking`` and ``--max-new-tokens`` say, as arguments of what asks a model.
+
+    Raises:
+        TablemendError: no number of tokens.
+    """
+    said: dict[str, Any] = {}
+    if options.thinking is not None:
+        said["thinking"] = options.thinking == "on"
+    if options.max_new_tokens is not None:
+        if options.max_new_tokens < 1:
+            raise TablemendError(f"--max-new-tokens {options.max_new_tokens}: a number from 1")
+        said["max_new_tokens"] = options.max_new_tokens
+    return said
 
 
 def read_input(options: argparse.Namespace) -> Input:

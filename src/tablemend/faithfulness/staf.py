@@ -12,6 +12,8 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
+from tablemend.faithfulness import extractor as extractors
+from tablemend.faithfulness import llm
 from tablemend.faithfulness.combined import CombinedVerifier
 from tablemend.faithfulness.extractor import ModelExtractor
 from tablemend.faithfulness.llm import LLMVerifier
@@ -39,6 +41,7 @@ def open_verifier(
     options: BackendOptions | None = None,
     *,
     thinking: bool | None = None,
+    max_new_tokens: int | None = None,
     labels: Sequence[str] = (),
 ) -> Verifier:
     """The verifier that a string names; close it when done.
@@ -48,6 +51,7 @@ def open_verifier(
             (:meth:`ModelName.parse`); ``program+`` and one of these.
         options: how a model is asked; its ``revision`` is the classifier's too.
         thinking: whether a language model is to think first; ``None`` asks for nothing.
+        max_new_tokens: its longest answer, thinking included; ``None``: 1024.
         labels: of a classifier whose checkpoint names its outputs ``LABEL_0``.
 
     Raises:
@@ -55,7 +59,13 @@ def open_verifier(
     """
     first, plus, second = name.partition("+")
     if plus and first.strip() == PROGRAM:
-        other = open_verifier(second.strip(), options, thinking=thinking, labels=labels)
+        other = open_verifier(
+            second.strip(),
+            options,
+            thinking=thinking,
+            max_new_tokens=max_new_tokens,
+            labels=labels,
+        )
         return CombinedVerifier(ProgramVerifier(), other)
     if name == PROGRAM:
         return ProgramVerifier()
@@ -66,15 +76,22 @@ def open_verifier(
         revision = None if options is None else options.revision
         return NLIVerifier(model or DEFAULT, revision, labels)
     if kind == "llm" and model:
-        return LLMVerifier(open_backend(model, options or BackendOptions()), thinking)
+        backend = open_backend(model, options or BackendOptions())
+        return LLMVerifier(backend, thinking, max_new_tokens or llm.MAX_NEW_TOKENS)
     close = nearest(kind, (PROGRAM, "nli", "llm"))
     raise TablemendError(f"no verifier {name!r}{close}; there are {VERIFIERS}")
 
 
 def open_extractor(
-    name: str, options: BackendOptions | None = None, *, thinking: bool | None = None
+    name: str,
+    options: BackendOptions | None = None,
+    *,
+    thinking: bool | None = None,
+    max_new_tokens: int | None = None,
 ) -> Extractor:
     """The extractor that a string names: ``program``, or ``llm:`` and a model string.
+
+    The other arguments are those of :func:`open_verifier`; a longest answer of ``None`` is 2048.
 
     Raises:
         TablemendError: an unknown name, or a model that cannot be opened.
@@ -83,7 +100,8 @@ def open_extractor(
         return ProgramExtractor()
     kind, _, model = name.partition(":")
     if kind == "llm" and model:
-        return ModelExtractor(open_backend(model, options or BackendOptions()), thinking)
+        backend = open_backend(model, options or BackendOptions())
+        return ModelExtractor(backend, thinking, max_new_tokens or extractors.MAX_NEW_TOKENS)
     close = nearest(kind, (PROGRAM, "llm"))
     raise TablemendError(f"no extractor {name!r}{close}; there are {EXTRACTORS}")
 

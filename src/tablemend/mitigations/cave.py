@@ -184,7 +184,11 @@ class _Draft:
 
 
 def cave_text(
-    text: str, source: Source, passes: int = PASSES, thinking: bool | None = None
+    text: str,
+    source: Source,
+    passes: int = PASSES,
+    thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Steps:
     """Post-edit a text by a model.
 
@@ -194,6 +198,7 @@ def cave_text(
         passes: most times that words are rewritten; the second time the model is told why the
             first did not do.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: longest answer, thinking included.
 
     Returns:
         Steps for :func:`~tablemend.mitigations.steps.run_together`.
@@ -206,7 +211,7 @@ def cave_text(
             break
         chats = [draft.chat(one) for one in units]
         completions: list[Completion] = yield [
-            Request(f"cave.{number}.{place}", chat, Sampling(MAX_NEW_TOKENS), thinking)
+            Request(f"cave.{number}.{place}", chat, Sampling(max_new_tokens), thinking)
             for place, chat in enumerate(chats)
         ]
         read = map(draft.read, units, chats, completions)

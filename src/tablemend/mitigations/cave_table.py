@@ -181,6 +181,7 @@ def cave_answer(
     source: Source | None = None,
     passes: int = PASSES,
     thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Steps:
     """Post-edit one answer table by a model; an answer without a table stays as it is.
 
@@ -189,6 +190,7 @@ def cave_answer(
         source: what it is verified by, where that is more than the context.
         passes: most times that a cell is asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: longest answer, thinking included.
 
     Returns:
         Steps for :func:`~tablemend.mitigations.steps.run_together`.
@@ -207,7 +209,7 @@ def cave_answer(
             break
         chats = {place: draft.chat(place, verdicts) for place, verdicts in flagged.items()}
         completions: list[Completion] = yield [
-            Request(f"cave.{number}.{name}", chat, Sampling(MAX_NEW_TOKENS), thinking)
+            Request(f"cave.{number}.{name}", chat, Sampling(max_new_tokens), thinking)
             for name, chat in enumerate(chats.values())
         ]
         draft.usage += usage_of(completions)

@@ -108,9 +108,9 @@ def _mend(options: argparse.Namespace, given: Input) -> Mended:
     from tablemend.mitigations.mend import mend_answer, mend_text
     from tablemend.tables.read import answer_format
 
-    asked, thinking = inputs.backend_options(options), inputs.thinking(options)
+    asked, manner = inputs.backend_options(options), inputs.manner(options)
     with ExitStack() as stack:
-        verifier = staf.open_verifier(options.verifier, asked, thinking=thinking)
+        verifier = staf.open_verifier(options.verifier, asked, **manner)
         stack.callback(verifier.close)
         model = None
         if options.model is not None:
@@ -127,9 +127,9 @@ def _mend(options: argparse.Namespace, given: Input) -> Mended:
                 format=answer_format(options.answer, options.format),
                 verifier=verifier,
                 passes=options.passes,
-                thinking=thinking,
+                **manner,
             )
-        extractor = staf.open_extractor(options.extractor, asked, thinking=thinking)
+        extractor = staf.open_extractor(options.extractor, asked, **manner)
         stack.callback(extractor.close)
         return mend_text(
             given.text,
@@ -139,7 +139,7 @@ def _mend(options: argparse.Namespace, given: Input) -> Mended:
             verifier=verifier,
             extractor=extractor,
             passes=options.passes,
-            thinking=thinking,
+            **manner,
         )
 
 

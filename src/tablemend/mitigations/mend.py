@@ -20,7 +20,7 @@ from tablemend.faithfulness.staf import (
 )
 from tablemend.faithfulness.verifier import Extractor, Verifier
 from tablemend.mitigations.answers import AnswerItem
-from tablemend.mitigations.cave import PASSES, cave_text
+from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, cave_text
 from tablemend.mitigations.cave_table import cave_answer
 from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.repair_table import repair_answer
@@ -40,6 +40,7 @@ def mend_text(
     extractor: str | Extractor = PROGRAM,
     passes: int = PASSES,
     thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Mended:
     """Mend a text about a table; what is not flagged stays byte for byte.
 
@@ -53,6 +54,7 @@ def mend_text(
         extractor: what takes the text apart.
         passes: most rewrites of the same words.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: its longest answer, thinking included.
 
     Raises:
         TablemendError: ``cave`` without a model, or a model that cannot go on.
@@ -65,6 +67,7 @@ def mend_text(
         extractor=extractor,
         passes=passes,
         thinking=thinking,
+        max_new_tokens=max_new_tokens,
     )[0]
 
 
@@ -77,6 +80,7 @@ def mend_texts(
     extractor: str | Extractor = PROGRAM,
     passes: int = PASSES,
     thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> list[Mended]:
     """:func:`mend_text` of many texts; models are opened once and asked in batches."""
     with opened(verifier, open_verifier) as judging, opened(extractor, open_extractor) as parting:
@@ -87,7 +91,9 @@ def mend_texts(
                 for text, source in items
             ]
         with _backend(model) as backend:
-            steps = [cave_text(text, source, passes, thinking) for text, source in items]
+            steps = [
+                cave_text(text, source, passes, thinking, max_new_tokens) for text, source in items
+            ]
             return run_together(steps, backend, judging, parting)
 
 
@@ -102,6 +108,7 @@ def mend_answer(
     verifier: str | Verifier = PROGRAM,
     passes: int = PASSES,
     thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> Mended:
     """Mend a raw answer that holds a table; what surrounds the table stays byte for byte.
 
@@ -115,6 +122,7 @@ def mend_answer(
         verifier: what detects, for ``cave``; repair goes by the program.
         passes: most times that a cell is asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: its longest answer, thinking included.
 
     Raises:
         TablemendError: ``cave`` without a model, or a model that cannot go on.
@@ -129,7 +137,7 @@ def mend_answer(
     ):
         item = AnswerItem(text, context, query, format)
         (found,) = run_together(
-            [cave_answer(item, None, passes, thinking)], backend, judging, parting
+            [cave_answer(item, None, passes, thinking, max_new_tokens)], backend, judging, parting
         )
         return found
 
