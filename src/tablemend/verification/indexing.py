@@ -78,6 +78,7 @@ class Index:
         self.terms: dict[Heading, frozenset[str]] = {}
         self.naming: list[frozenset[int]] = []
         self.caption: set[str] = set()
+        self.years: set[tuple[int, int]] = set()
         self.header_terms: set[str] = set()
         self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
         self.longest_header: dict[str, int] = {}
@@ -197,6 +198,7 @@ class Index:
                 seen[value.text] += 1
                 self._add_text(cell, place, numbers)
             if dated and 2 * years >= filled:
+                self.years.add((grid.number, column))
                 for place, year in dated:
                     self.dates[year].append(place)
             once = sum(count == 1 for count in seen.values())

@@ -146,12 +146,13 @@ class Moments:
             own = self._subject(binder, grid.number)
             if own is None or grid.transposed:
                 continue
+            years = {column for number, column in self.index.years if number == grid.number}
             dated = [
                 c.index
                 for c in grid.columns
                 if c.index != grid.key
-                and c.kind in ("date", "number")
-                and self._differs(grid.value(own, c.index), moment, whole=c.kind == "date")
+                and (c.kind == "date" or c.index in years)
+                and self._differs(grid.value(own, c.index), moment)
             ]
             named = {
                 column
@@ -159,16 +160,18 @@ class Moments:
                 if link.coverage == 1
                 for column in link.columns
             }
-            only = [c.index for c in grid.columns if c.kind == "date" and c.index != grid.key]
+            only = [
+                c.index
+                for c in grid.columns
+                if c.index != grid.key and (c.kind == "date" or c.index in years)
+            ]
             here = [c for c in dated if c in named] or [c for c in dated if [c] == only]
             found += [Place(grid.number, own, column) for column in here]
         moments = next(iter(binder.by_grid.values())).moments
         return found[0] if len(found) == 1 and len(moments) == 1 else None
 
-    def _differs(self, value: Value, moment: Moment, *, whole: bool) -> bool:
-        """Whether a cell is a date, and another one; a bare number only in a column of dates."""
-        if not value.dates and not whole:
-            return False
+    def _differs(self, value: Value, moment: Moment) -> bool:
+        """Whether a cell is a date or a year, and another one."""
         readings = value.dates or ((year,) if (year := year_of(value)) else ())
         if not readings:
             return False

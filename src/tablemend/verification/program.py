@@ -76,7 +76,7 @@ class DocumentJudge:
             return stated
         about = any(_overlap(span, claim.focus) for span in computed.spans)
         if computed.verdict == "contradicted":
-            return computed if about and stated.error_type != "ATT" else stated
+            return computed if about and not stated.wrong else stated
         return computed if stated.verdict == "unjudged" else stated
 
     def findings(self, claim: Claim) -> list[Finding]:
