@@ -363,8 +363,18 @@ RULES: tuple[_Rule, ...] = (
         r"rebounds|assists|goals|wins)|by(?!\s+\d)))|leading|(?:game|team|season|career|league)"
         rf"{_DASH}(?:high|low)|leader|dominant|dominat(?:e|es|ed|ing)",
     ),
-    ("superlative", "high", 1, r"high(?=\s+(?:of|at|near)\w*\b)|highs(?=\s+(?:of|in)\b)"),
-    ("superlative", "low", -1, r"low(?=\s+(?:of|at|near)\w*\b)|lows(?=\s+(?:of|in)\b)"),
+    (
+        "superlative",
+        "high",
+        1,
+        r"high(?=\s+of\b)|(?:a|the)\s+high(?=\s+(?:at|near)\w*\b)|highs(?=\s+(?:of|in)\b)",
+    ),
+    (
+        "superlative",
+        "low",
+        -1,
+        r"low(?=\s+of\b)|(?:a|the)\s+low(?=\s+(?:at|near)\w*\b)|lows(?=\s+(?:of|in)\b)",
+    ),
     ("superlative", "record", 1, rf"record{_DASH}(?:high|breaking|setting)|all{_DASH}time\s+high"),
     ("superlative", "record", -1, rf"record{_DASH}low|all{_DASH}time\s+low"),
     # ---- comparatives

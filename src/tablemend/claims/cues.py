@@ -63,6 +63,7 @@ _MARKS: tuple[tuple[CueKind, str, int, re.Pattern[str]], ...] = (
     ("hedge", "above", 1, re.compile(r"(?<=\d)\+(?![\w+])|[>≥](?=\s?[$€£¥]?\d)")),
     ("hedge", "below", -1, re.compile(r"[<≤](?=\s?[$€£¥]?\d)")),
 )
+_IN_NAMES = frozenset({"superlative", "rank", "comparative", "change"})
 _ARTICLE = re.compile(r"(?:with\s+)?(?:the|an?|its|his|her|their|'s)\s+")
 _CAPITAL_AFTER = re.compile(r"[ -][A-Z][a-z]")
 _WORD = re.compile(r"[a-z]+|\d+")
@@ -84,7 +85,7 @@ def find_cues(text: str) -> tuple[Cue, ...]:
 
 def _in_name(text: str, cue: Cue) -> bool:
     """Whether a cue is a word of a name: "Trail Blazers", "Most Valuable Player"."""
-    if cue.kind in ("temporal", "aggregate", "count") or not text[cue.start].isupper():
+    if cue.kind not in _IN_NAMES or not text[cue.start].isupper():
         return False
     return _CAPITAL_AFTER.match(text, cue.end) is not None
 

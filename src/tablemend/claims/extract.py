@@ -32,7 +32,7 @@ _COUNTED = frozenset({"times", "only", "multi_double"})
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"
-    r"|fy|early|late|mid|ended|ending|for|through|the|be|is|was|on|at)|[(\-/,'&]|^)\s*$"
+    r"|fy|q\d|early|late|mid|ended|ending|for|through|the|be|is|was|on|at)|[(\-/,'&]|^)\s*$"
 )
 _GLUED = re.compile(
     r"(?<![\w.,-])(?:(?P<amount>\d+[x\u00d7]\d+|\d+(?:[.,]\d+)?(?!(?:st|nd|rd|th|s)\b)[^\W\d_]{1,4}\d?)"
