@@ -148,7 +148,7 @@ def say_order(speech: Speech) -> Plan | None:
     one, other = speech.rng.sample(speech.sheet.rows, 2)
     periods = [read_period(speech.sheet.text(row.index, measure.index)) for row in (one, other)]
     first, second = periods
-    if first is None or second is None or first.order == second.order:
+    if first is None or second is None or first.order == second.order or first.grain == "date":
         return None
     datum, against = (
         Datum(one, measure.index, measure, None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tablemend.tabfaith import templates
@@ -13,7 +14,7 @@ from tablemend.tabfaith.summary import Part, Role
 def say_change(speech: Speech) -> Plan | None:
     """From one period to another."""
     line = _line(speech)
-    if len(line) < 2:
+    if len(line) < 2 or not _is_ordered(line):
         return None
     first = speech.rng.randrange(len(line) - 1)
     steps = (1, 1, len(line) - 1 - first)
@@ -50,7 +51,7 @@ def say_change(speech: Speech) -> Plan | None:
 def say_trend(speech: Speech) -> Plan | None:
     """One direction over three periods or more."""
     line = _line(speech)
-    if len(line) < 3:
+    if len(line) < 3 or not _is_ordered(line):
         return None
     length = speech.rng.randint(3, len(line))
     start = speech.rng.randrange(len(line) - length + 1)
@@ -106,6 +107,11 @@ def say_peak(speech: Speech) -> Plan | None:
     ]
     template = speech.choose(templates.SUPERLATIVE_OF_PERIOD, best.measure)
     return speech.plan(template, words, claims, best)
+
+
+def _is_ordered(line: Sequence[Datum]) -> bool:
+    """Whether it is known which of two periods comes first."""
+    return all(datum.period is not None and datum.period.grain != "date" for datum in line)
 
 
 def _line(speech: Speech) -> list[Datum]:

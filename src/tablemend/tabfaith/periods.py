@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from tablemend.values.dates import parse_date
 
-Grain = Literal["year", "season", "quarter", "month", "day"]
+Grain = Literal["year", "season", "quarter", "month", "day", "date"]
+"""``date`` is a day whose year is not stated; which of two comes first is open then."""
 
 MONTHS = (
     "January February March April May June July August September October November December"
@@ -26,7 +27,7 @@ class Period(NamedTuple):
         order: sorts periods of one grain; for a year, season, quarter and month consecutive
             ones are one apart.
         iso: one spelling for all: ``2021``, ``2021/2022``, ``2021-q3``, ``2021-03``,
-            ``2021-03-04``.
+            ``2021-03-04``, ``--03-04``.
         text: as the table has it.
     """
 
@@ -43,9 +44,11 @@ def read_period(text: str) -> Period | None:
     if match := _YEAR.fullmatch(text):
         return Period("year", int(match[2]), match[2], text)
     readings = parse_date(text)
-    if len(readings) != 1 or readings[0].startswith("--"):
+    if len(readings) != 1:
         return None
     iso = readings[0]
+    if iso.startswith("--"):
+        return Period("date", 31 * (int(iso[2:4]) - 1) + int(iso[5:]) - 1, iso, text)
     year = int(iso[:4])
     if "/" in iso:
         last = int(iso[5:])
@@ -74,6 +77,9 @@ def spellings(period: Period) -> list[str]:
     if period.grain == "month":
         month = MONTHS[int(period.iso[5:]) - 1]
         return [f"{month} {year}"] if month == "May" else [f"{month} {year}", f"{month[:3]} {year}"]
+    if period.grain == "date":
+        month, day = MONTHS[int(period.iso[2:4]) - 1], int(period.iso[5:])
+        return [f"{month} {day}", f"{day} {month}"]
     if period.grain == "day":
         month, day = MONTHS[int(period.iso[5:7]) - 1], int(period.iso[8:])
         return [f"{day} {month} {year}", f"{month} {day}, {year}", period.iso]
@@ -83,7 +89,7 @@ def spellings(period: Period) -> list[str]:
 def move_period(period: Period, steps: int) -> Period:
     """A period so many steps later (earlier, if negative), in the same spelling.
 
-    A day moves by years, so that no month gets too many days.
+    A day moves by years, and a date within its month, so that no month gets too many days.
     """
     match period.grain:
         case "year":
@@ -106,6 +112,9 @@ def move_period(period: Period, steps: int) -> Period:
             after, day = int(period.iso[:4]) + steps, period.iso[5:]
             iso = f"{after}-{'02-28' if day == '02-29' else day}"
             moved = Period("day", period.order + 372 * steps, iso, "")
+        case "date":
+            month, number = period.order // 31, (period.order % 31 + steps) % 28
+            moved = Period("date", 31 * month + number, f"--{month + 1:02d}-{number + 1:02d}", "")
     return moved._replace(text=_spell_alike(moved, period.text))
 
 

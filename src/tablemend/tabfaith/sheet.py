@@ -320,6 +320,10 @@ def _find_axes(grid: Grid, lines: list[int]) -> tuple[Layout, int | None, int | 
         ]
         if len(set(pairs)) == len(pairs):
             return "panel", key, index
+    for index in range(len(table.columns)):
+        texts = [clean_cell(table.rows[row][index]) or "" for row in lines]
+        if len({words_of(text) for text in texts}) == len(texts) and all(map(is_name, texts)):
+            return "entities", index, None
     return "entities", key, None
 
 

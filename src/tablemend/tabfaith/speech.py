@@ -249,9 +249,7 @@ class Speech:
         """What the rows are called, all together."""
         noun = self.sheet.noun
         if self.sheet.layout == "periods" and self.sheet.rows[0].period:
-            noun = {"season": "season", "day": "day"}.get(
-                self.sheet.rows[0].period.grain, self.sheet.rows[0].period.grain
-            )
+            noun = self.sheet.rows[0].period.grain
         if not noun:
             return "entries"
         if noun.endswith("y") and noun[-2:-1] not in "aeiou":
@@ -265,7 +263,7 @@ class Speech:
 
 def _preposition(word: Word) -> str:
     period = read_period(word.style)
-    return "on" if period is not None and period.grain == "day" else "in"
+    return "on" if period is not None and period.grain in ("day", "date") else "in"
 
 
 def _is_mixed(label: str) -> bool:
