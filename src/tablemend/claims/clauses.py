@@ -215,7 +215,7 @@ class Clauses:
         if (
             following in _SUBORDINATE
             and following not in ("so", "but")
-            and self._clause(tokens, ahead + 1)
+            and self._clause(tokens, ahead + 1, apposition=following in ("while", "whereas"))
         ):
             return "clause", 1 + comma
         if following == "while" and any(
@@ -249,14 +249,19 @@ class Clauses:
             seen and not self._tokenised and self._clause(tokens, place + 1)
         )
 
-    def _clause(self, tokens: list[Token], start: int) -> bool:
-        """Whether a subject with a verb of its own begins at a token."""
+    def _clause(self, tokens: list[Token], start: int, apposition: bool = False) -> bool:
+        """Whether a subject with a verb of its own begins at a token.
+
+        With ``apposition`` a comma may stand in the subject: "while the guests, Lahti, scored".
+        """
         if start >= len(tokens) or tokens[start].word in _PREPOSITIONS:
             return False
         for place in range(start, min(start + _LOOK_AHEAD, len(tokens))):
             if place > start and is_verb(tokens, place):
                 return True
             word = tokens[place].word
+            if apposition and word == ",":
+                continue
             if word in _CLAUSE_ENDS or word in _RELATIVE or word in ("that", "to"):
                 return False
         return False
@@ -297,7 +302,7 @@ class Clauses:
             main = statement
         elif draft.how == "verb" and subject:
             statement = f"{subject} {said}"
-        elif draft.how in ("participle", "with") and main and len(main) < MAX_PART:
+        elif draft.how in ("participle", "with") and main not in ("", whole):
             statement = f"{main}, {said}"
         elif draft.how == "relative":
             statement = (before and self._relative(tokens, before)) or whole
@@ -338,7 +343,7 @@ class Clauses:
         rest = self.text[tokens[1].start : tokens[-1].end]
         if word == "whose":
             return f"{name}'s {rest}"
-        return f"{name} {rest}" if word in ("who", "which") and is_verb(tokens, 1) else ""
+        return f"{name} {rest}" if word == "who" and is_verb(tokens, 1) else ""
 
     def _remember(self, tokens: list[Token], sentence: Span) -> None:
         """What a pronoun of the next sentence can stand for."""
@@ -378,7 +383,8 @@ def _subject_start(tokens: list[Token], verb: int | None) -> int:
     if not commas:
         # "In 2020 revenue rose": where the time ends is not sure.
         return verb if tokens[0].word in _PREPOSITIONS else 0
-    if tokens[0].word in _PREPOSITIONS or commas[0] <= 2:
+    opening = tokens[0].word
+    if opening in _PREPOSITIONS or commas[0] <= 2 or opening.endswith(("ed", "ing")):
         return commas[-1] + 1
     return 0
 

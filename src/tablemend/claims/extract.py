@@ -38,6 +38,7 @@ _GLUED = re.compile(
     r"(?<![\w.,-])(?:(?P<amount>\d+[x\u00d7]\d+|\d+(?:[.,]\d+)?(?!(?:st|nd|rd|th|s)\b)[^\W\d_]{1,4}\d?)"
     r"|[A-Z][A-Za-z]*-\d+(?:\.\d+)?)(?![\w-])"
 )
+_GENERATION = re.compile(r"[2-6]G")  # of mobile networks
 _PERIOD = re.compile(
     r"(?:q[1-4]|quarter|half|fiscal|spring|summer|autumn|fall|winter|january|february|march|april|may"
     r"|june|july|august|september|october|november|december|h[12])$"
@@ -47,6 +48,7 @@ _COUNTED_AFTER = re.compile(
     r"\s+(?!(?:in|to|and|of|the|with|was|is|has|as)\b|season|year|olympics|census|championships"
     r"|games|playoffs|elections)(?:[a-z]+s|people|men|women|children)\b|\s*[%\u00b0]"
 )
+_TIMES_SIGN = re.compile(r"\s?[x*]\s?\d")
 _META = re.compile(
     r"(?:sure|certainly|of course|here (?:is|are|'s)|here's|please|thank|hello|hi|i hope|i'm|i am|"
     r"let me|let us|we hope|feel free|as an ai)\b|"
@@ -190,6 +192,8 @@ def _with_glued(text: str, foci: list[_Focus]) -> list[_Focus]:
         if index >= 0 and foci[index].end > start:
             continue
         kind: ClaimKind = "numeric" if match["amount"] else "attribute"
+        if _GENERATION.fullmatch(match[0]):
+            kind = "attribute"
         if match["amount"] and inside:
             continue
         if match["amount"] or (inside and inside[-1].end <= end):
@@ -216,7 +220,7 @@ def _cue_kind(plain: str, cue: Cue) -> ClaimKind | None:
 def _number_kind(plain: str, start: int, end: int) -> ClaimKind:
     if not _YEAR.match(plain[start:end]):
         return "numeric"
-    if _COUNTED_AFTER.match(plain, end):
+    if _COUNTED_AFTER.match(plain, end) or _TIMES_SIGN.match(plain, end):
         return "numeric"
     return "temporal" if _YEAR_BEFORE.search(plain[max(0, start - 12) : start]) else "numeric"
 

@@ -24,6 +24,12 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"\b(?:between|from)\s+(?:(?:the|about|around)\s+)?\Z", re.IGNORECASE)
+# "6 hours and 20 minutes" is one amount.
+_UNITS = re.compile(
+    r"\b(?:hours?|hrs?|feet|foot|ft|years?|pounds?|lbs?|minutes?|days?)\s+and\s+\S+\s+"
+    r"(?:minutes?|mins?|seconds?|inch(?:es)?|months?|days?|hours?|ounces?)\b"
+)
+_OF = re.compile(r"\b(?:of|at|to|by)\s+\Z")
 _NO_ITEM = re.compile(
     r"\b(?:than|more|less|fewer|which|who|that|while|respectively|to|but|or|versus|vs)\b"
 )
@@ -144,14 +150,20 @@ class Items:
             said = self._text[first.start : segment.end]
             if not following or _WHOLE.search(head) or _NO_ITEM.search(said):
                 return []
-            if any(
-                _OPEN.search(self._text[max(0, one.start - _GUARD) : one.start]) for one in inside
-            ):
+            before = [self._text[max(0, one.start - _GUARD) : one.start] for one in inside]
+            listed = self._text[segment.start : following[-1].end]
+            if any(map(_OPEN.search, before)) or _UNITS.search(listed):
                 return []  # "between June and July" is one time
+            if _OF.search(head) and not all(self._is_bare(item, amounts) for item in following):
+                return []  # "a resolution of 480 and a camera": not both are the resolution
             article = _ARTICLE_BEFORE.search(head)
             start = first.start - len(article[0]) if article else first.start
             return [Span(start, segment.end), *following]
         return []
+
+    def _is_bare(self, item: Span, amounts: Sequence[Span]) -> bool:
+        """Whether an item is an amount and nothing else."""
+        return any(amount.start == item.start and amount.end >= item.end - 1 for amount in amounts)
 
     def _is_item(self, item: Span, amounts: Sequence[Span]) -> bool:
         said = self._text[item.start : item.end]

@@ -16,12 +16,13 @@ _CONNECTORS = frozenset(
     "of de da do del della di du la le el y e van von der den and& the am im ter".split()
 )
 _FUNCTION = frozenset(
-    "a an the this that these those his her its their our my your he she it they we you i one in "
-    "on at by with from for of to during after before since until under over among between "
-    "according despite within throughout as and or but while whereas although though however yet "
-    "because so if when where which who both all each every some any no none most many few several "
-    "only also then there here overall finally additionally moreover furthermore meanwhile later "
-    "next last first second third not is are was were be has have had did do".split()
+    "a an the this that these those his her its their our my your he she it they we you i "
+    "one in on at by with from for of to during after before since until under over among "
+    "between according despite within throughout as and or but while whereas although "
+    "though however yet because so if when where which who both all each every some any "
+    "no none most many few several only also then there here overall finally additionally "
+    "moreover furthermore meanwhile later next last first second third not is are was "
+    "were be has have had did do".split()
 )
 _INSIDE = frozenset({".", "'", "-", "&", "/"})
 

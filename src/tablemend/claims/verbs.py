@@ -9,42 +9,45 @@ from __future__ import annotations
 from tablemend.claims.tokens import Token
 
 AUXILIARIES = frozenset(
-    "is are was were be am has have had does do did will would can could may might must shall "
-    "should isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't won't wouldn't "
-    "can't cannot couldn't 're 've 'll".split()
+    "is are was were be am has have had does do did will would can could may might must "
+    "shall should isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't "
+    "won't wouldn't can't cannot couldn't 're 've 'll".split()
 )
 _PAST = frozenset(
-    "ate became began bought broke brought built came caught chose did drank drew drove fell felt "
-    "flew fought gave got grew heard held kept knew laid led lent lost made meant met overcame "
-    "paid ran rode rose sank sang sat saw sent sold sought spent spoke stole stood struck swam "
-    "swept swung taught threw told took underwent understood went withdrew woke won "
-    "wore wrote".split()
+    "ate became began bought broke brought built came caught chose did drank drew drove "
+    "fell felt flew fought gave got grew heard held kept knew laid led lent lost made "
+    "meant met overcame paid ran rode rose sank sang sat saw sent sold sought spent spoke "
+    "stole stood struck swam swept swung taught threw told took underwent understood went "
+    "withdrew woke won wore wrote".split()
 )
 _SURE = frozenset(
-    "achieve add allow announce appear attend attract become begin belong boast capture come "
-    "compete comprise consist contain contribute continue deliver demonstrate earn employ enable "
-    "ensure exceed exist give go include incorporate indicate introduce join lack lie lose make "
-    "obtain occur offer operate outperform own participate perform possess produce provide receive "
-    "remain represent require secure see serve span sport stay struggle suggest supply surpass "
-    "take tally trail underperform utilize weigh win write yield defeat follow keep leave sell "
-    "spend pay seem tend agree describe compare depend choose enjoy suffer refer relate".split()
+    "achieve add allow announce appear attend attract become begin belong boast capture "
+    "come compete comprise consist contain contribute continue deliver demonstrate earn "
+    "employ enable ensure exceed exist give go include incorporate indicate introduce "
+    "join lack lie lose make obtain occur offer operate outperform own participate "
+    "perform possess produce provide receive remain represent require secure see serve "
+    "span sport stay struggle suggest supply surpass take tally trail underperform "
+    "utilize weigh win write yield defeat follow keep leave sell spend pay seem tend "
+    "agree describe compare depend choose enjoy suffer refer relate".split()
 )
 _DOUBTFUL = frozenset(
-    "account average beat block cause change cost cover cut decline decrease direct down draw "
-    "drive drop end end experience face fall feature finish force found gain grab head hit hold "
-    "host improve increase land last lead left live let love lower measure need note place play "
-    "plan post press put rank range rate reach read record release report result return rise run "
-    "score select set share shoot shot show sign stand star start state support total touch trade "
-    "turn use value view want work outscore top claim launch dish net pull run open close".split()
+    "account average beat block cause change cost cover cut decline decrease direct down "
+    "draw drive drop end end experience face fall feature finish force found gain grab "
+    "head hit hold host improve increase land last lead left live let love lower measure "
+    "need note place play plan post press put rank range rate reach read record release "
+    "report result return rise run score select set share shoot shot show sign stand star "
+    "start state support total touch trade turn use value view want work outscore top "
+    "claim launch dish net pull run open close".split()
 )
 _DETERMINERS = frozenset(
-    "a an the his her its their our my your no all both each every some any this that these those "
-    "it them him us only just up out down back off over".split()
+    "a an the his her its their our my your no all both each every some any this that "
+    "these those it them him us only just around about approximately nearly almost up out "
+    "down back off over".split()
 )
 # "runs on Android", "ranges from 2 to 5": nouns are seldom followed so.
 _WITH_PREPOSITION = frozenset(
-    "runs ranges plays ranks leads stands works stars falls rises drops starts ends finishes peaks "
-    "lasts leans comes goes".split()
+    "runs ranges plays ranks leads stands works stars falls rises drops starts ends "
+    "finishes peaks lasts leans comes goes".split()
 )
 _LINKING = frozenset("on from for in to at by with between as".split())
 _FUNCTION = _DETERMINERS | frozenset(
@@ -53,18 +56,18 @@ _FUNCTION = _DETERMINERS | frozenset(
     "under above below behind near and or but , . ; ) ( : not also well more most less very".split()
 )
 _NUMBER_WORDS = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty thirty forty fifty".split()
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty".split()
 )
 _NOT_PAST = frozenset(
-    "need seed feed speed breed bed red shed hundred indeed exceed succeed proceed limited united "
-    "unlimited mixed assorted detailed advanced wired related".split()
+    "need seed feed speed breed bed red shed hundred indeed exceed succeed proceed "
+    "limited united unlimited mixed assorted detailed advanced wired related".split()
 )
 _PRONOUNS = frozenset("he she it they that there who which what here".split())
 ADVERBS = frozenset(
-    "also then not never only just still now even thus hence therefore subsequently later finally "
-    "then eventually again currently previously already always often both respectively comfortably "
-    "narrowly".split()
+    "also then not never only just still now even thus hence therefore subsequently later "
+    "finally then eventually again currently previously already always often both "
+    "respectively comfortably narrowly".split()
 )
 
 
