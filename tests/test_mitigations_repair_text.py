@@ -168,6 +168,7 @@ def test_two_verdicts_that_disagree_are_doubt() -> None:
     [
         ("The Lions had the highest score.", "highest", "lowest"),  # no name
         ("The Lions won 44 points.", "44", "Oslo"),  # no number
+        ("Just over 41,000 saw Lions win 44 games.", "44", "41,250"),  # said already
     ],
 )
 def test_what_is_not_edited(text: str, words: str, expected: str) -> None:

@@ -8,19 +8,22 @@ and no other claim may be worse off; else the edit is taken back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 
+from tablemend.evidence.marks import read_cell
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, apply_edits, narrowed
 from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Verdict, Verification
+from tablemend.values.cells import same_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
-from tablemend.values.units import ONE
-from tablemend.verification.reading import Reading
+from tablemend.values.units import ONE, Unit
+from tablemend.verification.agreement import compare
+from tablemend.verification.reading import Amount, Reading
 
 VERSION = "repair/1"
 
@@ -35,6 +38,7 @@ _BOUNDS: dict[str, Bound] = {
     "just under": "under",
     "at most": "under",
 }
+_EXACT = ("", "about", "just over", "just under")
 _GROUPED = re.compile(r"\d,\d{3}")
 _PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
 
@@ -137,34 +141,48 @@ def find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
     for verdict in found.verdicts:
         if verdict.verdict != "contradicted":
             continue
-        edit = _read_edit(text, source, verdict, reading, grouped=grouped)
         for span in verdict.spans:
-            known = wanted.get(span, edit)
-            agreed = edit is not None and known is not None and known.new == edit.new
-            wanted[span] = edit if agreed else None
-    return list(_apart(wanted))
+            amount = next((a for a in reading.amounts if _touch(a, span)), None)
+            if amount is not None and amount.start <= span.start and span.end <= amount.end:
+                # With its sign, currency and scale.
+                span = Span(amount.start, amount.end)
+            if amount is not None and _is_said_beside(amount, source, verdict, reading):
+                continue
+            edit = _read_edit(text, span, source, verdict, amount, grouped=grouped)
+            wanted[span] = _agreed(wanted[span], edit) if span in wanted else edit
+    alone = (
+        edit
+        for span, edit in sorted(wanted.items())
+        if edit is not None and sum(_touch(other, span) for other in wanted) == 1
+    )
+    return list(map(narrowed, alone))
 
 
-def _apart(wanted: dict[Span, Edit | None]) -> Iterator[Edit]:
-    """Edits whose words no other verdict finds fault with in another way."""
-    for span in sorted(wanted):
-        edit = wanted[span]
-        touched = [other for other in wanted if other.start < span.end and span.start < other.end]
-        if edit is not None and len(touched) == 1:
-            yield edit
+def _touch(one: Span | Amount, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _agreed(one: Edit | None, other: Edit | None) -> Edit | None:
+    """The more exact of two edits that say the same; ``None`` where they do not."""
+    if one is None or other is None or not same_value(one.new, other.new):
+        return None
+    return max(one, other, key=lambda edit: len(edit.new or ""))
 
 
 def _read_edit(
-    text: str, source: Source, verdict: Verdict, reading: Reading, *, grouped: bool
+    text: str,
+    span: Span,
+    source: Source,
+    verdict: Verdict,
+    amount: Amount | None,
+    *,
+    grouped: bool,
 ) -> Edit | None:
     """What one verdict asks for, where only one thing can be meant."""
     if len(verdict.spans) != 1 or len(verdict.expected) != 1:
         return None
-    (start, end), expected = verdict.spans[0], verdict.expected[0].strip()
-    amount = next((a for a in reading.amounts if a.start < end and start < a.end), None)
-    if amount is not None and amount.start <= start and end <= amount.end:
-        start, end = amount.start, amount.end  # with its sign, currency and scale
-    old = text[start:end]
+    expected = verdict.expected[0].strip()
+    old = text[span.start : span.end]
     if amount is None and (verdict.error_type == "CMP" or not _is_name(old, expected, source)):
         return None  # "Lions had the highest": the name can be wrong, or the comparison
     decline = amount is not None and amount.decline
@@ -177,7 +195,28 @@ def _read_edit(
     if new is None or fold(new) == fold(old):
         return None
     reason = verdict.reason or f"the source says {expected}"
-    return narrowed(Edit(old, new, reason, VERSION, verdict.error_type, start, end))
+    return Edit(old, new, reason, VERSION, verdict.error_type, span.start, span.end)
+
+
+def _is_said_beside(amount: Amount, source: Source, verdict: Verdict, reading: Reading) -> bool:
+    """Whether the sentence states the value already: that number's cell was taken for this one's.
+
+    "A won more games (3) than B (2)": if 3 is expected for B, it is A's.
+    """
+    value = read_cell(verdict.expected[0]).number if len(verdict.expected) == 1 else None
+    if value is None:
+        return False
+    scales = _scales(source, verdict)
+    sentence = next(s for s in reading.sentences if s.start <= amount.start < s.end)
+    return any(
+        compare(other, value, Unit(scale)) == "same"
+        for other in reading.amounts
+        if sentence.start <= other.start < sentence.end
+        and other.start != amount.start
+        and other.role == "value"
+        and other.hedge in _EXACT
+        for scale in scales
+    )
 
 
 def _scales(source: Source, verdict: Verdict) -> tuple[Decimal, ...]:
