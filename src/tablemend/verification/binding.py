@@ -235,7 +235,7 @@ class Binder:
             between = self.plain[last:start]
             words = len(re.findall(r"\w+", between))
             if self._leads(first, last):
-                return 1 if words <= 4 else _FAR
+                return 1 if words <= 7 else _FAR
             if self._amount_between(last, start):
                 return 8 if not _CLAUSE.search(between) and words <= 8 else _FAR
             if _BORDER.search(between):
@@ -251,7 +251,7 @@ class Binder:
             return 1
         if _BORDER.search(between):
             return 8 if words <= 8 else _FAR
-        return 1 if words <= 4 else 3 if words <= 8 else 5
+        return 1 if words <= 4 else 2 if words <= 10 else 5
 
     def _leads(self, start: int, end: int) -> bool:
         """Whether an amount opens the sentence for what follows: "At 15.6%, the result of"."""

@@ -28,15 +28,19 @@ _TOGETHER = re.compile(r"\b(?:together|combined|altogether|in total|in all|all t
 _LOOK = 48  # characters
 
 
-def is_computed(plain: str, amount: Amount, end: int) -> bool:
+def is_computed(
+    plain: str, amount: Amount, end: int, headers: Sequence[tuple[int, int]] = ()
+) -> bool:
     """Whether the words beside an amount say that it was worked out: "by 5", "5 more", "total of".
 
     Args:
         plain: the text in small letters.
         amount: the amount.
         end: end of its sentence.
+        headers: places of the words that name columns: a "YoY change of 5%" is no change.
     """
-    if _BEFORE.search(plain, max(0, amount.start - _LOOK), amount.start):
+    before = _BEFORE.search(plain, max(0, amount.start - _LOOK), amount.start)
+    if before and not any(start <= before.start() < stop for start, stop in headers):
         return True
     after = _AFTER.match(plain, amount.digits_end, min(end, amount.end + _LOOK))
     return after is not None and not _PARTED.search(plain, amount.end, after.end())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from tablemend.records import ClaimError, Evidence, VerdictName
-from tablemend.values.numbers import Number, plain_digits
+from tablemend.values.numbers import Number, parse_number, plain_digits
 from tablemend.values.sentences import Span
 from tablemend.values.units import ONE
 from tablemend.verification.agreement import Agreement, compare
@@ -24,6 +25,7 @@ _MANY = 2000  # places of a number that are looked at
 _TELLING = 3  # digits that make a number specific
 _SHOWN = 3  # cells given as evidence
 _CANDIDATES = 4
+_MEASURED = re.compile(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s[A-Za-z\u00b5%]{1,8}(?:/[A-Za-z]{1,6})?\s*$")
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
 Cell = tuple[int, int]
@@ -142,8 +144,11 @@ class Grounder:
         )
 
     def number(self, grid: int, row: int, column: int) -> Number | None:
-        """The number of a cell."""
-        return self.grids[grid].value(row, column).number
+        """The number of a cell, also before a unit that nobody lists: "90 fL"."""
+        number = self.grids[grid].value(row, column).number
+        if number is None and (match := _MEASURED.match(self.grids[grid].cell(row, column))):
+            return parse_number(match[1])
+        return number
 
     def agreement(self, amount: Amount, grid: int, cells: Sequence[Cell]) -> Agreement:
         """The best agreement of an amount with one of several cells."""

@@ -87,15 +87,24 @@ def _of_stranger(binder: Binder, one: Amount) -> bool:
 def _compared(
     grounder: Grounder, one: Amount, other: Amount, bindings: list[Binding]
 ) -> list[Finding]:
-    """Two that are compared, "X had more than Y, 8 to 6": each number is its own name's."""
+    """Two that are compared, "X had more than Y, 8 to 6": each number is its own name's.
+
+    Or its own column's: "revenue came in above the consensus, at $8 million against $6 million".
+    """
     for binding in bindings:
         named = [c for c in binding.entities if len(c.indices) == 1 and 0 <= c.start < one.start]
         named.sort(key=lambda candidate: candidate.start)
-        if len({c.indices for c in named}) != 2 or not binding.attributes:
+        measured = [c for c in binding.attributes if 0 <= c.start < one.start]
+        measured.sort(key=lambda candidate: candidate.start)
+        if len({c.indices for c in named}) == 2 and binding.attributes:
+            attribute = min(binding.attributes, key=lambda c: (not c.clear, c.distance))
+            sides = [(attribute, named[0]), (attribute, named[-1])]
+        elif len({c.indices for c in named}) == 1 and len({c.indices for c in measured}) == 2:
+            sides = [(measured[0], named[0]), (measured[-1], named[0])]
+        else:
             continue
-        attribute = min(binding.attributes, key=lambda c: (not c.clear, c.distance))
         findings = []
-        for amount, entity in ((one, named[0]), (other, named[-1])):
+        for amount, (attribute, entity) in zip((one, other), sides, strict=True):
             cells = tuple(
                 cell
                 for cell in binding.cells(attribute, entity)

@@ -70,7 +70,8 @@ class Values:
             if amount.role == "article":
                 found = self._judge_article(amount, binder.bind(amount))
             else:
-                doubtful = scoped or is_computed(plain, amount, end)
+                named = [(start + first, start + last) for first, last in headers]
+                doubtful = scoped or is_computed(plain, amount, end, named)
                 found = self._judge_amount(amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)
