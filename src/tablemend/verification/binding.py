@@ -155,10 +155,12 @@ class Binder:
         alone = len({link.columns for link in links.columns}) == 1
         for link in links.columns:
             if any(
-                moment.columns and moment.start < link.end and link.start < moment.end
+                (moment.columns or moment.places)
+                and moment.start < link.end
+                and link.start < moment.end
                 for moment in links.moments
             ):
-                continue
+                continue  # the "quarter" of "the first quarter of 2024"
             distance = self._distance(amount, link.start, link.end)
             if distance < _FAR:
                 penalty = 0 if link.coverage == 1 else 2

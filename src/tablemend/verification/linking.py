@@ -176,7 +176,7 @@ class Linking:
 
     def _can_name(self, tokens: Sequence[Token], full: bool) -> bool:
         """Whether words of a cell are said as a name: a part of one needs a capital."""
-        if all(token.word in LITTLE_WORDS for token in tokens):
+        if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
             return False
         if full or len(tokens) > 1:
             return True

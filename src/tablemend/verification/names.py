@@ -78,7 +78,8 @@ class Names:
             if link.coverage == 1 and self._is_of(link, cell)
             for column in link.columns
         ]
-        if len(told) == 1 and about and told[0] != grid.key and cell.full:
+        named = columns <= {grid.key}
+        if len(told) == 1 and about and told[0] != grid.key and cell.full and not named:
             return self._compare(number, cell, about, told[0])
         if wrong := self._joined_wrongly(number, links, cell):
             return wrong
