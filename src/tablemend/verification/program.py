@@ -9,7 +9,6 @@ from tablemend.claims.cues import find_cues
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
-from tablemend.verification.conflicts import settle
 from tablemend.verification.context import verify_answer_claims
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
@@ -35,7 +34,7 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
     if document.table is not None:
         return verify_answer_claims(document, source)
     judge = DocumentJudge(document, source)
-    verdicts = [settle(judge.judge(claim), source) for claim in document.claims]
+    verdicts = [judge.judge(claim) for claim in document.claims]
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 
