@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from tablemend.verification.logic.amounts import fits, holds
+from tablemend.verification.logic.amounts import digits, fits, holds
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame
@@ -64,6 +64,7 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 )
                 over = [s for s in members if s.value == len(values)]
                 used = outcome.used.union(*(range_set(s.first, s.last) for s in over))
+                used |= frozenset(i for i, word in enumerate(frame.words) if word == "all")
                 yield replace(outcome, used=used)
 
 
@@ -94,7 +95,7 @@ def _judge(
     used = range_set(*words) | range_set(heading.first, heading.last)
     used = used | range_set(stated.first, stated.last)
     used = used.union(*(condition.used for condition in kept))
-    reason = f"{sense} of {column.header} over {len(rows)} rows: {value:.6g}"
+    reason = f"{sense} of {column.header} over {len(rows)} rows: {digits(value)}"
     cells = tuple((row, column.index) for row in rows[:8])
     fit = min([0.6 + 0.4 * heading.share, *(condition.fit for condition in kept)])
     return Outcome(
@@ -105,7 +106,7 @@ def _judge(
         cells,
         reason,
         None if truth else (stated.first, stated.last),
-        () if truth else (f"{value:.6g}",),
+        () if truth else (digits(value),),
         "NUM",
     )
 
@@ -140,7 +141,7 @@ def _range(
     used = used.union(*(condition.used for condition in kept))
     wrong = low if not fits(column, values[0], low) else high
     right = values[0] if wrong is low else values[-1]
-    reason = f"{column.header}: from {values[0]:g} to {values[-1]:g}"
+    reason = f"{column.header}: from {digits(values[0])} to {digits(values[-1])}"
     yield Outcome(
         "aggregate",
         truth,
@@ -149,6 +150,6 @@ def _range(
         tuple((row, column.index) for row in sorted(rows)[:4]),
         reason,
         None if truth else (wrong.first, wrong.last),
-        () if truth else (f"{right:g}",),
+        () if truth else (digits(right),),
         "NUM",
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from math import log
 
+from tablemend.values.numbers import plain_digits
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
@@ -188,6 +190,11 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
         if best is None or cost < best[0]:
             best = (cost, heading)
     return best[1] if best else None
+
+
+def digits(value: float) -> str:
+    """A computed value in plain digits, without an exponent."""
+    return plain_digits(Decimal(repr(round(value, 6))))
 
 
 def preposition(frame: Frame, stated: Stated) -> str:

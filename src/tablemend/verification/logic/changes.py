@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import holds, preposition
+from tablemend.verification.logic.amounts import digits, holds, preposition
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, View
@@ -155,7 +155,7 @@ def _judge(
         truth = abs(last / first / ratio - 1) <= 0.1
     name = column.header
     where = [frame.view.cell(row, frame.view.key) for row in (change.path[0], change.path[-1])]
-    reason = f"{name}: {first:g} ({where[0]}), {last:g} ({where[1]})"
+    reason = f"{name}: {digits(first)} ({where[0]}), {digits(last)} ({where[1]})"
     cells = ((change.path[0], column.index), (change.path[-1], column.index))
     if not truth:
         turned = opposite(frame.text(*words))
@@ -207,15 +207,15 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     points = "point" in frame.text(stated.first, stated.last)
     share = 100 * gap / abs(first) if first else None
     if word == "from":
-        return "" if holds(first, stated) else f"{first:g}"
+        return "" if holds(first, stated) else digits(first)
     if word in ("to", "reaching", "at"):
-        return "" if any(holds(value, stated) for value in (first, last)) else f"{last:g}"
+        return "" if any(holds(value, stated) for value in (first, last)) else digits(last)
     near = share is not None and percent and not points and _near(share, stated)
     if near or any(holds(value, stated) for value in (gap, first, last)):
         return ""
     if percent and not points and not column.percent and share is not None:
-        return f"{share:.1f}%"
-    return f"{gap:g}"
+        return f"{digits(round(share, 1))}%"
+    return digits(gap)
 
 
 def _near(share: float, stated: Stated) -> bool:

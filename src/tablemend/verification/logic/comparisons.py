@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import fits, hedge_of
+from tablemend.verification.logic.amounts import digits, fits, hedge_of
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -64,9 +64,7 @@ def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         first, last = frame.token_range(cue.start, cue.end)
         if first == last:
             continue
-        than = next(
-            (place for place in range(first, len(frame.words)) if frame.words[place] in _THAN), None
-        )
+        than = _than(frame, first)
         if timed or cue.sense in ("exceed", "lead"):
             than = last - 1
         if than is None or than - last > 6:
@@ -76,6 +74,14 @@ def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             yield from _rows_compared(frame, found, cue, (first, last), than, ordering)
         if cue.sense in ("many", "few", "little"):
             yield from _counts_compared(frame, found, cue, (first, last), than)
+
+
+def _than(frame: Frame, first: int) -> int | None:
+    """The "than" that a comparative stands before, or what can stand for it."""
+    behind = [place for place in range(first, len(frame.words)) if frame.words[place] in _THAN]
+    return next(
+        (place for place in behind if frame.words[place] == "than"), min(behind, default=None)
+    )
 
 
 def _orderings(frame: Frame, cue: Cue, first: int, last: int, timed: bool) -> list[Ordering]:
@@ -170,7 +176,7 @@ def _compare(
     fit = min(ordering.fit, one.fit, other.fit) - 0.15 * bool(scope)
     column = ordering.column
     names = [frame.text(side.first, side.last) for side in sides]
-    reason = f"{column.header}: {names[0]} {one.value:g}, {names[1]} {other.value:g}"
+    reason = f"{column.header}: {names[0]} {digits(one.value)}, {names[1]} {digits(other.value)}"
     cells = tuple((row, column.index) for side in sides for row in sorted(side.rows)[:3])
     turned = opposite(frame.text(*words))
     own, wrong = _own_amounts(frame, sides, column)
@@ -185,7 +191,7 @@ def _compare(
             cells,
             reason,
             (stated.first, stated.last),
-            (f"{side.value:g}",),
+            (digits(side.value),),
             "NUM",
         )
     if amount is None:
@@ -225,9 +231,9 @@ def _compare(
         used,
         fit,
         cells,
-        f"{reason}, difference {abs(gap):g}",
+        f"{reason}, difference {digits(abs(gap))}",
         None if exact else (amount.first, amount.last),
-        () if exact else (f"{abs(gap):g}",),
+        () if exact else (digits(abs(gap)),),
         "NUM",
     )
 
@@ -378,7 +384,8 @@ def _above_all(
     top = max(rest) if ordering.direction > 0 else min(rest)
     truth = (own[0] - top) * ordering.direction > 1e-9
     used = ordering.used | range_set(*words) | one.used | range_set(than, than + 4)
-    reason = f"{column.header}: {frame.text(one.first, one.last)} {own[0]:g}, best other {top:g}"
+    name = frame.text(one.first, one.last)
+    reason = f"{column.header}: {name} {digits(own[0])}, best other {digits(top)}"
     cells = tuple((row, column.index) for row in sorted(one.rows))
     yield Outcome(
         "comparison",

@@ -83,6 +83,10 @@ def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:
         column = frame.view.columns[heading.column]
         if heading.share < 0.99 or column.temporal or column.counter:
             continue
+        if column.kind != "text" and not any(
+            word[0].isdigit() for word in frame.words[phrase.first : phrase.last]
+        ):
+            continue  # "the most points were A"
         if len(column.terms) == 1 and frame.words[heading.first] in THINGS:
             continue
         if heading.last <= phrase.first:

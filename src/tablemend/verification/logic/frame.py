@@ -259,6 +259,15 @@ class Frame:
                 for column, end in ends.items()
                 if end == furthest and said[column] >= most
             ]
+        named_once = {h.column for h in found if h.share > 0.99}
+        for place, word in enumerate(self.words):
+            for column in named_once:
+                wanted = self.view.columns[column].terms
+                again = len(wanted) == 1 and wanted[0] in terms(word)
+                if again and not any(
+                    h.column == column and h.first <= place < h.last for h in found
+                ):
+                    found.append(Heading(place, place + 1, column, 1.0))
         return tuple(found)
 
     @cached_property

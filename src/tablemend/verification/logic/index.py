@@ -20,6 +20,7 @@ from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, moment, read_measure
 from tablemend.verification.logic.words import RANKS
 
+_NUMBERING = frozenset("number game week round episode series match test day no".split())
 _BY_END = frozenset({"recent", "late", "last", "new"})
 _BY_LENGTH = frozenset({"long", "short"})
 
@@ -137,6 +138,7 @@ class ColumnIndex:
             self.kind == "number"
             and len(values) > 2
             and not self.ranking
+            and (values[0] in (0, 1) or not _NUMBERING.isdisjoint(self.terms))
             and all(after - before == 1 for before, after in pairwise(values))
         )
 

@@ -11,11 +11,17 @@ from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows, nth_rows
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_WHOLE_TABLE = frozenset({"quantifier", "superlative", "comparative"})
+_LOCAL = frozenset(
+    {"equal", "different", "beat", "several", "some", "any", "one_of", "compare", "lead", "record"}
+)
 _PLACED = frozenset({"place", "within", "last"})
 
 
 def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A of B scored 5 on Monday": one row has all that is said."""
+    if any(cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL):
+        return
     named = [c for c in found if not c.bound or c.first]
     if len(named) < 2 or len({c.column for c in named}) < 2:
         return

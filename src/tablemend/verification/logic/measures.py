@@ -86,7 +86,11 @@ def _read_cached(cell: str) -> Measure | None:
         return Measure(
             kind, float(value.number.value), decimals=value.number.decimals, scaled=scaled
         )
-    if value.dates and (day := date_order(value.dates[0])) is not None:
+    if (
+        value.dates
+        and "/" not in value.dates[0]
+        and (day := date_order(value.dates[0])) is not None
+    ):
         return Measure("date", day)
     return _read_marked(text) if len(text) <= _LONGEST else None
 

@@ -42,7 +42,7 @@ _PROGRAMS = (
 )
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
-CONTRADICTED = 0.25
+CONTRADICTED = 0.3
 """Up to this belief it is contradicted; between the two it is unjudged."""
 _AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggregate", "change"})
@@ -232,9 +232,13 @@ def _spans(claim: Claim, linking: Linking, frame: Frame, outcome: Outcome) -> tu
     if outcome.fault is None or claim.start is None or claim.end is None:
         return ()
     first, last = outcome.fault
+    fault = Span(frame.tokens[first].start, frame.tokens[last - 1].end)
+    for stated in frame.amounts:  # with its currency and its unit
+        if (stated.first, stated.last) == (first, last):
+            fault = Span(stated.amount.start, stated.amount.end)
     if frame.linking is linking:
-        return (Span(frame.tokens[first].start, frame.tokens[last - 1].end),)
-    words = frame.text(first, last)
+        return (fault,)
+    words = frame.reading.text[fault.start : fault.end]
     place = linking.reading.text.find(words, claim.start, claim.end)
     if place >= 0:
         return (Span(place, place + len(words)),)
