@@ -358,6 +358,15 @@ def test_scores_and_texts_are_no_numbers(cell: str) -> None:
     assert read_cell(cell).number is None
 
 
+def test_a_column_that_counts_in_a_word_of_its_own() -> None:
+    rows = [["Test", "Result", "Song"], ["MCV", "94 fL", "50 Ways"], ["MCH", "29 pg", "Help"]]
+    grid = grid_of([*rows, ["RDW", "13.1 %", "99 Problems"], ["PLT", "210 K/uL", "Yesterday"]])
+    assert [column.kind for column in grid.columns] == ["name", "number", "text"]
+    number = grid.value(0, 1).number
+    assert number is not None and number.value == 94
+    assert grid.value(2, 2).number is None
+
+
 def test_signs_in_columns_of_their_own_go_to_their_number() -> None:
     rows = [["", "", "2019", ""], ["Net loss", "$", "(1,452", ")"], ["Sales", "", "44", ""]]
     rows += [["Costs", "$", "50", ""]]

@@ -59,6 +59,7 @@ CLUBS = Source(
         ("1.5", "2", "2"),
         ("25.6", "16.0", "16.0"),
         ("95", "85 mg/dL", "85"),
+        ("197", "94 fL", "94"),
     ],
 )
 def test_values_are_worded_as_the_words_they_replace(old: str, new: str, worded: str) -> None:
@@ -89,6 +90,7 @@ def test_what_cannot_be_worded_is_refused(old: str, new: str) -> None:
         ("$100,000", "180812", "under", "$181,000"),
         ("$73,600", "54812", "about", "$54,800"),
         ("70", "4", "about", "4"),
+        ("$1.80 million", "$2,573K", "about", "$2.57 million"),
         ("50", "40", "over", None),
         ("50", "4", "over", None),
     ],

@@ -19,7 +19,14 @@ from tablemend.evidence.labels import (
     row_unit,
 )
 from tablemend.evidence.layout import Body, Layout, find_parents, lay_out
-from tablemend.evidence.marks import indentation, plain_cell, plain_header, read_cell
+from tablemend.evidence.marks import (
+    counts_in_words,
+    indentation,
+    plain_cell,
+    plain_header,
+    read_cell,
+    read_counted,
+)
 from tablemend.evidence.totals import averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
@@ -208,7 +215,11 @@ class Grid:
         """A cell, read."""
         values = self._values.get(row)
         if values is None:
-            values = self._values[row] = tuple(map(read_cell, self._cells[row]))
+            cells = self._cells[row]
+            values = self._values[row] = tuple(
+                read_counted(cell) if counted else read_cell(cell)
+                for cell, counted in zip(cells, self._counted, strict=True)
+            )
         return values[column]
 
     def unit(self, row: int, column: int) -> Unit:
@@ -334,6 +345,15 @@ class Grid:
     def _value_kind(self, row: int, column: int) -> str:
         value = self.value(row, column)
         return "number" if value.number is not None else "date" if value.dates else "text"
+
+    @cached_property
+    def _counted(self) -> tuple[bool, ...]:
+        """For each column whether it counts in a word of its own: "94 fL", "12 goals"."""
+        rows = [self._cells[part.row] for part in self._layout.body[:SAMPLE]]
+        return tuple(
+            index != self._layout.lead and counts_in_words([row[index] for row in rows])
+            for index in range(len(self.table.columns))
+        )
 
     @cached_property
     def _kinds(self) -> tuple[ColumnKind, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from tablemend.values.cells import Value, read_value
@@ -33,6 +34,7 @@ _RATE = re.compile(
     r"(?P<value>[-<>\u2264\u2265]?=? ?\d[\d.,]*) ?(?:x ?10\^?\d+ ?)?"
     r"[^\W\d_%]{0,12}\d?/ ?[^\W\d_]{1,8}\d?"
 )
+_COUNTED = re.compile(r"(?P<value>[-+]?\d[\d.,]*) [^\W\d_]{1,12}\.?")
 _SUM = re.compile(r"[\d.]+(?: ?[-+\u2013\u2212] ?[\d.]+)+ ?= ?(?P<value>[-+]? ?\d[\d.,]*)")
 _CACHED_LENGTH = 256
 
@@ -74,6 +76,23 @@ def read_cell(cell: str) -> Value:
     first, or last.
     """
     return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else read_value(cell)
+
+
+def counts_in_words(cells: Sequence[str]) -> bool:
+    """Whether most cells of a column are numbers, some with a word that is no known unit."""
+    if not any(map(_COUNTED.fullmatch, cells)):
+        return False
+    values = [value for cell in cells if not (value := read_counted(cell)).blank]
+    return 5 * sum(value.number is not None for value in values) >= 4 * len(values)
+
+
+def read_counted(cell: str) -> Value:
+    """A cell of a column that counts in a word of its own ("94 fL"): the number before it."""
+    value = read_cell(cell)
+    if value.number is None and not value.dates and (match := _COUNTED.fullmatch(cell)):
+        counted = read_cell(match["value"])
+        return counted if counted.number is not None else value
+    return value
 
 
 @lru_cache(maxsize=1 << 16)

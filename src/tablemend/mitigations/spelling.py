@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
-from tablemend.evidence.marks import read_cell
+from tablemend.evidence.marks import read_cell, read_counted
 from tablemend.tabfaith.periods import read_period, spellings
 from tablemend.values.numbers import Number, find_quantities, plain_digits
 from tablemend.values.text import align
@@ -72,7 +72,7 @@ def spell_alike(
     stated = find_quantities(folded)
     ordinal = _read_ordinal(folded)
     if len(stated) == 1 or ordinal is not None:
-        value = read_cell(new).number
+        value = read_counted(new).number
         if value is None and (place := _read_ordinal(align(new))) is not None:
             value = Number(Decimal(place))
         if value is None:
@@ -120,7 +120,8 @@ def _apart(one: Decimal, other: Decimal) -> Decimal:
 def _bounded(amount: Decimal, number: Number, bound: Bound) -> Decimal | None:
     """A number on the stated side of an amount, as coarse as the old one; ``None`` without room."""
     stated = _CONTEXT.divide(number.value, number.unit.scale).normalize(_CONTEXT)
-    place = Decimal(1).scaleb(int(stated.as_tuple().exponent)) if stated else ONE
+    exponent = -number.decimals if number.decimals else int(stated.as_tuple().exponent)
+    place = Decimal(1).scaleb(exponent)
     if abs(amount) >= _LARGE:  # "just under 100,000" is coarse by chance
         place = min(place, Decimal(1).scaleb(amount.adjusted() - 2))
     if bound == "about":
