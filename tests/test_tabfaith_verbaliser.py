@@ -141,9 +141,11 @@ def test_tables_of_which_little_can_be_said_say_why(rows: list[list[str]], reaso
         verbalise(Table.of(["Club", "Points"], rows), 0)
 
 
-def test_one_column_is_too_few() -> None:
+def test_one_column_is_too_few_and_sixty_one_are_too_many() -> None:
     with pytest.raises(Unverbalisable, match="only one column"):
         verbalise(Table.of(["Club"], [["Alba"], ["Borea"]]), 0)
+    with pytest.raises(Unverbalisable, match="more than 60 columns"):
+        verbalise(Table.of([f"Points {n}" for n in range(61)], [["5"] * 61] * 3), 0)
 
 
 def test_units_and_scales_of_headers_are_said() -> None:

@@ -17,6 +17,9 @@ from tablemend.tables.table import Cell, Table
 ABNORMAL = 0.25
 """Chance that a test is drawn from beyond its range."""
 
+DRIFT = 0.2
+"""How far a value moves towards a new one from one day to the next."""
+
 
 class Test(NamedTuple):
     """A laboratory test: its range in a unit, how it is printed, what it can reach at all."""
@@ -104,17 +107,21 @@ def _series(panel: str, rng: Random) -> Table:
     tests = PANELS[panel]
     day = date(rng.randint(2018, 2024), rng.randint(1, 12), rng.randint(1, 28))
     days, drawn = [], []
+    values = {test.name: _value(test, rng) for test in tests}
     for _ in range(rng.randint(3, 5)):
         days.append(day)
-        drawn.append(_draw(panel, rng))
+        drawn.append(_derive(panel, dict(values), rng))
+        values = {
+            test.name: (1 - DRIFT) * values[test.name] + DRIFT * _value(test, rng) for test in tests
+        }
         day += timedelta(days=rng.randint(2, 6))
     count = rng.randint(min(6, len(tests)), len(tests))
     rows: list[list[Cell]] = []
     for index in sorted(rng.sample(range(len(tests)), count)):
         test = tests[index]
-        values = [f"{found[test.name]:.{test.decimals}f}" for found in drawn]
+        cells = [f"{found[test.name]:.{test.decimals}f}" for found in drawn]
         between = write_range(test.low, test.high, min(test.decimals, 1))
-        rows.append([test.name, test.unit, *values, between])
+        rows.append([test.name, test.unit, *cells, between])
     columns = ["Test", "Unit", *(day.isoformat() for day in days), "Reference Range"]
     return Table.of(columns, rows, panel)
 
@@ -148,7 +155,11 @@ def _row(test: Test, value: float, flags: tuple[str | None, ...], own_unit: bool
 
 def _draw(panel: str, rng: Random) -> dict[str, float]:
     """A value for each test, as it is printed."""
-    values = {test.name: _value(test, rng) for test in PANELS[panel]}
+    return _derive(panel, {test.name: _value(test, rng) for test in PANELS[panel]}, rng)
+
+
+def _derive(panel: str, values: dict[str, float], rng: Random) -> dict[str, float]:
+    """The values with those that follow from others, as they are printed."""
     if panel == "Complete blood count":
         cells, volume = values["Red Blood Cells"], values["MCV"]
         values["Hematocrit"] = cells * volume / 10

@@ -139,7 +139,8 @@ def say_total(speech: Speech) -> Plan | None:
     average = speech.rng.random() < 0.5
     if average:
         mean = total / len(known)
-        decimals = min(decimals + 1, 3)
+        # In thousands three more are said, as millions.
+        decimals = 0 if unit.scale == 1000 else min(decimals + 1, 3)
         step = Decimal(1).scaleb(-decimals) * unit.scale
         mean = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
         words["v"] = Word(spell(mean, unit, decimals), "computed")

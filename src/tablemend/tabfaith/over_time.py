@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tablemend.synthesis.sentences import is_plural
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.speech import Datum, Speech
@@ -92,7 +93,10 @@ def say_peak(speech: Speech) -> Plan | None:
         return None
     words = speech.words(best)
     words["p"] = speech.period(best.period)
-    words["c"] = Word(speech.rng.choice(templates.PEAKED if highest else templates.BOTTOMED))
+    cues = templates.PEAKED if highest else templates.BOTTOMED
+    if best.measure is not None and any(map(is_plural, best.measure.label.split())):
+        cues = tuple(cue for cue in cues if not cue.startswith("was "))
+    words["c"] = Word(speech.rng.choice(cues))
     roles: dict[Role, str | Part] = {**speech.address(best), "period": "p", "cue": "c"}
     cells = tuple(datum.cell for datum in line)
     claims = [

@@ -22,7 +22,7 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import ONE, PLAIN, Unit
 
-MAX_ROWS = 400
+MAX_ROWS, MAX_COLUMNS = 400, 60
 MAX_NAME = 60
 
 Layout = Literal["entities", "periods", "spread", "panel"]
@@ -61,8 +61,8 @@ _MEDALS = frozenset(("gold", "silver", "bronze"))
 _DASHBOARD = frozenset(
     """
     analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
-    inventory lost margin metric net new operating opportunities pipeline points range reference
-    reported result retention sales segment start status sku stock stockout test turnover unit
+    inventory lost margin measurement metric net new operating opportunities pipeline points range
+    reference reported result retention sales segment start status sku stock stockout test turnover unit
     warehouse win won
     """.split()
 )
@@ -224,6 +224,8 @@ def open_sheet(table: Table) -> Sheet:
     """
     if len(table.rows) > MAX_ROWS:
         raise Unverbalisable(f"more than {MAX_ROWS} rows")
+    if len(table.columns) > MAX_COLUMNS:
+        raise Unverbalisable(f"more than {MAX_COLUMNS} columns")
     if len(table.columns) < 2:
         raise Unverbalisable("only one column")
     if len(table.rows) < 2:
