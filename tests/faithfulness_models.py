@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tablemend.backends.requests import Completion, Request
-from tablemend.errors import TablemendError
+from tablemend.backends.requests import Completion, Request, TooLong
 from tablemend.records import FinishReason
 
 Answer = str | tuple[str, FinishReason]
@@ -29,7 +28,7 @@ class CannedBackend:
 
     def check(self, requests: Sequence[Request]) -> None:
         if any(len(request.messages[-1]["content"]) > self.window for request in requests):
-            raise TablemendError("does not fit into a window")
+            raise TooLong("does not fit into a window", "a request does not fit into a window")
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         for request in reversed(requests):  # answers may come in any order

@@ -59,9 +59,9 @@ class Knowing:
 
 
 def mend(
-    answer: Callable[[str], Answer], text: str = ANSWER, passes: int = 2
+    answer: Callable[[str], Answer], text: str = ANSWER, passes: int = 2, window: int = 1 << 20
 ) -> tuple[Mended, CannedBackend]:
-    backend = CannedBackend(answer)
+    backend = CannedBackend(answer, window=window)
     cave = CaveTable(backend, Knowing(), passes)  # type: ignore[arg-type]
     (found,) = cave.mend([AnswerItem(text, CONTEXT, QUERY)])
     return found, backend
@@ -115,6 +115,16 @@ def test_a_good_cell_stays_where_another_is_undone() -> None:
 def test_an_answer_that_cannot_be_read_changes_nothing(answer: Answer) -> None:
     found, _ = mend(lambda _: answer)
     assert found.text == ANSWER and not found.edits and found.undone
+
+
+def test_a_prompt_that_does_not_fit_leaves_its_place_as_it_was() -> None:
+    _, whole = mend(good)
+    sizes = sorted(len(request.messages[1]["content"]) for request in whole.asked)
+    found, backend = mend(good, passes=1, window=sizes[0])
+    assert len(backend.asked) == len(found.edits) == 1 and len(sizes) == 3
+    assert ["does not fit into a window" in edit.reason for edit in found.undone] == [True] * 2
+    found, backend = mend(good, window=10)
+    assert found.text == ANSWER and not backend.asked
 
 
 @pytest.mark.parametrize("text", ["I cannot do that.", "", "| Team | Points |"])

@@ -121,19 +121,34 @@ def stream_seed(seed: int, name: str) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
+class TooLong(TablemendError):
+    """Prompts that leave no room for a whole answer.
+
+    Attributes:
+        reason: what the worst of them needs, without its name and without a way out.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 def check_window(prompts: Sequence[Prompt], max_new_tokens: int, window: int) -> None:
     """Refuse, before anything is generated, prompts that leave no room for a whole answer.
 
     Raises:
-        TablemendError: naming the longest prompt, its length, and how many do not fit.
+        TooLong: naming the longest prompt, its length, and how many do not fit.
     """
     too_long = [prompt for prompt in prompts if len(prompt.ids) + max_new_tokens > window]
     if too_long:
         worst = max(too_long, key=lambda prompt: len(prompt.ids))
-        raise TablemendError(
-            f"{worst.id}: a prompt of {len(worst.ids)} tokens and an answer of up to "
-            f"{max_new_tokens} do not fit into a window of {window} tokens "
-            f"({len(too_long)} of {len(prompts)} prompts do not fit): raise "
+        reason = (
+            f"a prompt of {len(worst.ids)} tokens and an answer of up to {max_new_tokens} do not "
+            f"fit into a window of {window} tokens"
+        )
+        raise TooLong(
+            reason,
+            f"{worst.id}: {reason} ({len(too_long)} of {len(prompts)} prompts do not fit): raise "
             "model.context_length as far as the model allows, lower evaluation.max_new_tokens, "
-            "or use examples with shorter contexts"
+            "or use examples with shorter contexts",
         )

@@ -7,8 +7,8 @@ from contextlib import closing
 
 from tablemend.backends.backend import Backend
 from tablemend.backends.names import ModelName
-from tablemend.backends.requests import Completion, Request
-from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
+from tablemend.backends.requests import Completion, Request, TooLong
+from tablemend.errors import MOST_FAILURES, Stopped
 from tablemend.faithfulness.verifier import Usage
 
 
@@ -22,7 +22,7 @@ def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
     Raises:
         Stopped: :data:`MOST_FAILURES` requests in a row failed, so that a server must be gone.
         BudgetSpent: a cap is reached.
-        TablemendError: a model that cannot be used, or no prompt that fits into its window.
+        TablemendError: a model that cannot be used.
     """
     if not requests:
         return {}
@@ -48,17 +48,15 @@ def _fitting(
     """The requests that the model can answer, and failed completions for the others."""
     try:
         backend.check(requests)
-    except TablemendError:
+    except TooLong:
         fitting, failed = [], {}
         for request in requests:
             try:
                 backend.check([request])
-            except TablemendError as error:
-                failed[request.id] = Completion(request.id, "", 0, 0, "error", str(error))
+            except TooLong as error:
+                failed[request.id] = Completion(request.id, "", 0, 0, "error", error.reason)
             else:
                 fitting.append(request)
-        if not fitting:
-            raise
         return fitting, failed
     return requests, {}
 

@@ -20,12 +20,14 @@ class AnswerItem(NamedTuple):
         context: the text that it was made from.
         query: the question.
         format: the table format that was asked for.
+        name: of the example, for messages.
     """
 
     text: str
     context: str
     query: str
     format: AnswerFormat = "auto"
+    name: str = ""
 
 
 def put_back(text: str, found: Extraction, table: Table) -> str:

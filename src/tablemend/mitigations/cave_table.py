@@ -151,6 +151,7 @@ class CaveTable:
         verifier: what detects; the program by default; it is not closed here.
         passes: most times that a cell is asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: longest answer, thinking included.
     """
 
     def __init__(
@@ -159,11 +160,13 @@ class CaveTable:
         verifier: Verifier | None = None,
         passes: int = PASSES,
         thinking: bool | None = None,
+        max_new_tokens: int = MAX_NEW_TOKENS,
     ) -> None:
         self._backend = backend
         self._verifier = verifier or ProgramVerifier()
         self._passes = passes
         self._thinking = thinking
+        self._max_new_tokens = max_new_tokens
 
     def mend(self, items: Sequence[AnswerItem]) -> list[Mended]:
         """Mend many answers; each pass asks for all of them together.
@@ -172,7 +175,8 @@ class CaveTable:
             Stopped: the model's server is gone.
             TablemendError: a model that cannot go on.
         """
-        steps = [cave_answer(item, None, self._passes, self._thinking) for item in items]
+        asked = self._passes, self._thinking, self._max_new_tokens
+        steps = [cave_answer(item, None, *asked) for item in items]
         return run_together(steps, self._backend, self._verifier, ProgramExtractor())
 
 
@@ -209,7 +213,7 @@ def cave_answer(
             break
         chats = {place: draft.chat(place, verdicts) for place, verdicts in flagged.items()}
         completions: list[Completion] = yield [
-            Request(f"cave.{number}.{name}", chat, Sampling(max_new_tokens), thinking)
+            Request(f"{item.name}.cave.{number}.{name}", chat, Sampling(max_new_tokens), thinking)
             for name, chat in enumerate(chats.values())
         ]
         draft.usage += usage_of(completions)
