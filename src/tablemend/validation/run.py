@@ -38,6 +38,7 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         bleu.score((), ())  # a missing extra is said now, not after hours
     names = [name for name in command.sets if name != INJECTION]
     read = {name: read_set(name, data) for name in names}  # or hours end in a refusal
+    run.begin("validate", command, parts=())
     errors: list[dict[str, Any]] = []
     around = surroundings()
     results: dict[str, Any] = {
@@ -64,7 +65,6 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         if people is not None:
             scorers[PEOPLE] = people
         results["sets"][name] = {"texts": len(items), "scorers": scorers}
-    run.begin("validate", command, parts=())
     files = [READERS[name][0] for name in names]
     if INJECTION in command.sets:
         half = None if command.half == "all" else command.half

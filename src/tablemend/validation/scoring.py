@@ -34,7 +34,8 @@ LABELS = ("supported", "contradicted", "not_in_source")
 TWICE = "annotated twice"
 """The texts of a set that two people annotated."""
 MOST_REASONS = 12
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*|(?<=:).*", re.DOTALL)
+"""What a reason quotes of the data, which the page must not."""
 
 
 class Scored(NamedTuple):

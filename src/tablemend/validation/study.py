@@ -45,7 +45,6 @@ CLAIM: dict[str, Formula] = {
 }
 """Of claims called wrong; ``words``: of the words at fault."""
 
-
 STAF = "STAF"
 SIZES = (0, 20, 50, 100, 200)
 """Lower ends of the bins of table size, in cells."""
