@@ -13,8 +13,9 @@ from tablemend.synthesis.topics import make_table
 from tablemend.tabfaith.domains import domain_table
 from tablemend.tabfaith.lookup import Lookup, read_stated
 from tablemend.tabfaith.periods import move_period, read_period, spellings
+from tablemend.tabfaith.reading import open_sheet
 from tablemend.tabfaith.recomputation import Recomputation
-from tablemend.tabfaith.sheet import Unverbalisable, open_sheet
+from tablemend.tabfaith.sheet import Unverbalisable
 from tablemend.tabfaith.summary import Fact, Summary
 from tablemend.tabfaith.verbaliser import verbalise
 from tablemend.tables.table import Table, TableError

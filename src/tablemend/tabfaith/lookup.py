@@ -14,8 +14,9 @@ from typing import NamedTuple
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, read_number, words_of
+from tablemend.tabfaith.labels import measure_label
 from tablemend.tabfaith.periods import Period, read_period
-from tablemend.tabfaith.sheet import FLAGS, measure_label
+from tablemend.tabfaith.sheet import FLAGS
 from tablemend.tabfaith.summary import Role
 from tablemend.tabfaith.templates import FLAGGED
 from tablemend.tables.table import Table

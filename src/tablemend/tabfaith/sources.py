@@ -16,8 +16,8 @@ from tablemend.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.tabfaith.domains import Domain
 from tablemend.tabfaith.filings import read_filing
 from tablemend.tabfaith.mimic import read_panels
+from tablemend.tabfaith.reading import open_sheet
 from tablemend.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
-from tablemend.tabfaith.sheet import open_sheet
 from tablemend.tabfaith.totto import is_totto, read_totto
 from tablemend.tables.read import load_text
 from tablemend.tables.table import Table

@@ -6,9 +6,10 @@ from random import Random
 
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.planner import draw
+from tablemend.tabfaith.reading import open_sheet
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sentences import render
-from tablemend.tabfaith.sheet import Sheet, Unverbalisable, open_sheet
+from tablemend.tabfaith.sheet import Sheet, Unverbalisable
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Fact, Part, Summary
 from tablemend.tables.table import Table
