@@ -43,7 +43,7 @@ def results(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
     settings = [f"data={data}", f"run={folder}", "half=all"]
     command = parse(ValidateCommand, [*settings, f"sets=[{','.join(SETS)}]"])
     found = validate(command)
-    command = parse(ValidateCommand, [*settings, "sets=[injection]", "n=5"])
+    command = parse(ValidateCommand, [*settings, "sets=[injection]", "n=3"])
     found |= {"injection": validate(command)["injection"]}
     write_pages(found, command)
     return found
@@ -104,15 +104,15 @@ def test_the_other_annotator_agrees_as_far_as_they_overlap(results: dict) -> Non
 
 def test_the_injection_study_plants_and_counts(results: dict) -> None:
     study = results["injection"]
-    assert study["tables"]["wikitablequestions"]["read"] == 5
+    assert study["tables"]["wikitablequestions"]["read"] == 3
     assert {"synthetic financial", "synthetic clinical", "synthetic operations"} <= set(
         study["tables"]
     )
     assert set(study["by_errors"]) == set("012345")
     first = study["by_errors"]["1"]
-    assert first["texts"] > 10 and set(first["text"]) >= {"STAF", "parent", "bleu", "overlap"}
+    assert first["texts"] > 8 and set(first["text"]) >= {"STAF", "parent", "bleu", "overlap"}
     assert sum(own["planted"] for own in study["by_type"].values()) > 30
-    assert sum(one["texts"] for one in study["size"]["bins"]) > 20
+    assert sum(one["texts"] for one in study["size"]["bins"]) > 16
 
 
 def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> None:
@@ -231,15 +231,12 @@ def test_a_model_is_compared_beside_the_program(data: Path, tmp_path: Path) -> N
     pytest.importorskip("openai")
     verifiers = "verifiers=[program,'llm:scripted:','program+llm:scripted:']"
     settings = [f"data={data}", f"run={tmp_path / 'run'}", "half=all", "metrics=[]"]
-    command = parse(
-        ValidateCommand, [*settings, "sets=[tabfact,quintd]", verifiers, "options.cache=null"]
-    )
-    for figures in validate(command)["sets"].values():
-        program, model, both = figures["scorers"].values()
-        assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
-        assert both["coverage"]["rate"] >= program["coverage"]["rate"]
+    command = parse(ValidateCommand, [*settings, "sets=[quintd]", verifiers, "options.cache=null"])
+    program, model, both = validate(command)["sets"]["quintd"]["scorers"].values()
+    assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
+    assert both["coverage"]["rate"] >= program["coverage"]["rate"]
     stores = sorted(path.name for path in (tmp_path / "run" / "verdicts").iterdir())
-    assert len(stores) == 4 and stores[0] == "quintd-llm_scripted_.jsonl"
+    assert stores == ["quintd-llm_scripted_.jsonl", "quintd-program+llm_scripted_.jsonl"]
 
 
 def test_metrics_with_a_model_get_its_name(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
