@@ -125,12 +125,11 @@ class Grid:
         if self._distinct(key) or any(self._distinct(left) for left in range(key)):
             return key
         for index in range(key + 1, min(key + 4, len(self.table.columns))):
+            if self.table.columns[index] and names_values(self.table.columns[index]):
+                continue  # an attribute with several values
             filled = sum(bool(row[index]) for row in sample.rows)
             if (
-                not names_values(
-                    self.table.columns[index] or "-"
-                )  # several values of one attribute
-                and self._has_names(index)
+                self._has_names(index)
                 and self._distinct(index)
                 and 10 * filled >= 9 * len(sample.rows)
             ):
