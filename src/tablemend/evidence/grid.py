@@ -230,7 +230,8 @@ class Grid:
         part, line = self._by_row[row]
         stated = self._layout.header_units[column]
         if part.units >= 0:
-            stated = self._layout.units[part.units][column] or stated
+            below = self._layout.units[part.units][column]
+            stated = stated if below is None else below
         own = merge_units(line.unit, stated)
         header = self.columns[column].header
         if counts_by_itself(header) or any(map(counts_by_itself, line.path)):
@@ -280,15 +281,13 @@ class Grid:
     def _names(self) -> dict[int, list[str]]:
         """Body rows whose blank row headings are filled from above, as merged cells came apart."""
         named = {}
-        above: list[str] | None = None
-        merged = range(self._layout.lead, self._layout.lead + 1)
+        lead, above = self._layout.lead, ""
         for part in self._layout.body:
             row = self._cells[part.row]
-            if above is not None and not all(row[column] for column in merged):
-                row = list(row)
-                for column in merged:
-                    row[column] = row[column] or above[column]
-            named[part.row] = above = row
+            if not row[lead] and above:
+                row = [*row[:lead], above, *row[lead + 1 :]]
+            named[part.row] = row
+            above = row[lead]
         return named
 
     @cached_property

@@ -42,7 +42,7 @@ class Layout:
     Attributes:
         paths: for each column, the levels of its header from the top.
         header_units: for each column, the unit that the header states.
-        units: for each unit row within the body, the units by column.
+        units: for each unit row within the body, the units by column; ``None`` where it is blank.
         body: the body rows, top to bottom.
         notes: rows of one text below the body, and what the header says of all cells.
         lead: the first column that holds anything: where row headings stand.
@@ -50,7 +50,7 @@ class Layout:
 
     paths: tuple[tuple[str, ...], ...]
     header_units: tuple[Unit, ...]
-    units: tuple[tuple[Unit, ...], ...]
+    units: tuple[tuple[Unit | None, ...], ...]
     body: tuple[Body, ...]
     notes: tuple[str, ...]
     lead: int
@@ -201,7 +201,7 @@ def _spread(
 
 def _read_body(
     header: list[str], cells: Cells, first: int, headings: tuple[str, ...], used: list[bool]
-) -> tuple[tuple[Body, ...], tuple[tuple[Unit, ...], ...], list[str]]:
+) -> tuple[tuple[Body, ...], tuple[tuple[Unit | None, ...], ...], list[str]]:
     """Body rows with headings and units above them; trailing rows of one text are notes."""
     lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
@@ -214,7 +214,7 @@ def _read_body(
         speaking = list(range(first, len(cells)))
     last = speaking[-1] if speaking else -1
     body: list[Body] = []
-    units: list[tuple[Unit, ...]] = []
+    units: list[tuple[Unit | None, ...]] = []
     notes: list[str] = []
     sections = headings
     depth = len(headings)
@@ -290,9 +290,10 @@ def _is_note(text: str) -> bool:
     return len(text) > _NOTE_LENGTH or text.casefold().startswith(_NOTE)
 
 
-def _row_units(row: Sequence[str], lead: int) -> tuple[Unit, ...]:
-    units = [PLAIN] * len(row)
-    current = PLAIN
+def _row_units(row: Sequence[str], lead: int) -> tuple[Unit | None, ...]:
+    """The units of a unit row; each holds to the right up to the next."""
+    units: list[Unit | None] = [None] * len(row)
+    current: Unit | None = None
     for column in range(lead + 1, len(row)):
         if row[column]:
             current = label_unit(row[column])
