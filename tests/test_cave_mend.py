@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tablemend.cli import main
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source
+from tablemend.mitigations.edits import apply_edits
 from tablemend.mitigations.mend import mend_answer, mend_text
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
@@ -86,10 +88,14 @@ def test_an_answer_table_is_mended_in_its_answer(
     [
         ([*TEXT, "--method", "cave"], "cave needs --model"),
         ([*TEXT, "--method", "repair", "--model", "scripted:"], "repair asks no model"),
-        ([*TEXT, "--passes", "0"], "--passes 0"),
+        ([*TEXT, "--passes", "0", "--model", "scripted:"], "--passes 0"),
+        ([*TEXT, "--passes", "3"], "--passes is for cave"),
+        ([*TEXT, "--thinking", "on"], "--thinking is for models"),
+        ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
+        ([*TABLE_ANSWER, "--extractor", "llm:scripted:"], "leave it out for an answer table"),
         ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
         (["mend", "--text", "summary.txt"], "give --source FILE"),
-        ([*TABLE_ANSWER, "--source", "table.csv"], "leave --source out"),
+        ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
         ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
     ],
 )
@@ -107,6 +113,44 @@ def test_an_answer_without_a_table_is_said_so(
     (folder / "answer.md").write_text("I cannot.", encoding="utf-8")
     assert main(TABLE_ANSWER) == 1
     assert "no table found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+def test_a_batch_is_mended_line_by_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    lines = [
+        {"text": WRONG, "source": TABLE},
+        {"answer": "none", "context": CONTEXT},
+        {"answer": ANSWER, "context": CONTEXT, "query": QUERY},
+        {"text": RIGHT, "source": TABLE},
+    ]
+    (folder / "batch.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert main(["mend", "--batch", "batch.jsonl", "--out", "out.jsonl", *method]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "" and "4 documents, 1 without a table to mend" in captured.err
+    found = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [one["line"] for one in found] == [1, 2, 3, 4]
+    assert found[0]["text"] == found[3]["text"] == RIGHT and not found[3]["edits"]
+    assert "no table found" in found[1]["error"] and "39" not in found[2]["text"]
+
+
+ODD = {
+    "another script": "2019\u5e74\u306b\u30a2\u30eb\u30d0\u306f\u52dd\u3063\u305f\u3002",
+    "marks": "\u2026 !!! ??? \u2014\u2014 ### $$$",
+    "without an end": "alba won 44 points and " * 300,
+    "long word": "x" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts_are_mended_in_time_or_left_alone(folder: Path, text: str) -> None:
+    source = load_source("table.csv")
+    start = time.monotonic()
+    found = mend_text(ODD[text], source)
+    assert time.monotonic() - start < 10
+    assert apply_edits(ODD[text], found.edits) == found.text
+    assert text == "without an end" or found.text == ODD[text]
 
 
 def test_three_lines_of_python(folder: Path) -> None:

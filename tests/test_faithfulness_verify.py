@@ -13,6 +13,7 @@ from tablemend.cli import main
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
 TEXT = "Alba won 41 points. Sella has 39 points."
+FILES = ["--text", "summary.txt", "--source", "table.csv"]
 CLAIM_KEYS = {"text", "start", "end", "kind", "verdict", "error_type", "evidence"}
 
 
@@ -120,8 +121,14 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
         (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
         (["--text", "summary.txt", "--source", "table.csv", "--verifier", "nil"], "no verifier"),
         (
-            ["--text", "summary.txt", "--source", "table.csv", "--option", "concurency=2"],
+            [*FILES, "--verifier", "llm:scripted:", "--option", "concurency=2"],
             "did you mean concurrency",
+        ),
+        ([*FILES, "--option", "concurrency=2"], "--option is for models"),
+        ([*FILES, "--verifier", "llm:scripted:", "--max-new-tokens", "0"], "a number from 1"),
+        (
+            ["--answer", "a.md", "--context", "summary.txt", "--extractor", "llm:scripted:"],
+            "leave it out for an answer table",
         ),
         (["--batch", "summary.txt"], "line 1: not JSON"),
         (["--batch", "fields.jsonl"], "did you mean text?"),

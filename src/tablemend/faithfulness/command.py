@@ -58,8 +58,9 @@ def add_verify_options(parser: argparse.ArgumentParser) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Judge every claim of a text or an answer table by its source, and print STAF."""
-    from tablemend.faithfulness.inputs import NoTable, read_batch, read_input
+    from tablemend.faithfulness.inputs import NoTable, read_batch, read_input, refuse_unread
 
+    refuse_unread(options)
     if options.batch is not None:
         return verify_batch(options, list(read_batch(options.batch)))
     try:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import closest
+from tablemend.detector.judge import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
-from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.extract import extract_table
 from tablemend.tables.read import FORMATS, answer_format, load_text
 from tablemend.tables.table import Table, TableError
 
@@ -34,14 +35,14 @@ class Input(NamedTuple):
         source: the truth.
         table: the table of an answer; ``None`` for a summary.
         query: the question that an answer answers; may be empty.
-        extraction: where the table stands in the raw answer, and in which format.
+        format: the answer's format.
     """
 
     text: str
     source: Source
     table: Table | None = None
     query: str = ""
-    extraction: Extraction | None = None
+    format: AnswerFormat = "auto"
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +123,31 @@ def manner(options: argparse.Namespace) -> dict[str, Any]:
     return said
 
 
+def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None:
+    """Refuse what was given for models where none is asked, and an extractor for a table.
+
+    Args:
+        options: of the command.
+        model: another model that the command names.
+
+    Raises:
+        TablemendError: naming it.
+    """
+    given = [
+        name
+        for name, value in {
+            "--option": options.option,
+            "--thinking": options.thinking,
+            "--max-new-tokens": options.max_new_tokens,
+        }.items()
+        if value
+    ]
+    if given and model is None and {options.verifier, options.extractor} == {"program"}:
+        raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
+    if options.answer is not None and options.extractor != "program":
+        raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
+
+
 def read_input(options: argparse.Namespace) -> Input:
     """The files that the options name.
 
@@ -143,8 +169,8 @@ def read_input(options: argparse.Namespace) -> Input:
         query = load_text(options.query_file)
     text = load_text(options.answer)
     source = _read_source(options)
-    found = extract_table(text, answer_format(options.answer, options.format))
-    return read_answer(text, source, query.strip(), found, str(options.answer))
+    format = answer_format(options.answer, options.format)
+    return read_answer(text, source, query.strip(), format, str(options.answer))
 
 
 def _read_source(options: argparse.Namespace) -> Source:
@@ -160,15 +186,16 @@ def _read_source(options: argparse.Namespace) -> Source:
     )
 
 
-def read_answer(text: str, source: Source, query: str, found: Extraction, where: str) -> Input:
+def read_answer(text: str, source: Source, query: str, format: AnswerFormat, where: str) -> Input:
     """An answer with its table.
 
     Raises:
         NoTable: it has none.
     """
+    found = extract_table(text, format)
     if found.table is None:
         raise NoTable(f"{where}: {found.reason or 'an empty table'}: there is nothing to verify")
-    return Input(text, source, found.table, query, found)
+    return Input(text, source, found.table, query, format)
 
 
 def read_batch(path: Path) -> Iterator[tuple[int, Input | str]]:
@@ -191,9 +218,8 @@ def read_batch(path: Path) -> Iterator[tuple[int, Input | str]]:
         if "text" in data:
             yield number, Input(data["text"], source)
             continue
-        found = extract_table(data["answer"])
         try:
-            yield number, read_answer(data["answer"], source, data.get("query", ""), found, where)
+            yield number, read_answer(data["answer"], source, data.get("query", ""), "auto", where)
         except NoTable as error:
             yield number, str(error)
 

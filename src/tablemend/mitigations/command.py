@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tablemend.errors import TablemendError
 
@@ -24,6 +26,12 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
     from tablemend.faithfulness.inputs import add_input_options, add_model_options
 
     add_input_options(parser)
+    parser.add_argument_group("many documents").add_argument(
+        "--batch",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines as of tablemend verify; prints one JSON object a line",
+    )
     parser.add_argument(
         "--method",
         choices=("repair", "cave"),
@@ -45,9 +53,8 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--passes",
         type=int,
-        default=2,
         metavar="N",
-        help="most rewrites of the same words by cave (default: %(default)s)",
+        help="most rewrites of the same words by cave (default: 2)",
     )
     add_model_options(parser)
     parser.add_argument(
@@ -60,16 +67,18 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
 
 def mend(options: argparse.Namespace) -> int:
     """Mend a text or an answer table by its source, and list every edit."""
-    from tablemend.faithfulness.inputs import NoTable, read_input
+    from tablemend.faithfulness.inputs import NoTable, read_batch, read_input
     from tablemend.runs import write_text
 
     _check(options)
+    if options.batch is not None:
+        return mend_batch(options, list(read_batch(options.batch)))
     try:
         given = read_input(options)
     except NoTable as error:
         print(f"error: {error}", file=sys.stderr)
         return NO_TABLE
-    found = _mend(options, given)
+    (found,) = _mend(options, [given])
     if options.out is not None:
         write_text(options.out, found.text)
     if options.json:
@@ -83,64 +92,97 @@ def mend(options: argparse.Namespace) -> int:
     return 0
 
 
+def mend_batch(options: argparse.Namespace, lines: Sequence[tuple[int, Input | str]]) -> int:
+    """Mend a file of documents; one JSON object each, and the totals on stderr."""
+    from tablemend.runs import write_text
+
+    if not lines:
+        raise TablemendError(f"the batch file {options.batch} holds no document")
+    given = [one for _, one in lines if not isinstance(one, str)]
+    mended = iter(_mend(options, given))
+    written = []
+    totals: Counter[str] = Counter()
+    for number, one in lines:
+        said: dict[str, Any] = {"error": one}
+        if not isinstance(one, str):
+            found = next(mended)
+            said = found.to_json()
+            totals["edits"] += len(found.edits)
+            totals["undone"] += len(found.undone)
+            totals["calls"] += found.usage.calls
+        written.append(json.dumps({"line": number} | said, ensure_ascii=False) + "\n")
+    if options.out is not None:
+        write_text(options.out, "".join(written))
+    else:
+        sys.stdout.write("".join(written))
+    print(
+        f"{len(lines)} documents, {len(lines) - len(given)} without a table to mend;"
+        f" {totals['edits']} edits, {totals['undone']} undone, {totals['calls']} calls",
+        file=sys.stderr,
+    )
+    return 0
+
+
 def _check(options: argparse.Namespace) -> None:
+    from tablemend.faithfulness.inputs import refuse_unread
+
     if options.method is None:
         options.method = "repair" if options.model is None else "cave"
     if options.method == "cave" and options.model is None:
         raise TablemendError("cave needs --model, such as openai:MODEL@http://localhost:8000/v1")
     if options.method == "repair" and options.model is not None:
         raise TablemendError("repair asks no model: leave --model out, or say --method cave")
-    if options.passes < 1:
+    if options.passes is not None and options.method == "repair":
+        raise TablemendError("--passes is for cave: repair makes one")
+    if options.passes is not None and options.passes < 1:
         raise TablemendError(f"--passes {options.passes}: a number from 1")
-    read = [options.text, options.answer, options.context, options.query_file, *options.source]
+    if options.method == "repair" and options.answer is not None and options.verifier != "program":
+        raise TablemendError("an answer table is repaired by the program: leave --verifier out")
+    refuse_unread(options, options.model)
+    read = [options.text, options.answer, options.context, options.query_file, options.batch]
     if options.out is not None and any(
         path is not None and path.exists() and options.out.exists() and path.samefile(options.out)
-        for path in read
+        for path in (*read, *options.source)
     ):
         raise TablemendError(f"--out {options.out} is one of the files that are read: name another")
 
 
-def _mend(options: argparse.Namespace, given: Input) -> Mended:
+def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
+    """Texts and answers in the order given; every model is opened once."""
     from contextlib import ExitStack
 
     from tablemend.backends.backend import open_backend
     from tablemend.faithfulness import inputs, staf
-    from tablemend.mitigations.mend import mend_answer, mend_text
-    from tablemend.tables.read import answer_format
+    from tablemend.mitigations.answers import AnswerItem
+    from tablemend.mitigations.cave import PASSES
+    from tablemend.mitigations.mend import mend_answers, mend_texts
 
+    texts = [(place, one) for place, one in enumerate(given) if one.table is None]
+    answers = [(place, one) for place, one in enumerate(given) if one.table is not None]
+    if any(one.source.tables for _, one in answers):
+        raise TablemendError("an answer is mended by its context: leave the source out")
     asked, manner = inputs.backend_options(options), inputs.manner(options)
+    found: dict[int, Mended] = {}
     with ExitStack() as stack:
         verifier = staf.open_verifier(options.verifier, asked, **manner)
         stack.callback(verifier.close)
         model = None
         if options.model is not None:
             model = stack.enter_context(open_backend(options.model, asked))
-        if given.table is not None:
-            if given.source.tables:
-                raise TablemendError("an answer is mended by its --context: leave --source out")
-            return mend_answer(
-                given.text,
-                given.source.text,
-                given.query,
-                options.method,
-                model,
-                format=answer_format(options.answer, options.format),
-                verifier=verifier,
-                passes=options.passes,
-                **manner,
-            )
-        extractor = staf.open_extractor(options.extractor, asked, **manner)
-        stack.callback(extractor.close)
-        return mend_text(
-            given.text,
-            given.source,
-            options.method,
-            model,
-            verifier=verifier,
-            extractor=extractor,
-            passes=options.passes,
-            **manner,
-        )
+        how: dict[str, Any] = {"verifier": verifier, "passes": options.passes or PASSES, **manner}
+        if answers:
+            items = [
+                AnswerItem(one.text, one.source.text, one.query, one.format) for _, one in answers
+            ]
+            mended = mend_answers(items, options.method, model, **how)
+            found |= dict(zip((place for place, _ in answers), mended, strict=True))
+        if texts:
+            extractor = staf.open_extractor(options.extractor, asked, **manner)
+            stack.callback(extractor.close)
+            pairs = [(one.text, one.source) for _, one in texts]
+            mended = mend_texts(pairs, options.method, model, extractor=extractor, **how)
+            found |= dict(zip((place for place, _ in texts), mended, strict=True))
+    return [found[place] for place in range(len(given))]
 
 
 def describe(found: Mended) -> str:

@@ -21,7 +21,7 @@ from tablemend.faithfulness.staf import (
 from tablemend.faithfulness.verifier import Extractor, Verifier
 from tablemend.mitigations.answers import AnswerItem
 from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, cave_text
-from tablemend.mitigations.cave_table import cave_answer
+from tablemend.mitigations.cave_table import CaveTable
 from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.mitigations.repair_text import repair_text
@@ -127,19 +127,33 @@ def mend_answer(
     Raises:
         TablemendError: ``cave`` without a model, or a model that cannot go on.
     """
+    return mend_answers(
+        [AnswerItem(text, context, query, format)],
+        method,
+        model,
+        verifier=verifier,
+        passes=passes,
+        thinking=thinking,
+        max_new_tokens=max_new_tokens,
+    )[0]
+
+
+def mend_answers(
+    items: Sequence[AnswerItem],
+    method: Method = "repair",
+    model: str | Backend | None = None,
+    *,
+    verifier: str | Verifier = PROGRAM,
+    passes: int = PASSES,
+    thinking: bool | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
+) -> list[Mended]:
+    """:func:`mend_answer` of many answers; models are opened once and asked in batches."""
     if method == "repair":
         _refuse_model(model)
-        return repair_answer(text, context, query, format)
-    with (
-        opened(verifier, open_verifier) as judging,
-        opened(PROGRAM, open_extractor) as parting,
-        _backend(model) as backend,
-    ):
-        item = AnswerItem(text, context, query, format)
-        (found,) = run_together(
-            [cave_answer(item, None, passes, thinking, max_new_tokens)], backend, judging, parting
-        )
-        return found
+        return [repair_answer(item.text, item.context, item.query, item.format) for item in items]
+    with opened(verifier, open_verifier) as judging, _backend(model) as backend:
+        return CaveTable(backend, judging, passes, thinking, max_new_tokens).mend(items)
 
 
 def _backend(model: str | Backend | None) -> Backend | nullcontext[Backend]:
