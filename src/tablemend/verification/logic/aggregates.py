@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from tablemend.verification.logic.amounts import digits, fits, holds
+from tablemend.verification.logic.amounts import digits, fits
+from tablemend.verification.logic.changes import timeline
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame
@@ -29,6 +30,8 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     ]
     if not cues:
         cues = [("sum", i, i + 1) for i, word in enumerate(frame.words) if word == "together"]
+    if frame.view.turned and timeline(frame.view) is None:
+        return  # different metrics of one thing are no series
     for sense, first, last in cues:
         if first == last or any(
             h.first < last and first < h.last and h.last - h.first > 1 for h in frame.headings
@@ -89,9 +92,8 @@ def _judge(
     rows: Sequence[int],
 ) -> Outcome:
     column = frame.view.columns[heading.column]
-    truth = _rounded(value, stated) or (
-        column.scale != 1 and _rounded(value * column.scale, stated)
-    )
+    exact = stated.amount.number.decimals or value != int(value)
+    truth = fits(column, value, stated) or (bool(exact) and _rounded(value, stated))
     used = range_set(*words) | range_set(heading.first, heading.last)
     used = used | range_set(stated.first, stated.last)
     used = used.union(*(condition.used for condition in kept))
@@ -112,13 +114,9 @@ def _judge(
 
 
 def _rounded(value: float, stated: Stated) -> bool:
-    """Whether a computed value is what is stated, rounded as it is stated."""
-    if stated.amount.hedge:
-        return holds(value, stated)
+    """Whether an average is what is stated, rounded as it is stated."""
     slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
-    if value == int(value):
-        slack = 1e-6 * max(1.0, abs(value))
-    return abs(value - stated.value) <= slack
+    return not stated.amount.hedge and abs(value - stated.value) <= slack
 
 
 def _range(

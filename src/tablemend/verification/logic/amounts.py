@@ -157,6 +157,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
         column = frame.view.columns[heading.column]
         if stated.amount.role == "year" and not column.temporal:
             continue
+        if heading.share < 0.4:
+            continue
         if not column.measured or column.kind in ("score", "date"):
             continue
         if column.index == frame.view.key and heading.first >= stated.last:

@@ -206,10 +206,12 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     percent = stated.amount.number.percent
     points = "point" in frame.text(stated.first, stated.last)
     share = 100 * gap / abs(first) if first else None
+    hedge = "" if stated.amount.hedge == "at most" else None  # "went up to 5"
     if word == "from":
         return "" if holds(first, stated) else digits(first)
-    if word in ("to", "reaching", "at"):
-        return "" if any(holds(value, stated) for value in (first, last)) else digits(last)
+    if word in ("to", "reaching", "at") or hedge is not None:
+        near = any(holds(value, stated, hedge) for value in (first, last))
+        return "" if near else digits(last)
     near = share is not None and percent and not points and _near(share, stated)
     if near or any(holds(value, stated) for value in (gap, first, last)):
         return ""

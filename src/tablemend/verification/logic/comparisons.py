@@ -125,7 +125,8 @@ def _rows_compared(
     """As in "A scored more points than B": one row each, or the sum of several."""
     first, last = words
     taken = ordering.used | range_set(first, last)
-    left, right = _sides(frame, found, first, than, taken)
+    named = [c for c in found if c.column != ordering.column.index]
+    left, right = _sides(frame, named, first, than, taken)
     amount = _difference_stated(frame, first)
     left = [c for c in left if amount is None or not range_set(amount.first, amount.last) & c.used]
     if not left:
@@ -143,7 +144,7 @@ def _rows_compared(
     sides = [_side(ordering, one), _side(ordering, other)]
     if sides[0] is None or sides[1] is None or one.rows == other.rows:
         return
-    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope)
+    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope, found)
 
 
 def _side(ordering: Ordering, condition: Condition) -> Side | None:
@@ -166,6 +167,7 @@ def _compare(
     sides: tuple[Side, Side],
     amount: Stated | None,
     scope: Sequence[Condition] = (),
+    found: Sequence[Condition] = (),
 ) -> Outcome:
     """Judge one comparison, with the difference where it is stated."""
     one, other = sides
@@ -180,6 +182,22 @@ def _compare(
     cells = tuple((row, column.index) for side in sides for row in sorted(side.rows)[:3])
     turned = opposite(frame.text(*words))
     own, wrong = _own_amounts(frame, sides, column)
+    dated = _own_dates(frame, found, sides, column)
+    for condition, side in dated:
+        own |= condition.used
+        if not condition.rows & side.rows:
+            (row, *_) = sorted(side.rows)
+            return Outcome(
+                "comparison",
+                False,
+                used | own,
+                fit,
+                cells,
+                reason,
+                (condition.first, condition.last),
+                (column.cell(row),),
+                "TMP",
+            )
     used |= own
     if wrong is not None:
         stated, side = wrong
@@ -264,6 +282,20 @@ def _own_amounts(
             if not fits(column, side.value, stated, hedge_of(frame, stated)):
                 return used, (stated, side)
     return used, None
+
+
+def _own_dates(
+    frame: Frame, found: Sequence[Condition], sides: Sequence[Side], column: ColumnIndex
+) -> list[tuple[Condition, Side]]:
+    """The dates stated in brackets beside the two things."""
+    return [
+        (condition, side)
+        for condition in found
+        for side in sides
+        if condition.column == column.index
+        and 0 <= condition.first - side.last <= 1
+        and "(" in frame.between(side.last - 1, condition.first)
+    ]
 
 
 def _counts_compared(

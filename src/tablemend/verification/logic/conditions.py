@@ -41,6 +41,7 @@ _COUNTRIES = {
         "german": "germany",
     }.items()
 }
+_PRONOUNS = frozenset("also same it its he his she her they their".split())
 _BEING = frozenset("be is was are were as".split())
 _PREDICATING = _BEING | frozenset("the a an play plays played list listed serve served".split())
 
@@ -73,8 +74,20 @@ def conditions(frame: Frame) -> list[Condition]:
         found.append(Condition(phrase.first, phrase.last, rows, used, fit, column))
     headed = {place for h in frame.headings for place in range(h.first, h.last)}
     found += _origins(frame, frozenset(taken | headed))
+    found += _carried(frame, found)
     found.sort(key=lambda condition: condition.first)
     return [_negate(frame, condition, all_rows) for condition in _listed(frame, found)]
+
+
+def _carried(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
+    """As in "It also had ...": whom the sentence before spoke of."""
+    subject = frozenset(frame.links.subject) & frame.rows
+    if frame.view.turned or not subject or any(c.column == frame.view.key for c in found):
+        return
+    for place, word in enumerate(frame.words):
+        if word in _PRONOUNS:
+            yield Condition(place, place + 1, subject, frozenset({place}), 0.9, frame.view.key)
+            return
 
 
 def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:

@@ -64,7 +64,7 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
     whole = _whole(frame, stated)
     if whole is not None:
         tokens |= range_set(stated.last, whole.last)
-        if whole.value not in sizes(frame) or frame.view.rows == ():
+        if whole.value not in sizes(frame, whole):
             fit -= 0.3
     kept = [
         condition
@@ -209,8 +209,8 @@ def size_of(frame: Frame, stated: Stated) -> bool:
     words, place = frame.words, stated.first - 1
     if stated.last >= len(words) or not _can_be_size(stated):
         return False
-    key = [h.first for h in frame.headings if h.column == frame.view.key]
-    if words[stated.last] not in THINGS and stated.last not in key:
+    named = [h.first for h in frame.headings if h.share > 0.99]
+    if words[stated.last] not in THINGS and stated.last not in named:
         return False
     if words[stated.last + 1 : stated.last + 2] and words[stated.last + 1] in _NARROWING:
         return False
@@ -231,11 +231,12 @@ def _can_be_size(stated: Stated) -> bool:
     )
 
 
-def sizes(frame: Frame) -> frozenset[int]:
-    """What "the N rows" can be: with and without totals, or the different names."""
+def sizes(frame: Frame, stated: Stated) -> frozenset[int]:
+    """What "the N rows" can be: with and without totals, or the different values named."""
     view = frame.view
-    names = {view.cell(row, view.key).casefold() for row in view.rows}
-    return frozenset({len(view.rows), len(view.rows) + len(view.totals), len(names)})
+    columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
+    names = (len(view.columns[column].groups) for column in columns)
+    return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names})
 
 
 def _whole(frame: Frame, stated: Stated) -> Stated | None:

@@ -85,8 +85,10 @@ class Frame:
         return tuple(cue for cue in found if not self._of_header(cue))
 
     def _of_header(self, cue: Cue) -> bool:
-        """Whether a cue is a part of a column's whole name: "All firms", "High score"."""
+        """Whether a cue is a part of a name: of the column "All firms", of a row."""
         first, last = self.token_range(cue.start, cue.end)
+        if any(p.first <= first < last <= p.last and p.last - p.first > 2 for p in self.phrases):
+            return True  # "No harm was intended" as the name of a row
         return any(
             heading.first <= first < last <= heading.last
             and last - first < heading.last - heading.first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
@@ -12,6 +13,7 @@ from tablemend.verification.logic.superlatives import name_rows, nth_rows
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _WHOLE_TABLE = frozenset({"quantifier", "superlative", "comparative"})
+_EXTREMES = frozenset("high low maximum minimum peak trough".split())
 _LOCAL = frozenset(
     {"equal", "different", "beat", "several", "some", "any", "one_of", "compare", "lead", "record"}
 )
@@ -20,7 +22,9 @@ _PLACED = frozenset({"place", "within", "last"})
 
 def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A of B scored 5 on Monday": one row has all that is said."""
-    if any(cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL):
+    if _is_extreme(frame) or any(
+        cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL
+    ):
         return
     named = [c for c in found if not c.bound or c.first]
     if len(named) < 2 or len({c.column for c in named}) < 2:
@@ -58,6 +62,12 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 (column.cell(row),),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )
+
+
+def _is_extreme(frame: Frame) -> bool:
+    """As in "hit a low", "bottomed out": more than one row is spoken of."""
+    after = pairwise(frame.words)
+    return "bottomed" in frame.words or any(a == "a" and word in _EXTREMES for a, word in after)
 
 
 def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tablemend.verification.logic.amounts import fits, hedge_of
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -57,14 +58,20 @@ def _held(
     named: Sequence[Heading],
 ) -> Iterator[Outcome]:
     norm = frame.view.columns[reference.column]
+    amounts = {stated.first for stated in frame.amounts if stated.amount.role == "value"}
     rows = within(
-        (c for c in found if c.column != norm.index and not c.used & range_set(*words)), frame.rows
+        (
+            c
+            for c in found
+            if c.column != norm.index and not c.used & range_set(*words) and c.first not in amounts
+        ),
+        frame.rows,
     )
     values = [frame.view.columns[h.column] for h in named]
     values = [column for column in values if column.measured and not column.temporal]
     if not values:
-        amounts = [c for c in frame.view.columns if c.kind == "number" and c.index != norm.index]
-        values = amounts if len(amounts) == 1 else []
+        numbers = [c for c in frame.view.columns if c.kind == "number" and c.index != norm.index]
+        values = numbers if len(numbers) == 1 else []
     rows = frozenset(row for row in rows if norm.cell(row))
     if len(rows) != 1 or not values:
         return
@@ -77,17 +84,42 @@ def _held(
     found_side = -1 if value < low else 1 if value > high else 0
     truth = found_side != 0 if side == 2 else found_side == side
     used = range_set(*words) | range_set(reference.first, reference.last)
-    used = used.union(*(c.used for c in found if row in c.rows))
+    used = used.union(*(c.used for c in found if row in c.rows and not c.bound))
     used = used.union(*(range_set(h.first, h.last) for h in named if h.column == column.index))
     reason = f"{column.header} {column.cell(row)}, {norm.header} {norm.cell(row)}"
+    cells = ((row, column.index), (row, norm.index))
+    fit = 0.6 + 0.4 * reference.share
+    stated = [s for s in frame.amounts if s.amount.role == "value"]
+    for amount, (own, low_end, high_end) in zip(
+        stated, ((column, value, value), (norm, low, high)), strict=False
+    ):
+        tokens = range_set(amount.first, amount.last)
+        used |= tokens
+        hedge = hedge_of(frame, amount)
+        if amount.first == words[1] or any(
+            fits(own, v, amount, hedge) for v in (low_end, high_end)
+        ):
+            continue
+        yield Outcome(
+            "reference",
+            False,
+            used,
+            fit,
+            cells,
+            reason,
+            (amount.first, amount.last),
+            (own.cell(row),),
+            "NUM",
+        )
+        return
     said = frame.text(*words)
     right = _SAID[found_side] if side == 2 or "range" in norm.terms else opposite(said)
     yield Outcome(
         "reference",
         truth,
         used,
-        0.6 + 0.4 * reference.share,
-        ((row, column.index), (row, norm.index)),
+        fit,
+        cells,
         reason,
         None if truth else words,
         () if truth or not right else (right,),

@@ -119,7 +119,7 @@ def _size(claim: Claim, linking: Linking, frame: Frame) -> Verdict | None:
     for stated in frame.amounts:
         if stated.first not in words or not size_of(frame, stated):
             continue
-        possible = sizes(frame)
+        possible = sizes(frame, stated)
         reason = f"{max(possible)} rows"
         evidence = (Evidence(reason, frame.links.grid),)
         if int(stated.value) in possible:
@@ -145,7 +145,8 @@ def _concerns(claim: Claim, linking: Linking, frame: Frame, outcome: Outcome) ->
     if not words:
         return claim.kind == "comparative"
     if outcome.truth:
-        return bool(words & outcome.used)
+        numbers = frozenset(i for i in words if frame.words[i][0].isdigit())
+        return numbers <= outcome.used and bool(words & outcome.used)
     at_fault = range(*outcome.fault) if outcome.fault else ()
     compared = claim.kind == "comparative" and bool(words & outcome.used)
     return compared or not words.isdisjoint(at_fault)
