@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.mitigations.answers import blank_for, put_back
 from tablemend.mitigations.edits import Edit, Mended
+from tablemend.mitigations.repair_columns import Shape, put_columns_in_order
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.text import header_key
 from tablemend.values.units import header_unit
-from tablemend.values.words import akin, content_words
 from tablemend.verification.context import VERSION as JUDGE
-from tablemend.verification.context import AnswerJudge
+from tablemend.verification.context import AnswerJudge, open_judge
+from tablemend.verification.context_fields import FieldsJudge
 
 VERSION = "repair-table/1"
 _WHOLE = -1  # in place of a column: the row
@@ -90,30 +90,34 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
         query: the question; may be empty.
         blank: what a cell that is blanked holds, where the table has no blank of its own.
     """
-    judge = AnswerJudge(table, context, query)
-    before = _verification(judge)
-    if table.duplicate_columns() or not context.strip():
+    judge = open_judge(table, context, query)
+    before = _verification(judge, query)
+    plain = isinstance(judge, AnswerJudge) and not table.duplicate_columns() and context.strip()
+    if not plain or not isinstance(judge, AnswerJudge):
         return RepairedTable(table, (), (), before, before)
-    shape = _Shape.of(table, judge.scope.columns)
+    wanted = judge.scope.columns
+    blank = _blank_of(table, blank)
+    shape = put_columns_in_order(table, wanted, judge.key, VERSION)
     if shape.edits:
         judge = AnswerJudge(shape.table, context, query)
-    draft = _Draft(shape, _blank_of(table, blank))
-    verdicts = before.verdicts if not shape.edits else _verification(judge).verdicts
-    for verdict in verdicts:
-        if verdict.wrong:
-            draft.mend(judge, verdict)
-    draft.fill(judge)
+    if judge.lacks_names((*shape.added, *judge.missing_columns())):
+        return RepairedTable(table, (), (), before, before)
+    draft = _Draft.made(shape, judge, blank)
+    if shape.added and not draft.is_filled():
+        names = [name for name in wanted if name not in shape.added]
+        shape = put_columns_in_order(table, names, primary_key(table), VERSION)
+        draft = _Draft.made(shape, AnswerJudge(shape.table, context, query), blank)
     draft.undo_failed(context, query)
     final, order = _sort(draft, query)
     edits = (*shape.edits, *draft.edits.values(), *order)
     if not edits:
         return RepairedTable(table, (), tuple(draft.undone), before, before)
-    after = _verification(AnswerJudge(final, context, query))
+    after = _verification(AnswerJudge(final, context, query), query)
     return RepairedTable(final, edits, tuple(draft.undone), before, after)
 
 
-def _verification(judge: AnswerJudge) -> Verification:
-    document = answer_claims(judge.table, judge.query)
+def _verification(judge: AnswerJudge | FieldsJudge, query: str) -> Verification:
+    document = answer_claims(judge.table, query)
     return Verification(tuple(judge.judge(claim) for claim in document.claims), JUDGE)
 
 
@@ -121,64 +125,6 @@ def _blank_of(table: Table, blank: Cell) -> Cell:
     """The blank that an answer writes most, or the format's."""
     written = Counter(cell for row in table.rows for cell in row if is_blank(cell))
     return written.most_common(1)[0][0] if written else blank
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The answer with the query's columns in its order.
-
-    Attributes:
-        table: the table.
-        names: what each of its columns was called in the original.
-        edits: what was changed.
-    """
-
-    table: Table
-    names: tuple[str, ...]
-    edits: tuple[Edit, ...]
-
-    @classmethod
-    def of(cls, table: Table, wanted: Sequence[str]) -> _Shape:
-        """Put the columns into order; as they are where it is not plain which one is which."""
-        places = {header_key(name): index for index, name in enumerate(table.columns)}
-        found = {name: places[key] for name in wanted if (key := header_key(name)) in places}
-        extra = [i for i in range(len(table.columns)) if i not in found.values()]
-        missing = [name for name in wanted if name not in found]
-        if 2 * len(found) < len(wanted) or len(found) < 2:
-            return cls(table, table.columns, ())
-        edits = []
-        for name in missing:
-            akin_ones = [i for i in extra if _share_words(table.columns[i], name)]
-            rivals = [m for m in missing if any(_share_words(table.columns[i], m) for i in extra)]
-            if len(akin_ones) == 1 and rivals == [name]:
-                (place,) = akin_ones
-                found[name] = place
-                extra.remove(place)
-                reason = f"the query calls this column {name!r}"
-                old = table.columns[place]
-                edits.append(Edit(old, name, reason, VERSION, column=old))
-        if len(found) < len(wanted):
-            return cls(table, table.columns, ())
-        for place in extra:
-            old = table.columns[place]
-            edits.append(Edit(old, None, "the query lists no such column", VERSION, column=old))
-        order = [found[name] for name in wanted]
-        if sorted(order) != order:
-            old = " | ".join(table.columns[i] for i in sorted(order))
-            new = " | ".join(table.columns[i] for i in order)
-            edits.append(Edit(old, new, "the query lists the columns in this order", VERSION))
-        if not edits:
-            return cls(table, table.columns, ())
-        rows = [[row[i] for i in order] for row in table.rows]
-        renamed = {edit.old: edit.new for edit in edits if edit.column and edit.new}
-        columns = [renamed.get(table.columns[i]) or table.columns[i] for i in order]
-        shaped = Table.of(columns, rows, table.title)
-        return cls(shaped, tuple(table.columns[i] for i in order), tuple(edits))
-
-
-def _share_words(one: str, other: str) -> bool:
-    """Whether two names of columns share a word of meaning."""
-    return any(akin(a, b) for a in content_words(one) for b in content_words(other))
 
 
 class _Draft:
@@ -189,16 +135,34 @@ class _Draft:
         blank: what a cell that is blanked holds.
     """
 
-    def __init__(self, shape: _Shape, blank: Cell) -> None:
-        self._shape, self._blank = shape, blank
+    def __init__(self, shape: Shape, blank: Cell) -> None:
+        self.shape, self._blank = shape, blank
         self.cells: list[list[Cell] | None] = [list(row) for row in shape.table.rows]
         self.edits: dict[tuple[int, int], Edit] = {}
         self.undone: list[Edit] = []
 
+    @classmethod
+    def made(cls, shape: Shape, judge: AnswerJudge, blank: Cell) -> _Draft:
+        """The answer with everything mended that is clear."""
+        draft = cls(shape, blank)
+        for verdict in _verification(judge, judge.query).verdicts:
+            if verdict.wrong:
+                draft.mend(judge, verdict)
+        draft.fill(judge)
+        return draft
+
+    def is_filled(self) -> bool:
+        """Whether columns that the answer lacks could be filled, for most of its rows."""
+        return all(
+            2 * sum(self.cells[row][column] is not None for row in self.rows) > len(self.rows)  # type: ignore[index]
+            for column, name in enumerate(self.columns)
+            if name in self.shape.added
+        )
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns as they are now."""
-        return self._shape.table.columns
+        return self.shape.table.columns
 
     @property
     def rows(self) -> list[int]:
@@ -209,7 +173,7 @@ class _Draft:
     def table(self) -> Table:
         """The table as it is now."""
         rows = [row for row in self.cells if row is not None]
-        return Table.of(self.columns, rows, self._shape.table.title)
+        return Table.of(self.columns, rows, self.shape.table.title)
 
     def mend(self, judge: AnswerJudge, verdict: Verdict) -> None:
         """Edit what a verdict is about, where the evidence is clear."""
@@ -217,7 +181,7 @@ class _Draft:
         assert claim.row is not None
         if claim.column is None:
             if verdict.verdict == "contradicted" or judge.is_unknown(claim.row):
-                old = " | ".join(cell or "" for cell in self._shape.table.rows[claim.row])
+                old = " | ".join(cell or "" for cell in self.shape.table.rows[claim.row])
                 self._note(claim.row, _WHOLE, Edit(old, None, verdict.reason, VERSION), verdict)
                 self.cells[claim.row] = None
             return
@@ -237,7 +201,7 @@ class _Draft:
     def fill(self, judge: AnswerJudge) -> None:
         """Fill blank cells whose value the context plainly states."""
         for number in self.rows:
-            cells = self._shape.table.rows[number]
+            cells = self.shape.table.rows[number]
             for column, cell in enumerate(cells):
                 if column == judge.key or not is_blank(cell) or not judge.name(number):
                     continue
@@ -267,7 +231,7 @@ class _Draft:
                 edit = self.edits.pop((row, column))
                 self.undone.append(replace(edit, reason=f"{edit.reason}; then {verdict.reason}"))
                 self.cells[row] = list(self.cells[row] or ())
-                self.cells[row][column] = self._shape.table.rows[row][column]  # type: ignore[index]
+                self.cells[row][column] = self.shape.table.rows[row][column]  # type: ignore[index]
 
     def _set(self, row: int, column: int, new: Cell, reason: str, verdict: Verdict | None) -> None:
         cells = self.cells[row]
@@ -276,7 +240,7 @@ class _Draft:
         if new == cells[column]:
             return
         edit = Edit(
-            old, None if is_blank(new) else new, reason, VERSION, column=self._shape.names[column]
+            old, None if is_blank(new) else new, reason, VERSION, column=self.shape.names[column]
         )
         self._note(row, column, edit, verdict)
         cells[column] = new
@@ -290,7 +254,7 @@ class _Draft:
         value, unit = read_value(said), header_unit(self.columns[column])
         if value.number is None or not (value.number.unit.symbol or value.number.unit.currency):
             return said
-        others = [read_value(row[column]).number for row in self._shape.table.rows]
+        others = [read_value(row[column]).number for row in self.shape.table.rows]
         stated = [one for one in others if one is not None]
         if any(one.unit.symbol or one.unit.currency for one in stated):
             return said

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.detector.source import index_context
+from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table
@@ -25,6 +26,7 @@ from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key, tokens_of
 from tablemend.values.units import Unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
+from tablemend.verification.context_fields import FieldsJudge
 from tablemend.verification.context_reading import ContextReader
 from tablemend.verification.context_records import Breach, Record, Records, Said, same_value
 from tablemend.verification.context_values import Label, Stated
@@ -65,8 +67,15 @@ def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, .
         return tuple(
             _verdict(claim, "unjudged", "the context is empty") for claim in document.claims
         )
-    judge = AnswerJudge(document.table, source.text, document.query)
+    judge = open_judge(document.table, source.text, document.query)
     return tuple(judge.judge(claim) for claim in document.claims)
+
+
+def open_judge(table: Table, context: str, query: str = "") -> AnswerJudge | FieldsJudge:
+    """What judges the claims of a table: of entities, or of one subject's attributes."""
+    if len(table.columns) == 2 and Grid(table).key_value:
+        return FieldsJudge(table, context, VERSION)
+    return AnswerJudge(table, context, query)
 
 
 @dataclass(slots=True)
@@ -107,9 +116,8 @@ class AnswerJudge:
         self.labels = {
             name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
         }
-        for name in self.scope.columns:  # also those that the answer lacks
-            if header_key(name) not in map(header_key, table.columns):
-                self.labels[name] = Label.of(name)
+        for name in self.missing_columns():
+            self.labels[name] = Label.of(name)
         for condition in self.scope.conditions:
             if condition.label and condition.label != table.columns[self.key]:
                 self.labels.setdefault(condition.label, Label.of(condition.label))
@@ -337,6 +345,31 @@ class AnswerJudge:
             error = "REL"
         return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
 
+    def missing_columns(self) -> tuple[str, ...]:
+        """Columns that the query lists and the answer lacks."""
+        known = {header_key(name) for name in self.table.columns}
+        return tuple(name for name in self.scope.columns if header_key(name) not in known)
+
+    def lacks_names(self, absent: Sequence[str]) -> bool:
+        """Whether the column that names the rows may be one of those that the answer lacks.
+
+        That is one that the query lists before the answer's own, and that holds no numbers.
+        """
+        key = header_key(self.table.columns[self.key])
+        known = [header_key(name) for name in self.scope.columns]
+        before = known[: known.index(key)] if key in known else known
+        return any(header_key(n) in before and not self.holds_numbers(n) for n in absent)
+
+    def holds_numbers(self, label: str) -> bool:
+        """Whether the context gives numbers or times to an attribute."""
+        said = [
+            one.value
+            for name in self._rows_of
+            for record in self.records.of(name)
+            for one in self.records.said(name, record, label)
+        ]
+        return bool(said) and all(_kind(value) != "text" for value in said)
+
     def is_unknown(self, row: int) -> bool:
         """Whether the context has no word of a row's name."""
         name = self.name(row)
@@ -353,7 +386,8 @@ class AnswerJudge:
     def is_never_said(self, row: int, column: int) -> bool:
         """Whether the whole context has neither a cell's number nor any word of its text."""
         value = read_value(self.table.rows[row][column])
-        if self._find(row, column):
+        cell = self.table.rows[row][column] or ""
+        if self._find(row, column) or self.reader.has_letters(cell):
             return False
         return value.number is not None or bool(value.dates) or not self._has_words(value)
 
@@ -388,7 +422,7 @@ class AnswerJudge:
         places = self._find(row, column)
         reason = f"nothing that the context says of {name!r} states it"
         if value.number is not None or value.dates:
-            if not places:
+            if self.is_never_said(row, column):
                 return _verdict(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
             if self.is_explicit or (elsewhere and self._is_verbatim(column)):

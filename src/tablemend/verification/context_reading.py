@@ -457,6 +457,16 @@ class ContextReader:
         stem = word[:_STEM]
         return len(stem) == _STEM and any(akin(word, other) for other in self._stems.get(stem, ()))
 
+    def has_letters(self, cell: str) -> bool:
+        """Whether a cell's letters and digits stand in the text with other spaces: "were8,082"."""
+        wanted = _squeeze(cell)
+        digits = r"(?<!\d)" + re.escape(wanted) + r"(?!\d)"
+        return bool(wanted) and re.search(digits, self._squeezed) is not None
+
+    @cached_property
+    def _squeezed(self) -> str:
+        return _squeeze(self.text)
+
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(token.word for token in self._tokens)
@@ -467,6 +477,10 @@ class ContextReader:
         for word in self._words:
             stems[word[:_STEM]].append(word)
         return dict(stems)
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.casefold().split())
 
 
 def _span(stated: Stated | StatedDate) -> Span:
