@@ -18,7 +18,7 @@ from tablemend.tabfaith.summary import Summary
 from tablemend.tabfaith.verbaliser import Verbaliser
 
 ENGINE = f"{verbaliser.VERSION}+{injection.VERSION}"
-_TABLES = 12
+_TABLES = 24
 """Tables that are tried for the wanted errors, two summaries of each."""
 _LESS = 0.55
 """How much rarer each further error is."""
