@@ -14,6 +14,7 @@ from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 
+_SUMMED = frozenset("together added adds summed".split())
 _COMPUTED: dict[str, Callable[[list[float]], float]] = {
     "sum": sum,
     "mean": fmean,
@@ -29,7 +30,7 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if cue.kind == "aggregate"
     ]
     if not cues:
-        cues = [("sum", i, i + 1) for i, word in enumerate(frame.words) if word == "together"]
+        cues = [("sum", i, i + 1) for i, word in enumerate(frame.words) if word in _SUMMED]
     if frame.view.turned and timeline(frame.view) is None:
         return  # different metrics of one thing are no series
     for sense, first, last in cues:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.amounts import digits, fits, hedge_of
@@ -30,6 +31,7 @@ _UNITS = {
     "weeks": 7.0,
 }
 _PLACES = frozenset("spot spots place places position positions rank ranks".split())
+_NO_OTHER = frozenset({("no", "other"), ("none", "other"), ("no", "one")})
 _ANY = frozenset("any all every each other others else everyone rest".split())
 
 
@@ -129,6 +131,9 @@ def _rows_compared(
     left, right = _sides(frame, named, first, than, taken)
     amount = _difference_stated(frame, first)
     left = [c for c in left if amount is None or not range_set(amount.first, amount.last) & c.used]
+    if not left and right and _NO_OTHER & set(pairwise(frame.words[:first])):
+        yield from _above_all(frame, cue, words, than, ordering, right[:1])
+        return
     if not left:
         return
     if not right and set(frame.words[than + 1 : than + 4]) & _ANY:
@@ -416,6 +421,7 @@ def _above_all(
     top = max(rest) if ordering.direction > 0 else min(rest)
     truth = (own[0] - top) * ordering.direction > 1e-9
     used = ordering.used | range_set(*words) | one.used | range_set(than, than + 4)
+    used |= frozenset(i for i, word in enumerate(frame.words) if word in ("no", "other"))
     name = frame.text(one.first, one.last)
     reason = f"{column.header}: {name} {digits(own[0])}, best other {digits(top)}"
     cells = tuple((row, column.index) for row in sorted(one.rows))

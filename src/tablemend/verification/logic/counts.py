@@ -209,7 +209,8 @@ def size_of(frame: Frame, stated: Stated) -> bool:
     words, place = frame.words, stated.first - 1
     if stated.last >= len(words) or not _can_be_size(stated):
         return False
-    named = [h.first for h in frame.headings if h.share > 0.99]
+    columns = frame.view.columns
+    named = [h.first for h in frame.headings if h.share > 0.99 and not columns[h.column].adds_up]
     if words[stated.last] not in THINGS and stated.last not in named:
         return False
     if words[stated.last + 1 : stated.last + 2] and words[stated.last + 1] in _NARROWING:

@@ -35,6 +35,7 @@ _NO_VERB_AFTER = frozenset(
 _WINNING, _WON = frozenset({"winner", "win"}), frozenset({"win", "won", "wins", "winner"})
 _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
+_TIME_UNITS = frozenset("day week month year h min s".split())
 _VALUE = frozenset({"value", "year"})
 
 
@@ -303,7 +304,9 @@ class Frame:
         found = []
         for amount in self.links.amounts:
             if amount.role in _VALUE:
-                first, last = self.token_range(amount.start, amount.end)
+                timed = amount.number.unit.symbol in _TIME_UNITS  # "7 months" are counted
+                end = amount.digits_end if timed else amount.end
+                first, last = self.token_range(amount.start, end)
                 if first < last:
                     found.append(Stated(first, last, amount, float(amount.value)))
         return tuple(found)

@@ -22,9 +22,10 @@ _PLACED = frozenset({"place", "within", "last"})
 
 def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A of B scored 5 on Monday": one row has all that is said."""
-    if _is_extreme(frame) or any(
-        cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL
-    ):
+    later = any(c.kind == "temporal" and c.sense in ("early", "late") for c in frame.cues)
+    if (later and "than" in frame.words) or _is_extreme(frame):
+        return
+    if any(cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL):
         return
     named = [c for c in found if not c.bound or c.first]
     if len(named) < 2 or len({c.column for c in named}) < 2:

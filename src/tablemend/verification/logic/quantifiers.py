@@ -31,6 +31,8 @@ def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 def _share(
     frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
+    if frame.words[last : last + 1] == ("other",):
+        return  # "no other team had more points than A" compares
     if first and frame.words[first - 1] in ("of", "among", "across", "out", "in"):
         return  # "of all teams" says among whom
     named = [c for c in found if not c.used & range_set(first, last)]

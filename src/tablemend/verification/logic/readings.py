@@ -14,7 +14,8 @@ from tablemend.verification.logic.words import RESULTS, THINGS
 
 _EMPTY = frozenset(
     "value values figure figures amount level during between among overall table list data other "
-    "same also moreover respectively along all total number each".split()
+    "same also moreover meanwhile addition further respectively along all total number each up "
+    "out across".split()
 )
 _LIGHT = 0.25
 _NUMBER = 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ _NP_ENDS = frozenset(
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
 _IN_TIME = frozenset({"first", "last", "early", "late", "recent", "new", "old", "young"})
 _UNCLEAR = frozenset({"near", "far"})
+_IDIOM = re.compile(
+    r"\b(?:hit|reach(?:ed)?|(?:was|were|be|is|are) at) (?:a|its|their) "
+    r"(low|high|minimum|maximum|peak|trough)\b|\bbottomed out\b"
+)
 _GOOD = frozenset({"good", "bad"})
 
 
@@ -72,7 +77,8 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         return []
     quality = QUALITIES.get(sense, Quality())
     found: list[Ordering] = []
-    for heading in frame.headings_in(last, end):
+    behind = [h for h in frame.headings_in(last, len(frame.words)) if h.first < end]
+    for heading in behind:
         column = frame.view.columns[heading.column]
         tokens = used | frozenset(range(heading.first, heading.last))
         fit = 0.6 + 0.25 * heading.share + 0.15 * frame.context(column)
@@ -154,7 +160,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
 
 def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of every superlative."""
-    for cue in frame.cues:
+    for cue in (*frame.cues, *_idioms(frame)):
         by_quality = cue.kind == "rank" and cue.sense in QUALITIES
         if cue.kind != "superlative" and not by_quality:
             continue
@@ -167,6 +173,25 @@ def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         for ordering in orderings(frame, cue, first, last)[:3]:
             for scope, claimed in _splits(frame, found, first, last, ordering):
                 yield from _judge(frame, number, (first, last), ordering, scope, claimed)
+
+
+def _idioms(frame: Frame) -> Iterator[Cue]:
+    """As in "revenue hit a low", "sales bottomed out"."""
+    start, end = frame.links.span
+    for match in _IDIOM.finditer(frame.reading.plain, start, end):
+        if not any(
+            c.start < match.end() and match.start() < c.end
+            for c in frame.cues
+            if c.kind in ("superlative", "rank")
+        ):
+            low = match[1] in ("low", "minimum", "trough", None)
+            yield Cue(
+                "superlative",
+                "low" if low else "high",
+                -1 if low else 1,
+                match.start(),
+                match.end(),
+            )
 
 
 def _splits(
