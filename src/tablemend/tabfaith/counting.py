@@ -73,7 +73,7 @@ def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | Non
     unit = known[0].unit
     text = _spell_threshold(threshold, unit)
     count = count if over else len(values) - count
-    if count in (0, 1, len(values)):
+    if count in (0, 1, len(values)) or (measure.counted and threshold == 1):
         return None
     return count, Word(speech.rng.choice(cues)), Word(text)
 
@@ -102,7 +102,7 @@ def say_quantified(speech: Speech) -> Plan | None:
     else:
         threshold = _round_between(high, high * Decimal("1.3"))
     unit = next(amount for amount in amounts if amount is not None).unit
-    if threshold is None:
+    if threshold is None or (measure.counted and threshold == 1):
         return None
     words = {
         "m": speech.label(measure),

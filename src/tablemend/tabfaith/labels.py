@@ -13,7 +13,8 @@ MAX_NAME = 60
 
 ODD = re.compile(r'[@"{}|<>\\\n;:!?=~^*†‡]|\.\.|\s-\s|,.*,|https?')
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
-_MEDALS = frozenset(("gold", "silver", "bronze"))
+MEDALS = ("gold", "silver", "bronze")
+"""Headers under which a number is one of medals."""
 _DASHBOARD = frozenset(
     """
     analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
@@ -40,7 +41,7 @@ def measure_label(grid: Grid, column: int) -> str:
     words = label.casefold().split()
     if not words or JOINING.intersection((words[0], words[-1])) or words[-1] == "with":
         return ""
-    return f"{label} medals" if label in _MEDALS else label
+    return label
 
 
 def spoken(header: str) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, read_number, words_of
-from tablemend.tabfaith.labels import measure_label
+from tablemend.tabfaith.labels import MEDALS, measure_label
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import FLAGS
 from tablemend.tabfaith.summary import Role
@@ -142,6 +142,8 @@ class Lookup:
         wanted = [words_of(label)]
         if label == FLAGGED:
             wanted = [words_of(name) for name in FLAGS]
+        elif (medal := label.casefold().removesuffix(" medals")) in MEDALS:
+            wanted.append(words_of(medal))
         return {index for index, found in enumerate(self.labels) if found in wanted}
 
     def place(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, words_of
 from tablemend.synthesis.sentences import is_plural
-from tablemend.tabfaith.labels import ODD, is_name, measure_label, noun_of
+from tablemend.tabfaith.labels import MEDALS, ODD, is_name, measure_label, noun_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import (
     FLAGS,
@@ -216,6 +216,7 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         return None
     units = {(amount.unit.symbol, amount.unit.currency, amount.in_points) for amount in amounts}
     spoken = {sheet.stated_unit(row.index) for row in sheet.rows}
+    label = f"{label} medals" if label in MEDALS else label
     whole = all(amount.value == int(amount.value) and amount.decimals == 0 for amount in amounts)
     comparable = (
         len(units) == 1
