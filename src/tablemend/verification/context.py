@@ -7,30 +7,20 @@ that entity says of that attribute. What the wording leaves open is unjudged.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Sequence
 
-from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.detector.source import index_context
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value, year_of
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key, tokens_of
-from tablemend.values.units import Unit
-from tablemend.values.words import LITTLE_WORDS, akin, content_words
+from tablemend.values.words import LITTLE_WORDS, akin
+from tablemend.verification.context_answer import AnswerReader, Look, kind_of
 from tablemend.verification.context_fields import FieldsJudge
-from tablemend.verification.context_reading import ContextReader
-from tablemend.verification.context_records import Breach, Record, Records, Said, same_value
-from tablemend.verification.context_values import Label, Stated
-from tablemend.verification.scope import QueryScope, read_scope
+from tablemend.verification.context_records import Breach, Record, Said, same_value
 
 VERSION = "context/1"
 
@@ -78,26 +68,7 @@ def open_judge(table: Table, context: str, query: str = "") -> AnswerJudge | Fie
     return AnswerJudge(table, context, query)
 
 
-@dataclass(slots=True)
-class _Look:
-    """What the sentences about a row's entity have of a cell.
-
-    Attributes:
-        beside: sentences that give it to its attribute.
-        free: sentences that state it and give it to no other attribute.
-        claimed: other attributes that it is given to.
-        other: what its attribute is given instead.
-        perhaps: the same where the wording leaves room for doubt.
-    """
-
-    beside: list[int] = field(default_factory=list)
-    free: list[int] = field(default_factory=list)
-    claimed: list[tuple[Stated, int]] = field(default_factory=list)
-    other: list[Said] = field(default_factory=list)
-    perhaps: list[Said] = field(default_factory=list)
-
-
-class AnswerJudge:
+class AnswerJudge(AnswerReader):
     """An answer table beside its context; the context is indexed once.
 
     Args:
@@ -105,39 +76,6 @@ class AnswerJudge:
         context: the text that it was made from.
         query: what was asked for; may be empty.
     """
-
-    def __init__(self, table: Table, context: str, query: str = "") -> None:
-        self.table = table
-        self.context = context
-        self.query = query
-        self.key = primary_key(table)
-        self.rows = filled_rows(table)
-        self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
-        self.labels = {
-            name: Label.of(name) for index, name in enumerate(table.columns) if index != self.key
-        }
-        for name in self.missing_columns():
-            self.labels[name] = Label.of(name)
-        for condition in self.scope.conditions:
-            if condition.label and condition.label != table.columns[self.key]:
-                self.labels.setdefault(condition.label, Label.of(condition.label))
-        cells = (cell for row in table.rows for cell in row if cell)
-        self.reader = ContextReader(
-            context,
-            [name for row in self.rows if (name := self.name(row))],
-            table.columns[self.key],
-            (*table.columns, *cells, query),
-        )
-        self.records = Records(
-            self.reader, tuple(self.labels.values()), self.scope.conditions, self._is_timed()
-        )
-        self._places: dict[tuple[str, Unit], list[Span]] = {}
-        self._looks: dict[tuple[int, int], _Look] = {}
-
-    def name(self, row: int) -> str:
-        """What a row is about; empty where its key is blank."""
-        cell = self.table.rows[row][self.key]
-        return "" if is_blank(cell) else clean(cell or "")
 
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim of the table."""
@@ -166,7 +104,7 @@ class AnswerJudge:
         met, _, breach = self.records.in_scope(name)
         if breach is not None:
             return self._out_of_scope(claim, name, breach)
-        if (original := self._repeated.get(row)) is not None:
+        if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return _verdict(claim, "contradicted", reason, "REL", named.evidence)
         reason = "named, and in the query's scope" if met else "named in the context"
@@ -194,97 +132,6 @@ class AnswerJudge:
             return _verdict(claim, "supported", "named in the context in other words")
         return _verdict(claim, "not_in_source", "the context does not name it", "ATT")
 
-    @cached_property
-    def _rows_of(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = defaultdict(list)
-        for row in self.rows:
-            if name := self.name(row):
-                rows[name].append(row)
-        return dict(rows)
-
-    @cached_property
-    def _repeated(self) -> dict[int, int]:
-        """Rows that repeat another, or that belong to a record out of scope; and which one stays.
-
-        Of rows that differ only so many are too many as the entity has fewer records in scope.
-        """
-        found: dict[int, int] = {}
-        for name, rows in self._rows_of.items():
-            if len(rows) < 2:
-                continue
-            seen: dict[tuple[str, ...], int] = {}
-            rest = []
-            for row in rows:
-                cells = tuple(read_value(cell).text for cell in self.table.rows[row])
-                if cells in seen:
-                    found[row] = seen[cells]
-                else:
-                    seen[cells] = row
-                    rest.append(row)
-            found.update(self._surplus(name, rest))
-        return found
-
-    def _surplus(self, name: str, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Of more rows than the entity has records in scope those that fit one out of it better."""
-        met, records, _ = self.records.in_scope(name)
-        everything = self.records.of(name)
-        if met is False or not 0 < len(records) < len(rows):
-            return
-        if len(rows) * len(everything) > _PAIRED:
-            return
-        others = [record for record in everything if record not in records]
-        fits = []
-        for row in rows:
-            inside = max(self._agreement(row, record) for record in records)
-            outside = max((self._agreement(row, record) for record in others), default=0)
-            fits.append((inside - outside, row))
-        fits.sort()
-        stays = fits[-1][1]
-        for fit, row in fits[: len(rows) - len(records)]:
-            if fit < 0:
-                yield row, stays
-
-    # which record a row is
-
-    def record(self, row: int) -> tuple[Record | None, bool]:
-        """What the context says of a row, and whether nothing else can be meant."""
-        name = self.name(row)
-        _, records, _ = self.records.in_scope(name)
-        if not records:
-            return None, False
-        if len(records) == 1:
-            differ = [one for one in self._rows_of[name] if one not in self._repeated]
-            return records[0], len(differ) < 2 or row in self._repeated
-        if len(records) * len(self._rows_of[name]) > _PAIRED:
-            return self._merged(name, records), False
-        scores = [self._agreement(row, record) for record in records]
-        best = max(scores)
-        if scores.count(best) == 1 and 2 * best > len(self._filled(row)):
-            return records[scores.index(best)], True
-        return self._merged(name, records), False
-
-    def _merged(self, name: str, records: Sequence[Record]) -> Record:
-        if name not in self._whole:
-            self._whole[name] = Record(tuple(one for part in records for one in part.sentences))
-        return self._whole[name]
-
-    @cached_property
-    def _whole(self) -> dict[str, Record]:
-        return {}
-
-    def _filled(self, row: int) -> list[int]:
-        cells = self.table.rows[row]
-        return [i for i, cell in enumerate(cells) if i != self.key and not is_blank(cell)]
-
-    def _agreement(self, row: int, record: Record) -> int:
-        """How many cells of a row a record states."""
-        return sum(bool(self._sentences_with(row, column, record)) for column in self._filled(row))
-
-    def _is_timed(self) -> bool:
-        """Whether a name stands in several rows, so that a time may tell them apart."""
-        names = [name for row in self.rows if (name := self.name(row))]
-        return len(set(names)) < len(names)
-
     # cells
 
     def judge_cell(self, claim: Claim, row: int, column: int) -> Verdict:
@@ -296,13 +143,13 @@ class AnswerJudge:
             return _verdict(claim, "unjudged", "the row has no name")
         value = read_value(self.table.rows[row][column])
         error = _error_of(value)
-        record, sure = self.record(row)
+        record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._judge_name(claim, row).verdict == "not_in_source":
                 reason = f"the context does not name {name!r}"
                 return _verdict(claim, "not_in_source", reason, error)
             return self._judge_unplaced(claim, value, error)
-        look = self._look(row, column)
+        look = self.look(row, column)
         if look.beside:
             evidence = (self._evidence(look.beside[0]),)
             return _verdict(claim, "supported", f"said of {header!r}", evidence=evidence)
@@ -326,7 +173,7 @@ class AnswerJudge:
         return self._judge_missing(claim, row, column, record, value, error)
 
     def _contradict(
-        self, claim: Claim, value: Value, look: _Look, header: str, error: ClaimError
+        self, claim: Claim, value: Value, look: Look, header: str, error: ClaimError
     ) -> Verdict:
         text = self.reader.text
         expected: list[str] = []
@@ -345,11 +192,6 @@ class AnswerJudge:
             error = "REL"
         return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
 
-    def missing_columns(self) -> tuple[str, ...]:
-        """Columns that the query lists and the answer lacks."""
-        known = {header_key(name) for name in self.table.columns}
-        return tuple(name for name in self.scope.columns if header_key(name) not in known)
-
     def lacks_names(self, absent: Sequence[str]) -> bool:
         """Whether the column that names the rows may be one of those that the answer lacks.
 
@@ -364,11 +206,11 @@ class AnswerJudge:
         """Whether the context gives numbers or times to an attribute."""
         said = [
             one.value
-            for name in self._rows_of
+            for name in self.rows_of
             for record in self.records.of(name)
             for one in self.records.said(name, record, label)
         ]
-        return bool(said) and all(_kind(value) != "text" for value in said)
+        return bool(said) and all(kind_of(value) != "text" for value in said)
 
     def is_unknown(self, row: int) -> bool:
         """Whether the context has no word of a row's name."""
@@ -387,19 +229,19 @@ class AnswerJudge:
         """Whether the whole context has neither a cell's number nor any word of its text."""
         value = read_value(self.table.rows[row][column])
         cell = self.table.rows[row][column] or ""
-        if self._find(row, column) or self.reader.has_letters(cell):
+        if self.find(row, column) or self.reader.has_letters(cell):
             return False
         return value.number is not None or bool(value.dates) or not self._has_words(value)
 
     def stated_instead(self, row: int, column: int) -> Said | None:
         """What the context plainly gives to a blank cell's attribute, where it is one value."""
         header = self.table.columns[column]
-        record, sure = self.record(row)
+        record, sure = self.record(row), self.is_sure(row)
         if record is None or not sure or not self.is_explicit or header in self.scope.computed:
             return None
         unit = self.labels[header].unit
         said = self.records.said(self.name(row), record, header)
-        if not said or not all(self._is_of_kind(column, one.value) for one in said):
+        if not said or not all(self.is_of_kind(column, one.value) for one in said):
             return None
         if not all(one.plain or self._is_word(one) for one in said):
             return None
@@ -419,13 +261,13 @@ class AnswerJudge:
             return _verdict(claim, "unjudged", "yes or no is not said in these words")
         if self._counts_rows(column):
             return _verdict(claim, "unjudged", "a number of the rows")
-        places = self._find(row, column)
+        places = self.find(row, column)
         reason = f"nothing that the context says of {name!r} states it"
         if value.number is not None or value.dates:
             if self.is_never_said(row, column):
                 return _verdict(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
-            if self.is_explicit or (elsewhere and self._is_verbatim(column)):
+            if self.is_explicit or (elsewhere and self.is_verbatim(column)):
                 error = "REL" if self._is_anothers(value, row, header) else error
                 return _verdict(claim, "not_in_source", reason, error, evidence)
             return _verdict(claim, "unjudged", reason, evidence=evidence)
@@ -436,7 +278,7 @@ class AnswerJudge:
         if self.is_explicit:
             error = "REL" if places else "ATT"
             return _verdict(claim, "not_in_source", reason, error, evidence)
-        if places and self._is_verbatim(column) and all(map(self._is_of_another, places)):
+        if places and self.is_verbatim(column) and all(map(self._is_of_another, places)):
             return _verdict(claim, "not_in_source", reason, "REL", evidence)
         if not self._has_words(value):
             return _verdict(claim, "not_in_source", _NEVER, "ATT", evidence)
@@ -455,138 +297,10 @@ class AnswerJudge:
             number is not None and number.value == place for place, number in enumerate(numbers, 1)
         )
 
-    def _look(self, row: int, column: int) -> _Look:
-        if (row, column) in self._looks:
-            return self._looks[row, column]
-        look = _Look()
-        self._looks[row, column] = look
-        record, _ = self.record(row)
-        if record is None:
-            return look
-        name, header = self.name(row), self.table.columns[column]
-        value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
-        for one in self.records.said(name, record, header):
-            if same_value(value, one.value, unit):
-                look.beside.append(one.about.sentence)
-            elif one.about.bond != "loose" and self._is_of_kind(column, one.value):
-                (look.other if one.plain else look.perhaps).append(one)
-        if not look.beside and self._is_single(value, header, record):
-            look.free.append(record.sentences[0].sentence)
-        for sentence, span in self._sentences_with(row, column, record):
-            readings = [
-                stated
-                for stated in self.records.readings(sentence)
-                if stated.span.start < span.end and span.start < stated.span.end
-            ]
-            if any(stated.label == header for stated in readings):
-                look.beside.append(sentence)
-            elif claimed := [stated for stated in readings if stated.sure]:
-                look.claimed.append((claimed[0], sentence))
-            else:
-                look.free.append(sentence)
-        if not look.beside and same_value(value, read_value(name), unit):
-            look.beside += [about.sentence for about in record.sentences[:1]]
-        return look
-
-    def _is_single(self, value: Value, header: str, record: Record) -> bool:
-        """Whether a small number is said in a phrase: "an assist", "a pair of steals"."""
-        if value.number is None or value.number.value not in (1, 2):
-            return False
-        phrases = ("a", "an") if value.number.value == 1 else ("of",)
-        words = content_words(header)
-        for about in record.sentences[:_LOOKED_AT]:
-            span = self.reader.sentences[about.sentence]
-            for before, token in pairwise(self.reader.tokens(span)):
-                if before.word in phrases and any(akin(token.word, word) for word in words):
-                    said = self.reader.text[span.start : token.start]
-                    if before.word != "of" or said.endswith(("a pair of ", "a couple of ")):
-                        return True
-        return False
-
-    def _is_of_kind(self, column: int, value: Value) -> bool:
-        """Whether a value can stand in a column: no text in a column of numbers."""
-        return self._kinds[column] in ("", _kind(value))
-
-    @cached_property
-    def _kinds(self) -> list[str]:
-        """For each column what it holds, as :func:`_kind`; empty where it is mixed."""
-        kinds: list[str] = []
-        for column in range(len(self.table.columns)):
-            values = [read_value(self.table.rows[row][column]) for row in self.rows]
-            counts = Counter(_kind(value) for value in values if not value.blank)
-            most = counts.most_common(1)
-            plain = bool(most) and most[0][1] > _UNMIXED * sum(counts.values())
-            kinds.append(most[0][0] if plain else "")
-        return kinds
-
-    @cached_property
-    def is_explicit(self) -> bool:
-        """Whether the context names attributes as the table does, most of the time.
-
-        Then a value that stands nowhere beside its attribute is not there; prose in freer words
-        may have said it in another way.
-        """
-        beside = free = 0
-        for row in self.rows:
-            for column in self._filled(row):
-                look = self._look(row, column)
-                beside += bool(look.beside)
-                free += bool(look.free) and not look.beside
-        if beside >= _FEWEST and beside >= _EXPLICIT * (beside + free):
-            return True
-        named = [number for number in range(len(self.reader.sentences)) if self._names(number)]
-        read = sum(any(one.sure for one in self.records.readings(number)) for number in named)
-        return beside >= free and len(named) >= _SENTENCES and read >= _READ * len(named)
-
-    def _names(self, sentence: int) -> bool:
-        return bool(self.reader.names_in(sentence))
-
     def _is_alone(self, said: Said) -> bool:
         """Whether nothing but the entity is named before a value, in prose."""
         span = self.reader.sentences[said.about.sentence]
         return not self.reader.has_foreign(Span(span.start, said.stated.span.start))
-
-    def _is_verbatim(self, column: int) -> bool:
-        """Whether the other cells of a column stand in the context word for word."""
-        if column not in self._verbatim:
-            looks = [
-                self._look(row, column)
-                for row in self.rows
-                if not is_blank(self.table.rows[row][column])
-            ]
-            found = sum(bool(look.beside or look.free) for look in looks)
-            self._verbatim[column] = found >= _FEWEST + 1 and found >= _EXPLICIT * len(looks)
-        return self._verbatim[column]
-
-    @cached_property
-    def _verbatim(self) -> dict[int, bool]:
-        return {}
-
-    # places
-
-    def _find(self, row: int, column: int) -> list[Span]:
-        cell, header = self.table.rows[row][column] or "", self.table.columns[column]
-        key = (cell, self.labels[header].unit)
-        if key not in self._places:
-            self._places[key] = self.reader.places.find(*key)
-        return self._places[key]
-
-    def _sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
-        """Sentences of a record that state a cell, outside the names of entities."""
-        places = self._find(row, column)
-        if not places:
-            return []
-        found = []
-        for about in record.sentences:
-            start, end = self.reader.sentences[about.sentence]
-            names = self.reader.names_in(about.sentence)
-            place = bisect_left(places, Span(start, start))
-            while place < len(places) and places[place].start < end:
-                span = places[place]
-                place += 1
-                if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
-                    found.append((about.sentence, span))
-        return found
 
     def _is_of_another(self, place: Span) -> bool:
         """Whether a place stands in a sentence that names an entity of its own."""
@@ -622,12 +336,6 @@ class AnswerJudge:
     def _evidence(self, sentence: int) -> Evidence:
         start, end = self.reader.sentences[sentence]
         return Evidence(self.reader.text[start:end], start=start, end=end)
-
-
-def _kind(value: Value) -> str:
-    if value.dates or year_of(value):
-        return "time"
-    return "text" if value.number is None else "number"
 
 
 def _error_of(value: Value) -> ClaimError:
