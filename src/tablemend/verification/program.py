@@ -15,6 +15,7 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
+from tablemend.verification.phrases.judge import Phrases
 from tablemend.verification.reading import Reading
 from tablemend.verification.values import Values, is_scoped
 
@@ -23,6 +24,12 @@ VERSION = "program/1"
 _LOGICAL = frozenset(
     {"superlative", "rank", "comparative", "quantifier", "aggregate", "change", "negation", "count"}
 )
+
+
+_LONGEST_STATEMENT = 800
+"""Characters of a statement that is computed; no comparison is so long."""
+_LONGEST_SENTENCE = 6000
+"""Characters of a sentence that is looked up; what is longer is no prose."""
 
 
 def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
@@ -52,6 +59,7 @@ class DocumentJudge:
         self._values = Values(self.linking)
         self._moments = Moments(self.linking)
         self._names = Names(self.linking)
+        self._phrases = Phrases(self.linking)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
 
@@ -61,9 +69,11 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="it has no place in the text")
         if not self.linking.source.grids:
             return Verdict(claim, "unjudged", reason="the source has no table")
+        if phrased := self._phrased(claim):
+            return combine(claim, phrased)
         findings = self.findings(claim)
         stated = combine(claim, findings)
-        if claim.kind != "comparative" and not self._is_logical(claim):
+        if claim.kind not in ("comparative", "numeric") and not self._is_logical(claim):
             return stated
         if stated.verdict == "supported" and all(finding.firm for finding in findings):
             return stated
@@ -76,8 +86,17 @@ class DocumentJudge:
             return stated
         about = any(_overlap(span, claim.focus) for span in computed.spans)
         if computed.verdict == "contradicted":
+            if claim.kind in ("relational", "attribute") and computed.error_type != "CMP":
+                return stated
             return computed if about and not stated.wrong else stated
         return computed if stated.verdict == "unjudged" else stated
+
+    def _phrased(self, claim: Claim) -> list[Finding]:
+        """What a turn of phrase says of the words that a claim turns on."""
+        if claim.focus is None or claim.start is None:
+            return []
+        found = self._phrases.judge(self.linking.sentence_at(claim.start))
+        return [f for f in found if f.start < claim.focus.end and claim.focus.start < f.end]
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
@@ -94,10 +113,18 @@ class DocumentJudge:
     def sentence_findings(self, number: int) -> list[Finding]:
         """Everything that is found in a sentence, in the order of the text."""
         found = self._found.get(number)
+        sentence = self.linking.reading.sentences[number]
+        if sentence.end - sentence.start > _LONGEST_SENTENCE:
+            return []
         if found is None:
             found = self._values.judge(number)
             found += self._moments.judge(number)
             found += self._names.judge(number)
+            phrased = self._phrases.judge(number)
+            found = [
+                f for f in found if not any(p.start < f.end and f.start < p.end for p in phrased)
+            ]
+            found += phrased
             found.sort(key=lambda finding: finding.start)
             self._found[number] = found
         return found
@@ -145,6 +172,8 @@ class DocumentJudge:
         """What the whole tables say; the table of which most is named first."""
         assert claim.start is not None
         assert claim.end is not None
+        if max(claim.end - claim.start, len(claim.statement)) > _LONGEST_STATEMENT:
+            return None
         span = Span(claim.start, claim.end)
         weight = {}
         for grid in self.linking.source.grids:

@@ -1,0 +1,47 @@
+"""All phrases of a sentence over all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tablemend.verification.findings import Finding
+from tablemend.verification.grounding import Grounder
+from tablemend.verification.linking import Linking
+from tablemend.verification.phrases.comparing import compare_two
+from tablemend.verification.phrases.shape import Shape
+
+_RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (compare_two,)
+_LONGEST = 600  # characters: a sentence beyond is no sentence, and patterns cost time
+
+
+class Phrases:
+    """Judges the turns of phrase of a linked text.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        self._grounder = Grounder(linking)
+        self._found: dict[int, list[Finding]] = {}
+
+    def judge(self, number: int) -> list[Finding]:
+        """Findings on a sentence; of words that two rules judge, the first rule's."""
+        found = self._found.get(number)
+        if found is None:
+            found = self._found[number] = self._judge(number)
+        return found
+
+    def _judge(self, number: int) -> list[Finding]:
+        start, end = self.linking.reading.sentences[number]
+        if end - start > _LONGEST:
+            return []
+        found: list[Finding] = []
+        for grid in self.linking.source.grids:
+            shape = Shape(self._grounder, number, grid.number)
+            for rule in _RULES:
+                for finding in rule(shape):
+                    if not any(f.start < finding.end and finding.start < f.end for f in found):
+                        found.append(finding)
+        return found
