@@ -249,3 +249,21 @@ def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     settings = TabFaith.model_validate({"sources": {"operations": str(tmp_path / "nothing")}})
     with pytest.raises(TablemendError, match="no such file or folder; `synthetic` is built in"):
         open_tables(settings, "operations")
+
+
+def test_totto_on_the_hub_is_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def load_dataset(name: str, config: str | None, *, split: str, revision: str | None) -> Any:
+        asked.append((name, config, split, revision))
+        return [TOTTO, {"table": [[cell("a")]]}, {**TOTTO, "table_page_title": "again"}]
+
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    settings = TabFaith.model_validate(
+        {"sources": {"general": "hub:someone/totto", "dataset_split": "validation"}}
+    )
+    tables, skipped = open_tables(settings, "general")
+    assert asked == [("someone/totto", None, "validation", None)]
+    assert tables.count == 1 and tables[0].where == "someone/totto:1"
+    assert tables[0].table.rows[0] == ("2019", "First", "41")
+    assert sum(skipped.values()) == 2 and skipped["the same table again"] == 1

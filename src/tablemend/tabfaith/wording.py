@@ -9,9 +9,7 @@ from tablemend.synthesis.columns import words_of
 from tablemend.tabfaith.sheet import Amount, Sheet
 from tablemend.values.units import ONE, PLAIN, Unit
 
-NUMBER_WORDS = (
-    "no one two three four five six seven eight nine ten eleven twelve".replace("no", "zero", 1)
-).split()
+NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 HEDGES = {
     "near": ("about", "roughly", "approximately", "around"),
     "below": ("nearly", "almost", "just under"),
