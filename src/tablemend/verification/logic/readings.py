@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from math import exp
+from collections.abc import Mapping, Sequence
+from math import exp, log
 
 from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
@@ -17,6 +16,7 @@ _EMPTY = frozenset(
     "same also moreover meanwhile addition further respectively along all total number each up "
     "out across".split()
 )
+_LARGEST = 30.0
 _LIGHT = 0.25
 _NUMBER = 2.0
 _OPERATIONS = frozenset(
@@ -24,7 +24,9 @@ _OPERATIONS = frozenset(
 )
 
 
-def features(frame: Frame, found: Sequence[Condition], outcome: Outcome) -> dict[str, float]:
+def features(
+    frame: Frame, found: Sequence[Condition], outcomes: Sequence[Outcome], outcome: Outcome
+) -> dict[str, float]:
     """What is known of a reading: how much of the statement it accounts for, and how well."""
     left = frame.content - outcome.used
     weight = {place: _weight(frame, place) for place in frame.content}
@@ -43,6 +45,7 @@ def features(frame: Frame, found: Sequence[Condition], outcome: Outcome) -> dict
         if not outcome.used & frozenset(range(first, last)):
             cues += 1
             negations += cue.kind == "negation"
+    alike = sum(_program(other) == _program(outcome) for other in outcomes)
     covered = 1.0 - sum(weight[place] for place in left) / total
     family = outcome.family
     known = {
@@ -58,6 +61,7 @@ def features(frame: Frame, found: Sequence[Condition], outcome: Outcome) -> dict
         "no condition": float(all(not c.used & outcome.used for c in found)),
         "cues left": float(min(cues, 3)),
         "negations left": float(negations > 0),
+        "alike": log(alike),
         "words": min(len(frame.content), 30) / 10,
     }
     return {name: value for name, value in known.items() if value}
@@ -73,13 +77,6 @@ def _weight(frame: Frame, place: int) -> float:
     return 1.0
 
 
-def score(frame: Frame, found: Sequence[Condition], outcome: Outcome) -> float:
-    """The weight of a reading, on a logarithmic scale on which no reading at all is 0."""
-    return sum(
-        WEIGHTS.get(name, 0.0) * value for name, value in features(frame, found, outcome).items()
-    )
-
-
 def weigh(
     frame: Frame, found: Sequence[Condition], outcomes: Sequence[Outcome]
 ) -> tuple[float, list[tuple[float, Outcome]]]:
@@ -88,15 +85,26 @@ def weigh(
     Readings compete: each has a share of the belief, and one part of it is nobody's (the
     statement means something that none of them reads), which speaks for neither side.
     """
-    doubled: Counter[object] = Counter(_program(outcome) for outcome in outcomes)
-    weighed = [
-        (exp(min(score(frame, found, outcome), 30.0)) / doubled[_program(outcome)], outcome)
-        for outcome in outcomes
-    ]
-    total = 1.0 + sum(mass for mass, _ in weighed)
-    shares = sorted(((mass / total, outcome) for mass, outcome in weighed), key=_share)
-    likely = 0.5 / total + sum(share for share, outcome in shares if outcome.truth)
-    return likely, shares
+    known = [(features(frame, found, outcomes, outcome), outcome.truth) for outcome in outcomes]
+    masses = [mass_of(weighed, WEIGHTS) for weighed, _ in known]
+    total = 1.0 + sum(masses)
+    shares = [(mass / total, outcome) for mass, outcome in zip(masses, outcomes, strict=True)]
+    return belief(known, WEIGHTS), sorted(shares, key=_share)
+
+
+def belief(
+    readings: Sequence[tuple[Mapping[str, float], bool]], weights: Mapping[str, float]
+) -> float:
+    """How likely a statement is, from the features of its readings and what each says."""
+    masses = [(mass_of(known, weights), truth) for known, truth in readings]
+    total = 1.0 + sum(mass for mass, _ in masses)
+    return (0.5 + sum(mass for mass, truth in masses if truth)) / total
+
+
+def mass_of(known: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """How much a reading weighs beside no reading at all, which weighs 1."""
+    score = sum(weights.get(name, 0.0) * value for name, value in known.items())
+    return exp(min(score, _LARGEST))
 
 
 def _program(outcome: Outcome) -> object:
