@@ -170,7 +170,7 @@ class Injector:
             and all(part.end <= other.start or other.end <= part.start for other in taken)
             and not (edit.text + part.text).endswith(".")
             and not part.text.endswith(".")
-            and not (behind == "'s" and edit.text.endswith("s"))
+            and not (behind == "'s" and edit.text.endswith(("s", ")")))
             and (part.role == "cue" or edit.text not in sentence)
         )
 

@@ -214,7 +214,7 @@ class Speech:
             else:
                 pool = templates.QUANTITY if measure else templates.QUANTITY_OF_ENTITY
             quantity = rng.choice(pool)
-            if "{e}'s" in quantity and words["e"].text.endswith(("s", ".")):
+            if "{e}'s" in quantity and words["e"].text.endswith(("s", ".", ")")):
                 quantity = pool[0]
             template = template.replace("{x}", quantity)
         if "<tail>" in template:
