@@ -80,6 +80,25 @@ def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "stage", "shown"),
+    [
+        ("Vey won the most points.", "rewrite_comparison", "41, of Alba"),
+        ("Three teams won more than 30 points.", "rewrite_comparison", "- 2 rows"),
+        ("Alba was founded in 1934.", "rewrite_time", ""),
+        ("The city of Sella is Lima.", "rewrite_relation", ""),
+    ],
+)
+def test_the_error_type_decides_the_prompt(text: str, stage: str, shown: str) -> None:
+    backend = CannedBackend(lambda prompt: words_of(prompt))
+    steps = [cave_text(text, SOURCE, 1)]
+    run_together(steps, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
+    recognised = PROMPTS.recognise(backend.asked[0].messages)
+    assert recognised is not None and recognised.name == stage
+    assert shown in recognised.slots.get("computed", "")
+    assert "Computed" not in recognised.slots["evidence"]
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         "Sella won 99 points",
@@ -204,6 +223,13 @@ def test_a_model_that_makes_mistakes_leaves_the_text_as_it_was(
 ) -> None:
     found = scripted(WRONG, f"{fault}!:1")
     assert found.text == WRONG and not found.edits and len(found.undone) == PASSES
+
+
+def test_the_scripted_model_mends_a_comparison_by_what_was_computed(
+    scripted: Callable[..., Mended],
+) -> None:
+    assert scripted("Vey won the most points.").text != "Vey won the most points."
+    assert scripted("Three teams won more than 30 points.").text.startswith("Two teams")
 
 
 def test_a_whole_sentence_for_its_words_is_understood(scripted: Callable[..., Mended]) -> None:

@@ -17,7 +17,7 @@ from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, add_edit, apply_edits, narrowed
 from tablemend.mitigations.prompting import COMPARISON, PROMPTS, RETRY, STRATEGIES
 from tablemend.mitigations.repair_text import find_edits
-from tablemend.mitigations.rewriting import computed, evidence, findings, read_rewrite
+from tablemend.mitigations.rewriting import computed, evidence, findings, is_computed, read_rewrite
 from tablemend.mitigations.steps import Steps, Unverified
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import Unreadable, why_no_answer
@@ -51,6 +51,13 @@ class Flagged(NamedTuple):
         """What decides the strategy: a comparison if there is one, else the first claim's type."""
         types = [one.error_type for one in self.verdicts if one.error_type is not None]
         return "CMP" if "CMP" in types else types[0]
+
+    @property
+    def strategy(self) -> str:
+        """The prompt: by the error type, but what was computed is handed over as such."""
+        if any(map(is_computed, self.verdicts)):
+            return COMPARISON
+        return STRATEGIES[self.error_type]
 
     @property
     def reason(self) -> str:
@@ -114,7 +121,7 @@ class _Draft:
         if words in self.failed:
             chat, answer, reason = self.failed[words]
             return after_rejection(chat, answer, [reason], PROMPTS.prompt(RETRY))
-        strategy = STRATEGIES[one.error_type]
+        strategy = one.strategy
         slots = {
             "sentence": self.text[one.sentence.start : one.sentence.end],
             "words": words,

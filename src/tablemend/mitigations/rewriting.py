@@ -45,9 +45,22 @@ def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str
         if edit is not None:
             line += f'; right would be "{edit.new}" for "{edit.old}"'
         elif len(verdict.expected) == 1:
-            line += f'; the source has "{verdict.expected[0]}"'
+            right = verdict.expected[0]
+            if verdict.error_type == "CMP" and (wrong := _words_at_fault(verdict)):
+                line += f'; right would be "{right}" for "{wrong}"'
+            else:
+                line += f'; the source has "{right}"'
         lines[line] = None
     return "\n".join(lines)
+
+
+def _words_at_fault(verdict: Verdict) -> str:
+    """The one passage of a claim that the verifier blames; empty where it is none or several."""
+    claim = verdict.claim
+    if len(verdict.spans) != 1 or claim.start is None:
+        return ""
+    (start, end) = verdict.spans[0]
+    return claim.text[start - claim.start : end - claim.start] if start >= claim.start else ""
 
 
 def _is_for(edit: Edit, verdict: Verdict) -> bool:
@@ -61,9 +74,16 @@ def evidence(verdicts: Sequence[Verdict], source: Source) -> str:
     found: dict[tuple[object, ...], Evidence] = {}
     for verdict in verdicts:
         for one in (*verdict.evidence, *gather(verdict.claim, source).evidence):
+            if one.table is not None and one.row is None:
+                continue  # what was computed is shown apart
             if len(found) < MOST_EVIDENCE:
                 found.setdefault((one.table, one.row, one.column, one.start, one.text), one)
     return premise(list(found.values())) or "none"
+
+
+def is_computed(verdict: Verdict) -> bool:
+    """Whether it was worked out over a whole table: of a count or a sum no single cell tells."""
+    return any(one.table is not None and one.row is None for one in verdict.evidence)
 
 
 def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
