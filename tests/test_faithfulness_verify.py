@@ -131,6 +131,7 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
             "leave it out for an answer table",
         ),
         (["--batch", "summary.txt"], "line 1: not JSON"),
+        ([*FILES, "--batch", "summary.txt"], "leave --text out"),
         (["--batch", "fields.jsonl"], "did you mean text?"),
         (["--batch", "both.jsonl"], "wanted one of the texts text and answer"),
     ],

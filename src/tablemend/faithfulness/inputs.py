@@ -124,7 +124,7 @@ def manner(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None:
-    """Refuse what was given for models where none is asked, and an extractor for a table.
+    """Refuse what would not be read: options for models where none is asked, files beside a batch.
 
     Args:
         options: of the command.
@@ -144,6 +144,12 @@ def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None
     ]
     if given and model is None and {options.verifier, options.extractor} == {"program"}:
         raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
+    single = ("text", "source", "answer", "context", "query", "query_file")
+    for name in single if options.batch is not None else ():
+        if getattr(options, name):
+            raise TablemendError(
+                f"--batch brings its texts and sources: leave --{name.replace('_', '-')} out"
+            )
     if options.answer is not None and options.extractor != "program":
         raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
 
