@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from math import log
 
 from tablemend.values.numbers import plain_digits
 from tablemend.verification.lexicon import LITTLE_WORDS
@@ -68,8 +67,7 @@ def fits(column: ColumnIndex, value: float, stated: Stated, hedge: str | None = 
     scaled = value * column.scale
     if stated.amount.number.unit.scale != 1 or not stated.value:
         return holds(scaled, stated, hedge)
-    plain_is_nearer = abs(log(abs(value / stated.value))) < abs(log(abs(scaled / stated.value)))
-    return holds(value if plain_is_nearer else scaled, stated, hedge)
+    return holds(scaled if column.scaled_by(stated.value) else value, stated, hedge)
 
 
 def states(column: ColumnIndex, ordered: Ordered, row: int, stated: Stated) -> bool:
@@ -149,6 +147,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, Heading] | None = None
     for heading in frame.headings:
+        if max(heading.first - stated.last, stated.first - heading.last) > _REACH:
+            continue
         if any(
             p.first <= heading.first and heading.last <= p.last and p.last - p.first > 1
             for p in frame.phrases

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.amounts import digits, fits, hedge_of
-from tablemend.verification.logic.condition import Condition, range_set
+from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Stated
@@ -146,22 +146,22 @@ def _rows_compared(
         shared = [c for c in left if c.column == other.column]
         one = shared[-1] if shared else one
     scope = [c for c in left if c is not one] + right[1:]
-    sides = [_side(ordering, one), _side(ordering, other)]
+    rows = within(scope, frame.rows)
+    sides = [_side(ordering, one, rows), _side(ordering, other, rows)]
     if sides[0] is None or sides[1] is None or one.rows == other.rows:
         return
     yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope, found)
 
 
-def _side(ordering: Ordering, condition: Condition) -> Side | None:
+def _side(ordering: Ordering, condition: Condition, scope: frozenset[int]) -> Side | None:
     column, of = ordering.column, ordering.ordered.of
-    values = [of[row] for row in condition.rows if row in of]
+    rows = condition.rows & scope or condition.rows
+    values = [of[row] for row in rows if row in of]
     if not values or (len(values) > 1 and not column.adds_up):
         return None
     how = "cell" if len(values) == 1 else "sum"
     fit = condition.fit if len(values) == 1 else condition.fit - 0.3
-    return Side(
-        sum(values), condition.rows, condition.used, fit, condition.first, condition.last, how
-    )
+    return Side(sum(values), rows, condition.used, fit, condition.first, condition.last, how)
 
 
 def _compare(

@@ -203,6 +203,13 @@ class Frame:
         return joined
 
     def _is_name(self, mention: Mention) -> bool:
+        if any(
+            heading.share > 0.99
+            and heading.first <= mention.first < mention.last <= heading.last
+            and heading.last - heading.first > mention.last - mention.first
+            for heading in self.headings
+        ):
+            return False  # "transfer" of the column "Transfer window"
         said = self.stems[mention.first : mention.last]
         if mention.share < 1 and all(word in self._caption for word in said):
             return False

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import log
+from statistics import median
 from weakref import WeakKeyDictionary
 
 from tablemend.evidence.grid import Grid
@@ -91,6 +93,14 @@ class ColumnIndex:
     def scale(self) -> float:
         """What the header multiplies its cells by: 1000 of "COGS ($ thousands)"."""
         return float(self._view.unit(self.index).scale)
+
+    def scaled_by(self, stated: float) -> bool:
+        """Whether a number is meant in full and not in the header's thousands or millions."""
+        values = [abs(value) for value, _ in self.ordered.values if value]
+        if not values or not stated:
+            return False
+        middle = median(values)
+        return abs(log(middle * self.scale / abs(stated))) < abs(log(middle / abs(stated)))
 
     @cached_property
     def percent(self) -> bool:

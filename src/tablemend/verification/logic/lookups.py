@@ -38,8 +38,15 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         used = frozenset[int]().union(*(c.used for c in inside))
         fit = min(c.fit for c in inside)
         if rows:
+            if _disagree(frame, inside):
+                continue
             cells = tuple((row, c.column) for row in sorted(rows)[:1] for c in inside)
-            yield Outcome("together", True, used, fit, cells, f"all of {name_rows(frame, rows)}")
+            (row, *_) = sorted(rows)
+            told = {
+                frame.view.columns[c.column].header: frame.view.cell(row, c.column) for c in inside
+            }
+            reason = "one row has " + ", ".join(f"{name}: {cell}" for name, cell in told.items())
+            yield Outcome("together", True, used, fit, cells, reason)
             continue
         close = [(c, within((d for d in inside if d is not c), frame.rows)) for c in inside]
         close = [(c, others) for c, others in close if len(others) == 1 and c.rows != others]
@@ -63,6 +70,18 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 (column.cell(row),),
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )
+
+
+def _disagree(frame: Frame, named: Sequence[Condition]) -> bool:
+    """Whether rows of one name say different things and nothing tells them apart."""
+    columns = frame.view.columns
+    who = next((c for c in named if c.column == frame.view.key and not c.members), None)
+    if who is None or len(who.rows) < 2:
+        return False
+    apart = [c for c in columns if not c.adds_up]
+    kinds = {tuple(c.cell(row).casefold() for c in apart) for row in who.rows}
+    said = [c for c in named if columns[c.column].adds_up]
+    return len(kinds) < len(who.rows) and any(not who.rows <= c.rows for c in said)
 
 
 def _is_extreme(frame: Frame) -> bool:

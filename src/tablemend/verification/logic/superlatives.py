@@ -234,6 +234,10 @@ def _splits(
         claimed: list[Condition | Stated] = [c for c in named if c.last <= verb]
         scope = [c for c in named if c.first > verb]
         values = [stated for stated in free if stated.first > verb]
+        timed = [c for c in named if c.last <= verb and frame.view.columns[c.column].temporal]
+        if timed and len(claimed) > len(timed):  # "In 2008, A had the most ..."
+            claimed = [c for c in claimed if c not in timed]
+            scope = [*timed, *scope]
         yield scope, claimed + values
         if scope:
             yield [], [*claimed, *scope, *values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 from tablemend.claims.cues import find_cues
 from tablemend.records import Claim, Evidence, Verdict
@@ -44,6 +45,11 @@ SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.3
 """Up to this belief it is contradicted; between the two it is unjudged."""
+LONGEST = 150
+"""Tokens of a statement; a longer one is no sentence, and its readings are without number."""
+_KEPT: WeakKeyDictionary[Linking, dict[tuple[int, int, int], list[_Weighed] | None]] = (
+    WeakKeyDictionary()
+)
 _AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggregate", "change"})
 
@@ -66,10 +72,12 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     unclear: Verdict | None = None
     asked = any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
     for linked, links in _linked(claim, linking, grid):
-        plain = Frame(linked, links, views_of(linking.source.grids[grid])[0])
-        if (verdict := _size(claim, linking, plain)) is not None:
+        views = _judged(linked, links)
+        if views is None:
+            continue
+        if (verdict := _size(claim, linking, views[0].frame)) is not None:
             return verdict
-        judged = [weighed for weighed in _views(plain) if weighed.shares]
+        judged = [weighed for weighed in views if weighed.shares]
         if not judged:
             continue
         best = max(judged, key=lambda weighed: abs(weighed.likely - 0.5))
@@ -88,12 +96,19 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     return unclear
 
 
-def _views(plain: Frame) -> Iterator[_Weighed]:
-    """A statement over the table by rows and, where that makes sense, by columns."""
-    yield _weighed(plain)
-    turned = views_of(plain.view.grid)[1]
-    if turned.sensible:
-        yield _weighed(Frame(plain.linking, plain.links, turned))
+def _judged(linking: Linking, links: Links) -> list[_Weighed] | None:
+    """A statement over the table by rows and, where that makes sense, by columns.
+
+    Kept as long as its document: a sentence has many claims. ``None`` for one that is too long.
+    """
+    kept = _KEPT.setdefault(linking, {})
+    place = (*links.span, links.grid)
+    if place not in kept:
+        plain, turned = views_of(linking.source.grids[links.grid])
+        views = [plain, turned] if turned.sensible else [plain]
+        short = len(linking.reading.tokens_within(*links.span)) <= LONGEST
+        kept[place] = [_weighed(Frame(linking, links, v)) for v in views] if short else None
+    return kept[place]
 
 
 def _verdict(claim: Claim, linking: Linking, best: _Weighed) -> Verdict | None:
