@@ -26,6 +26,8 @@ def find_wrong_names(grounder: Grounder, binder: Binder, findings: list[Finding]
             groups[finding.subject].append(place)
     result = list(findings)
     for subject, places in groups.items():
+        if len(grounder.grids[subject.grid].lines) < 3:
+            continue  # of two rows one always has what the other has not
         wrong = [place for place in places if findings[place].verdict == "contradicted"]
         if (
             len(wrong) < 2

@@ -31,6 +31,7 @@ _PRONOUN = re.compile(
     r"(?:(?:in|on|at|for|with|during|also|additionally|overall|however|but|and)\b[^,]{0,40},? )?"
     r"(?:he|she|it|they|his|her|its|their|this|the (?:company|team|player|city|country|firm))\b"
 )
+_FROM = re.compile(r"(?:\s*-?\s*[a-z]+){0,3}? (?:from|by) (?:the )?")
 _THE_SAME = re.compile(r"(?:the|this|that)(?: same)? (\w+) (?:also )?\w+")
 _ANYONE = frozenset("entry row one record item former latter same".split())
 _STOP = re.compile(r"[.,;:()\[\]/]|\b(?:and|or|but|while)\b")
@@ -199,6 +200,7 @@ class Binder:
             distance = self._entity_distance(amount, start, end)
             clear = len(distinct) == 1 or distance <= 2
             clear = clear and not self._stranger_between(end, amount)
+            clear = clear and not self._told_of_another(grid.number, end, amount)
             if clear and self._is_object(start, end) and distance:
                 clear = not self._stranger_between(self.sentence.start, amount)
             found.append(Candidate(rows, distance, clear, start, end))
@@ -306,6 +308,23 @@ class Binder:
             if link.column >= 0
         ]
         return sorted({*named, *self.strangers})
+
+    def _told_of_another(self, number: int, end: int, amount: Amount) -> bool:
+        """Whether a name of another table, or an unknown one, has the amount.
+
+        It stands between ("Brann won, with Tufekcic contributing four goals"), or as its source
+        behind ("two goals from Patterson").
+        """
+        own = {(link.start, link.end) for link in self.by_grid[number].rows}
+        others = [place for place in self._persons if place not in own]
+        between = any(
+            end <= start and stop <= amount.start and not self._is_object(start, stop)
+            for start, stop in others
+        )
+        source = _FROM.match(self.plain, amount.digits_end)
+        return between or (
+            source is not None and any(abs(start - source.end()) <= 1 for start, _ in others)
+        )
 
     def _stranger_between(self, start: int, amount: Amount) -> bool:
         """Whether a name that no table knows can be whom the amount is said of."""

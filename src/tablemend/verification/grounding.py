@@ -12,11 +12,12 @@ from functools import cached_property
 from tablemend.records import ClaimError, Evidence, VerdictName
 from tablemend.values.numbers import Number, parse_number, plain_digits
 from tablemend.values.sentences import Span
-from tablemend.values.units import ONE
+from tablemend.values.units import MEASURES, ONE
 from tablemend.verification.agreement import Agreement, compare
 from tablemend.verification.binding import Binding, Candidate
 from tablemend.verification.findings import Finding, Subject
-from tablemend.verification.indexing import Place
+from tablemend.verification.indexing import Heading, Place
+from tablemend.verification.lexicon import stem
 from tablemend.verification.linking import Linking
 from tablemend.verification.reading import Amount
 
@@ -26,6 +27,11 @@ _TELLING = 3  # digits that make a number specific
 _SHOWN = 3  # cells given as evidence
 _CANDIDATES = 4
 _MEASURED = re.compile(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s[A-Za-z\u00b5%]{1,8}(?:/[A-Za-z]{1,6})?\s*$")
+_TIMES = frozenset(
+    stem(word)
+    for word in "minute time hour second duration day week month year age length elapsed run long "
+    "standby talk life".split()
+)
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
 Cell = tuple[int, int]
@@ -91,10 +97,7 @@ class Grounder:
                         (row, column)
                         for row, column in binding.cells(attribute, entity)
                         if self.number(binding.grid, row, column) is not None
-                        and (
-                            attribute.distance <= 1
-                            or self._measures(amount, binding.grid, row, column)
-                        )
+                        and self._measures(amount, binding.grid, row, column, attribute)
                     )
                     outcome = self.agreement(amount, binding.grid, cells)
                     if cells and outcome != "apart":
@@ -133,15 +136,27 @@ class Grounder:
                 said[name, column].add(number.value)
         return any(len(values) > 1 for values in said.values())
 
-    def _measures(self, amount: Amount, grid: int, row: int, column: int) -> bool:
-        """Whether a cell counts in a unit, where the amount does: no minutes under "Points"."""
+    def _measures(
+        self, amount: Amount, grid: int, row: int, column: int, attribute: Candidate
+    ) -> bool:
+        """Whether a cell can count in the amount's unit: no minutes under "Points".
+
+        A column that states no unit counts in any measure that stands next to its name; in one of
+        time only where its name says so ("Minutes played").
+        """
         symbol = amount.number.unit.symbol
         if not symbol or symbol == "%":
             return True
         number = self.number(grid, row, column)
-        return bool(self.grids[grid].unit(row, column).symbol) or (
-            number is not None and bool(number.unit.symbol)
+        if self.grids[grid].unit(row, column).symbol or (number and number.unit.symbol):
+            return True
+        if MEASURES[symbol][0] not in ("time", "months"):
+            return attribute.distance <= 1
+        terms = self.linking.index.terms
+        named = terms.get(Heading(grid, -1, column), frozenset()) | terms.get(
+            Heading(grid, row, -1), frozenset()
         )
+        return not _TIMES.isdisjoint(named)
 
     def number(self, grid: int, row: int, column: int) -> Number | None:
         """The number of a cell, also before a unit that nobody lists: "90 fL"."""

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
@@ -91,6 +91,11 @@ class Index:
         numbers.sort(key=lambda entry: entry[0])
         self._sizes = [size for size, _ in numbers]
         self._numbers = [stated for _, stated in numbers]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """All words of text cells and captions."""
+        return frozenset(self.words) | self.caption
 
     def numbers_between(self, low: Decimal, high: Decimal) -> list[Stated]:
         """The cells whose number has an absolute value in a closed range."""
@@ -197,7 +202,7 @@ class Index:
                 texts += 1
                 seen[value.text] += 1
                 self._add_text(cell, place, numbers)
-            if dated and 2 * years >= filled:
+            if dated and (grid.key_value or 2 * years >= filled):
                 self.years.add((grid.number, column))
                 for place, year in dated:
                     self.dates[year].append(place)

@@ -10,10 +10,12 @@ from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder, named_rows
 from tablemend.verification.findings import Finding
+from tablemend.verification.lexicon import stem
 from tablemend.verification.linking import CellLink, ColumnLink, Linking, Links
 
 _PLACE_OR_FRAME = re.compile(
-    r"\b(?:cent(?:er|re)|arena|garden|stadium|forum|fieldhouse|coliseum|park|dome|hall|league|"
+    r"\b(?:christmas|easter|valentine|new year|cent(?:er|re)|arena|garden|stadium|forum|"
+    r"fieldhouse|coliseum|park|dome|hall|league|"
     r"conference|division|association|nba|nfl|nhl|mlb|fifa|uefa|cup|championship|university)\b",
     re.I,
 )
@@ -24,8 +26,9 @@ _AS = re.compile(
 _COPULA = re.compile(
     r"^[^,;.()]*(?:\b(?:was|were|is|are|as|being|had|became)|:)\s*(?:the |a |an )?$"
 )
-_OF = re.compile(r"\s*\(?\s*(?:of|from|for|also for|representing) (?:the )?|\s*\(\s*")
+_OF = re.compile(r"\s*\(?\s*(?:of|from|also for|representing) (?:the )?|\s*\(\s*")
 _OWN = re.compile(r"\s*(?:'s|\u2019s?|')\s+")
+_PLACE = re.compile(r"([^\W\d_]+), $")
 _NEAR = 40  # characters between an attribute and its value
 
 
@@ -168,12 +171,14 @@ class Names:
         """
         grid = self.grids[number]
         columns = {column for _, column in cell.places}
-        if not cell.full or len(columns) != 1:
+        if not cell.full or len(columns) != 1 or not self._is_proper(cell):
             return None
         column = next(iter(columns))
         for other in links.cells:
             named = {c for _, c in other.places}
             if not other.full or column in named or len(named) != 1:
+                continue
+            if not self._is_proper(other):
                 continue
             after = self.text[other.end : cell.start] if other.end <= cell.start else ""
             before = self.text[cell.end : other.start] if cell.end <= other.start else ""
@@ -200,6 +205,10 @@ class Names:
             )
         return None
 
+    def _is_proper(self, cell: CellLink) -> bool:
+        """Whether a name is written as one, in a text that has capitals."""
+        return self.text[cell.start].isupper() or self.text.islower()
+
     def _found(self, number: int, cell: CellLink, *, firm: bool) -> Finding:
         evidence = tuple(self.grids[number].evidence(*place) for place in cell.places[:2])
         return Finding(
@@ -215,6 +224,12 @@ class Names:
     def _judge_stranger(self, binder: Binder, name: Span) -> Finding:
         """A name that stands in no cell, header or caption."""
         said = self.text[name.start : name.end]
+        # "Hof, Germany": where the known place lies.
+        before = _PLACE.search(self.text, max(0, name.start - 40), name.start)
+        if before and stem(before[1].casefold()) in self.linking.index.known:
+            return Finding(
+                name.start, name.end, "name", "unjudged", reason="the tables are silent about it"
+            )
         around = said + self.text[name.end : name.end + 12]
         quoted = self.text[max(0, name.start - 2) : name.start].strip()[-1:] in _QUOTES
         if quoted or _PLACE_OR_FRAME.search(around) or self._touches_known(binder, name):

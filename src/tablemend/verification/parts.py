@@ -33,6 +33,10 @@ _ONE = re.compile(
     rf"\b(?P<after>after (?:the )?|end of (?:the )?)?(?P<word>{_WORD}) "
     r"(?:quarter|period)s?\b"
 )
+_BORDER = re.compile(r"[,;:()]|\b(?:and|but|while|before|after which)\b")
+_FINAL = re.compile(r"\s*(?:victory|win|triumph|defeat|loss|final)\b")
+_FINAL_BEFORE = re.compile(r"\b(?:final score|ended|finished|won)\b[^,;]*$")
+_FAR = 70  # characters
 _NAMES = frozenset({"quart", "period"})
 
 
@@ -120,10 +124,20 @@ def _nearest_part(binder: Binder, one: Amount, other: Amount) -> tuple[int, ...]
         number = _ORDINALS[match["word"]]
         parts = tuple(range(1, number + 1)) if match["after"] else (number,)
         found.append((match.start(), parts))
-    if not found or min(abs(place - one.start) for place, _ in found) > 60:
+    if _FINAL.match(binder.plain, other.digits_end) or _FINAL_BEFORE.search(
+        binder.plain, start, one.start
+    ):
         return None
-    after = [(place, parts) for place, parts in found if place >= other.end]
-    return min(after)[1] if after else max(found)[1]
+    beside = [
+        (max(place - other.end, one.start - place), parts)
+        for place, parts in found
+        if len(found) == 1 or not _BORDER.search(binder.plain, *_between(place, one, other))
+    ]
+    return min(beside)[1] if beside and min(beside)[0] <= _FAR else None
+
+
+def _between(place: int, one: Amount, other: Amount) -> tuple[int, int]:
+    return (other.end, place) if place >= other.end else (place, one.start)
 
 
 def _part_columns(grounder: Grounder, grid: int) -> dict[int, int]:

@@ -26,8 +26,8 @@ _LOGICAL = frozenset(
 )
 
 
-_LONGEST_STATEMENT = 800
-"""Characters of a statement that is computed; no comparison is so long."""
+_LONGEST_STATEMENT = 1500
+"""Characters of a sentence over which something is computed; no comparison is so long."""
 _LONGEST_SENTENCE = 6000
 """Characters of a sentence that is looked up; what is longer is no prose."""
 
@@ -69,8 +69,14 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="it has no place in the text")
         if not self.linking.source.grids:
             return Verdict(claim, "unjudged", reason="the source has no table")
-        if phrased := self._phrased(claim):
-            return combine(claim, phrased)
+        phrased = self._phrased(claim)
+        if firm := [finding for finding in phrased if finding.firm]:
+            return combine(claim, firm)
+        verdict = self._judge(claim)
+        return combine(claim, phrased) if phrased and verdict.verdict == "unjudged" else verdict
+
+    def _judge(self, claim: Claim) -> Verdict:
+        """The verdict on a claim by what its words name and what the tables give."""
         findings = self.findings(claim)
         stated = combine(claim, findings)
         if claim.kind not in ("comparative", "numeric") and not self._is_logical(claim):
@@ -120,7 +126,7 @@ class DocumentJudge:
             found = self._values.judge(number)
             found += self._moments.judge(number)
             found += self._names.judge(number)
-            phrased = self._phrases.judge(number)
+            phrased = [finding for finding in self._phrases.judge(number) if finding.firm]
             found = [
                 f for f in found if not any(p.start < f.end and f.start < p.end for p in phrased)
             ]
@@ -172,7 +178,9 @@ class DocumentJudge:
         """What the whole tables say; the table of which most is named first."""
         assert claim.start is not None
         assert claim.end is not None
-        if max(claim.end - claim.start, len(claim.statement)) > _LONGEST_STATEMENT:
+        said = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
+        whole = claim.sentence or said
+        if max(whole.end - whole.start, len(claim.statement)) > _LONGEST_STATEMENT:
             return None
         span = Span(claim.start, claim.end)
         weight = {}
@@ -180,8 +188,7 @@ class DocumentJudge:
             links = self.linking.links(span, grid.number)
             weight[grid.number] = len(links.columns) + len(links.rows)
         unclear = None
-        sentence = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
-        scoped = is_scoped(self.linking.reading.plain, *sentence)
+        scoped = is_scoped(self.linking.reading.plain, *said)
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
             verdict = judge_logic(claim, self.linking, number)
             if verdict is None or verdict.verdict == "unjudged":

@@ -14,6 +14,7 @@ from tablemend.values.numbers import Number, Stated
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import align, placed_tokens
+from tablemend.values.units import Unit
 
 Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal", "article"]
@@ -114,8 +115,12 @@ _COMPARED = re.compile(r",\s*(?:(?:at|with|by) )?$")
 _AND_BETWEEN = re.compile(r"\s*and\s*$")
 _BETWEEN = re.compile(r"\b(?:between|from)\s*$")
 _SECOND_DAY = re.compile(
-    r"(?:\s*(?:,|and|to|through|-)\s*)(\d{1,2})(?:st|nd|rd|th)?(?![\d.,:%]|\s*%)"
+    r"(?:\s*(?:,|and|to|through|-)\s*)(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,:]\d|\s*%)"
 )
+_PRIME = re.compile(r"'(?![\w'])")  # "scored (35')"
+_MINUTE = Unit(symbol="min")
+_RATE = re.compile(r" (?:per|an?) (second|hour)\b")
+_RATES = {("m", "second"): "m/s", ("km", "hour"): "km/h", ("mi", "hour"): "mph"}
 _THIS = re.compile(r"\b(?:this|that|the|no|any|each|another|every|other|which|only)\s+$")
 _ALONE = re.compile(r"\s*(?:$|[.,;!?]|of\b)")
 _GLUED = re.compile(r"(?<!\bof)(?<!\bfor)(?<!\bto)(?<=[a-z])-$")  # "COVID-19"
@@ -283,6 +288,10 @@ class Reading:
         clocks += [(second.start, second.end) for second in self._second_days]
         clocks.sort()
         for stated in self._places.numbers:
+            if self.plain[stated.end : stated.end + 1] == "+" or (
+                stated.start and self.plain[stated.start - 1] == "+"
+            ):
+                continue  # "in the 90+7th minute"
             glued = _GLUED.search(self.plain, max(0, stated.start - 5), stated.start)
             if not _inside(clocks, stated.start) and not glued and not self._is_pronoun(stated):
                 found[stated.start] = self._amount(stated)
@@ -329,6 +338,12 @@ class Reading:
         before = plain[max(0, stated.start - _HEDGED) : stated.start]
         hedge: Hedge = next((name for name, pattern in _HEDGES if pattern.search(before)), "")
         clause = re.split(r"[.;,]\s", plain[max(0, stated.start - 60) : stated.start])[-1]
+        number = stated.number
+        if _PRIME.match(plain, stated.end):
+            number = replace(number, unit=_MINUTE)
+        elif rate := _RATE.match(plain, stated.end):
+            symbol = _RATES.get((number.unit.symbol, rate[1]))
+            number = replace(number, unit=number.unit._replace(symbol=symbol)) if symbol else number
         role: AmountRole = "value"
         written = plain[stated.start : stated.end]
         if _ORDINAL_DIGITS.search(plain[stated.start : digits_end]):
@@ -344,7 +359,7 @@ class Reading:
             stated.start,
             stated.end,
             digits_end,
-            stated.number,
+            number,
             spelled,
             hedge,
             bool(_DECLINE.search(clause)),

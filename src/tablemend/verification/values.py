@@ -23,6 +23,7 @@ _SCOPE = re.compile(
     r"|\w+ (?:games|outings|contests)))\b(?! *- *(?:high|low|best))"
 )
 _LISTED = re.compile(r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|across|off|during)\b|$)", re.MULTILINE)
+_NUMBERED = re.compile(r" (?:periods|quarters|halves|sets|rounds|innings|frames)\b")
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
 _ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
@@ -56,6 +57,8 @@ class Values:
         paired: set[int] = set()
         for amount in binder.amounts:
             if amount.start in paired or amount.role == "year":
+                continue
+            if _NUMBERED.match(plain, amount.digits_end):
                 continue
             if amount.pair in ("score", "of", "versus"):
                 mate = self.linking.reading.amounts[amount.mate]
