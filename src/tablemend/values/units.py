@@ -146,6 +146,7 @@ _SYMBOLS = {
 # "5 in 2019" is not five inches.
 del _SYMBOLS["in"]
 
+_REACH = 100  # characters behind a number in which its units stand
 _WORD = re.compile(r"\s*-?([%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a-z]+(?:[/^][a-z0-9]+|[23]\b)?)")
 _AND_WORD = re.compile(r"[ -]([a-z^0-9]+)")
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
@@ -158,7 +159,8 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
 
     ``m`` after or before a currency, and ``M`` anywhere, is a million; else it is the metre.
     """
-    scale, symbol, position = ONE, "", start
+    scale, symbol, position = ONE, "", 0
+    text = text[start : start + _REACH]  # a long text is not folded for each of its numbers
     folded = text.casefold()
     if len(folded) != len(text):  # offsets would shift
         folded = text.lower() if len(text.lower()) == len(text) else text
@@ -185,7 +187,7 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
         position = end
     if symbol == "m" and currency and scale == ONE:  # "5m USD"
         scale, symbol = MILLION, ""
-    return Unit(scale, symbol, currency), position
+    return Unit(scale, symbol, currency), start + position
 
 
 @lru_cache(maxsize=1 << 12)

@@ -28,6 +28,7 @@ _READ = 0.9  # share of the sentences about entities in which attributes are nam
 _SENTENCES = 3  # from which that can be told
 _UNMIXED = 0.7  # share of a column's cells that are of its kind
 _LOOKED_AT = 20  # sentences of a record that are searched for phrases
+_MANY = 500  # sentences of a record, of which none can be told to be a row's
 _PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
 
 
@@ -220,7 +221,8 @@ class AnswerReader:
             return look
         name, header = self.name(row), self.table.columns[column]
         value, unit = read_value(self.table.rows[row][column]), self.labels[header].unit
-        for one in self.records.said(name, record, header):
+        said = self.records.said(name, record, header) if len(record.sentences) < _MANY else ()
+        for one in said:
             if same_value(value, one.value, unit):
                 look.beside.append(one.about.sentence)
             elif one.about.bond != "loose" and self.is_of_kind(column, one.value):
@@ -323,21 +325,30 @@ class AnswerReader:
         return self._places[key]
 
     def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
-        """Sentences of a record that state a cell, outside the names of entities."""
+        """Sentences of a record that state a cell, outside the names of entities; some of many."""
         places = self.find(row, column)
-        if not places:
-            return []
-        found = []
+        found: list[tuple[int, Span]] = []
+        for sentence, span in self._within(places, record):
+            names = self.reader.names_in(sentence)
+            if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
+                found.append((sentence, span))
+                if len(found) >= _LOOKED_AT:
+                    break
+        return found
+
+    def _within(self, places: Sequence[Span], record: Record) -> Iterator[tuple[int, Span]]:
+        """Those of some places that stand in a record's sentences, by way of the shorter list."""
+        if len(places) < len(record.sentences):
+            for span in places:
+                if (sentence := self.reader.sentence_at(span.start)) in record.numbers:
+                    yield sentence, span
+            return
         for about in record.sentences:
             start, end = self.reader.sentences[about.sentence]
-            names = self.reader.names_in(about.sentence)
             place = bisect_left(places, Span(start, start))
             while place < len(places) and places[place].start < end:
-                span = places[place]
+                yield about.sentence, places[place]
                 place += 1
-                if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
-                    found.append((about.sentence, span))
-        return found
 
 
 def kind_of(value: Value) -> str:

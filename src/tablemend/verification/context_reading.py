@@ -253,17 +253,16 @@ class ContextReader:
     @cached_property
     def _longer(self) -> list[Span]:
         """Places of cells that hold a name and more, none inside another."""
-        firsts: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-        for name in self.entities:
-            if words := tokens_of(name).words:
-                firsts[words[0]].append(words)
+        names = {tokens_of(name).words for name in self.entities}
+        sizes = {len(name) for name in names if name}
         found: list[Span] = []
         for text in dict.fromkeys(self._known):
             words = tokens_of(text).words if len(text) <= _LONGEST else ()
             if any(
-                len(name) < len(words) and words[place : place + len(name)] == name
-                for place, word in enumerate(words)
-                for name in firsts.get(word, ())
+                words[place : place + size] in names
+                for size in sizes
+                if size < len(words)
+                for place in range(len(words) - size + 1)
             ):
                 found += self.places.find(text)
         kept: list[Span] = []
@@ -421,6 +420,9 @@ class ContextReader:
     @cached_property
     def _is_capitalised(self) -> bool:
         """Whether names can be told by their capitals; not in a text of small letters."""
+        letters = [name[0] for name in self.entities if name[:1].isalpha() and name in self.text]
+        if letters:
+            return 2 * sum(map(str.isupper, letters)) > len(letters)
         inside = sum(
             self.text[max(0, match.start() - 2)] not in ".!?\n"
             and match[0].lower() not in _TIME_NAMES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from tablemend.values.cells import Value, equal_values, read_value
@@ -29,7 +30,7 @@ _BOUND = re.compile(
 _WHEN = re.compile(r"\b(?:in|during|for|by|on|the year|season|year)\s+(?:the\s+)?$", re.I)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Record:
     """Sentences about one entity on one occasion, or all that speak of it where there is but one.
 
@@ -39,7 +40,7 @@ class Record:
 
     sentences: tuple[About, ...]
 
-    @property
+    @cached_property
     def numbers(self) -> dict[int, About]:
         """The sentences by their number."""
         return {about.sentence: about for about in self.sentences}
