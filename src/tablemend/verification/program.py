@@ -69,6 +69,9 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="it has no place in the text")
         if not self.linking.source.grids:
             return Verdict(claim, "unjudged", reason="the source has no table")
+        findings = self.findings(claim)
+        if any(finding.torn for finding in findings):
+            return combine(claim, findings)
         phrased = self._phrased(claim)
         if firm := [finding for finding in phrased if finding.firm]:
             return combine(claim, firm)
@@ -132,7 +135,7 @@ class DocumentJudge:
             ]
             found += phrased
             found.sort(key=lambda finding: finding.start)
-            self._found[number] = found
+            found = self._found[number] = _without_mentions(found)
         return found
 
     def _adopt(self) -> dict[Claim, list[Finding]]:
@@ -223,6 +226,24 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
         evidence=tuple(e for finding in shown for e in finding.evidence),
         reason=shown[0].reason,
     )
+
+
+def _without_mentions(findings: list[Finding]) -> list[Finding]:
+    """Leave open what is only named: that a word stands in the table proves no sentence.
+
+    Where another thing in the sentence was looked up and found right, and nothing wrong, the
+    names and periods beside it are what it was found by, and count as supported.
+    """
+    looked_up = any(f.firm and f.verdict == "supported" for f in findings)
+    wrong = any(f.verdict in ("contradicted", "not_in_source") for f in findings)
+    if looked_up and not wrong:
+        return findings
+    return [
+        replace(f, verdict="unjudged", reason=f"{f.reason}; what is said of it was not looked up")
+        if f.verdict == "supported" and not f.firm
+        else f
+        for f in findings
+    ]
 
 
 def _turns_on(claim: Claim, finding: Finding) -> bool:

@@ -23,7 +23,7 @@ _LESS = (
     r"|narrower|slower"
 )
 _THAN = re.compile(
-    rf"\b(?P<word>(?P<up>{_MORE})|{_LESS})\b(?P<between>[^.;]{{0,60}}?)\bthan\b"
+    rf"\b(?P<word>(?P<up>{_MORE})|{_LESS})\b(?P<between>(?:(?!than\b)[^.;(),]){{0,60}})\bthan\b"
     rf"(?P<after> (?:(?:in|on|at|for|during|that|those|of|the|its|his|her|their|did|was) )*)"
     rf"(?P<other>{LINKED})"
 )
@@ -63,9 +63,10 @@ _ANY = re.compile(r"\s*(?:any|all|every|each)\b")
 _BY = re.compile(r"\bby (?:about |around |roughly |only |just |a |nearly |over )*(N\d+)")
 _BEFORE = re.compile(r"(N\d+)(?: \w+| [RC]\d+){0,3} ?$")
 _OWN = re.compile(
-    r"(?:'s?)?(?: [RCP]\d+)*(?:,? (?:of|with|at|who had|who scored|which had)|:| ?\(|,) ?"
+    r"(?:'s?)?(?: [RCP]\d+)*(?: of|,? (?:who|which) (?:had|scored)|:| ?\() ?"
     r"[$\u20ac\u00a3]?(N\d+)"
 )
+_OFF = Decimal("0.1")  # of a difference that nothing calls rounded
 _WITHIN = Decimal("0.05")  # of a multiple as a person says it
 
 
@@ -94,8 +95,9 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     parts = [
         part for part in shape.parts_in(start, end) if part.mark in "RCP" and part is not other
     ]
-    sides = _cells(shape, other, parts, shape.span(match.start(), match.end()).start, match["word"])
-    if sides is None:
+    said = f"{match['word']} {text[start : match.start()]}"
+    sides = _cells(shape, other, parts, shape.span(match.start(), match.end()).start, said)
+    if sides is None or (match.re is _THAN and _counts_else(match)):
         return
     one, two, compared = sides
     where = shape.span(match.start("word"), match.end("word"))
@@ -114,6 +116,12 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     )
     yield from _difference(shape, match, one, two, start, end)
     yield from _stated(shape, match, compared, one, two, start)
+
+
+def _counts_else(match: re.Match[str]) -> bool:
+    """Whether "more goals" counts what no column is called, whatever else is named."""
+    noun = match["word"] in ("more", "fewer", "less") and match["between"].strip()
+    return bool(noun) and not re.search(rf"{LINKED}|N\d", match["between"])
 
 
 def _cells(
@@ -197,6 +205,9 @@ def _difference(
         else:
             right = plain_digits(round(relative, 1))
         agreement = "same" if "same" in found else min(found)
+    if agreement == "near" and not amount.hedge and apart:
+        off = abs(amount.value / apart - 1)
+        agreement = "different" if off > _OFF and not amount.number.percent else "near"
     if agreement not in ("same", "different"):
         return
     reason = f"{_said(shape, one)}, {_said(shape, two)}: a difference of {right}"

@@ -8,9 +8,22 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.phrases.comparing import compare_two
+from tablemend.verification.phrases.leading import judge_leaders
+from tablemend.verification.phrases.missing import judge_missing
+from tablemend.verification.phrases.ranges import judge_ranges
 from tablemend.verification.phrases.shape import Shape
+from tablemend.verification.phrases.stating import judge_statements
+from tablemend.verification.phrases.summing import judge_sums, judge_ties
 
-_RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (compare_two,)
+_RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
+    compare_two,
+    judge_ranges,
+    judge_statements,
+    judge_ties,
+    judge_sums,
+    judge_leaders,
+    judge_missing,
+)
 _LONGEST = 600  # characters: a sentence beyond is no sentence, and patterns cost time
 
 

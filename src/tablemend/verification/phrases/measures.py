@@ -16,7 +16,6 @@ def _terms(words: str) -> frozenset[str]:
 
 _ABOUT: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"outscor|scorer"), _terms("points goals score")),
-    (re.compile(r"beat|edg|ahead|behind|overt|victor|defeat"), _terms("points votes score")),
     (re.compile(r"heav|light|weigh"), _terms("weight mass")),
     (re.compile(r"pric|cheap|expensive|cost"), _terms("price cost")),
     (re.compile(r"warm|hot"), _terms("high temperature maximum")),
@@ -32,6 +31,7 @@ _ABOUT: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
         re.compile(r"larg|big|small"),
         _terms("size population area parameters params employees capacity"),
     ),
+    (re.compile(r"beat|edged|ahead|behind|overt|victor|defeat"), _terms("points votes score")),
 )
 _INVERSE = _terms("rank pos position place ranking seed finish")
 _GOOD_WHEN_LOW = _terms(

@@ -40,7 +40,7 @@ class Part:
         mark: what they name.
         start, end: their place in the text.
         rows, columns: what they restrict the cells to; ``None`` where they leave it open.
-        places: of ``V``, row and column of the cells that say it.
+        places: row and column of the cells that say it.
         amount: of ``N``.
     """
 
@@ -114,13 +114,15 @@ class Shape:
             start, end = moment.start, moment.end
             rows = frozenset(row for row, _ in moment.places)
             if moment.columns:
-                yield Part("P", start, end, columns=frozenset(moment.columns))
+                yield Part("P", start, end, None, frozenset(moment.columns), moment.places)
             elif rows:
-                yield Part("P", start, end, rows=rows)
+                yield Part("P", start, end, rows, None, moment.places)
             else:
                 yield Part("S", start, end)
+        said = {(cell.start, cell.end): cell.places for cell in links.cells}
         for row in links.rows:
-            yield Part("R", row.start, row.end, rows=frozenset(row.rows))
+            places = said.get((row.start, row.end), ())
+            yield Part("R", row.start, row.end, frozenset(row.rows), None, places)
         for column in links.columns:
             yield Part("C", column.start, column.end, columns=frozenset(column.columns))
         for cell in links.cells:

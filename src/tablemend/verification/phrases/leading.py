@@ -1,0 +1,242 @@
+"""Who is first, last or in between: "led all players", "topped the table", "the warmest day"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tablemend.verification.findings import Finding
+from tablemend.verification.lexicon import terms
+from tablemend.verification.phrases.comparing import clauses
+from tablemend.verification.phrases.measures import default_measure, heading_terms, is_inverse
+from tablemend.verification.phrases.shape import Cell, Part, Shape
+
+_MOST = (
+    r"most|highest|largest|biggest|greatest|heaviest|longest|tallest|warmest|hottest|wettest"
+    r"|windiest|busiest|best|strongest|most expensive|priciest|most populous|top"
+)
+_LEAST = (
+    r"fewest|least|lowest|smallest|lightest|shortest|coldest|coolest|driest|cheapest|worst|weakest"
+    r"|least expensive|least populous"
+)
+_SUPERLATIVE = re.compile(
+    rf"\b(?:the|its|their|a) (?P<word>(?P<up>(?:{_MOST})(?: expensive| populous)?)"
+    rf"|(?:{_LEAST})(?: expensive| populous)?)\b(?!-)"
+)
+_RANKED = re.compile(r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th|one of|among|next)[ -]")
+_RIVALS = re.compile(r",? (?:(?:just |narrowly )?ahead of|followed by|with R\d+|above) ")
+_LED = re.compile(r"\b(?P<word>(?:led|leads|paced|paces) (?:all|both|every|the \w+) ?)")
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_PLACE = re.compile(
+    r"\b(?:sits?|stands?|finish\w*|ranks?|ranked|placed?|came(?: in)?|is|are|was|were|stays?)"
+    rf" (?P<word>(?P<place>{'|'.join(_ORDINALS)}|last|bottom|top)"
+    r"(?: (?:of|in|on) the (?:table|standings|league|ranking|list|medal table))?)"
+    r"(?=[ ,.]*(?:$|with|at|on|in |behind|ahead|,|\.))"
+)
+_TABLE = re.compile(
+    r"\b(?P<word>top(?:s|ped|ping)?|lead(?:s|ing)?|led|head(?:s|ed)?) the"
+    r" (?:\w+ )?(?:table|standings|league|rankings?|list|medals? (?:table|count)|charts?)\b"
+)
+_EACH = re.compile(r"\b(?P<word>every|each|both|all)\b(?: of)?(?: the)? (?:\w+|[RCP]\d+)")
+_DENIED = re.compile(r"\b(?:not|never|neither|nor|no|if|would)\b|n't\b")
+_MAIN = frozenset(term for word in ("total", "points", "votes", "gold") for term in terms(word))
+_PLACES = frozenset(term for word in ("rank", "pos", "position", "place") for term in terms(word))
+
+
+def judge_leaders(shape: Shape) -> Iterator[Finding]:
+    """Findings on who is said to be first, last or at a place."""
+    for start, end in clauses(shape.text):
+        if _DENIED.search(shape.text, start, end):
+            continue
+        yield from _superlatives(shape, start, end)
+        yield from _leaders(shape, start, end)
+        yield from _places(shape, start, end)
+
+
+def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
+    for match in _SUPERLATIVE.finditer(shape.text, start, end):
+        if _RANKED.search(shape.text, max(start, match.start() - 16), match.end() + 8):
+            continue
+        subject = _subject(shape, start, match.start())
+        if subject is None:
+            continue
+        stop = _RIVALS.search(shape.text, match.end(), end)
+        parts = shape.parts_in(match.end(), stop.start() if stop else end)
+        measure = _measure(shape, subject, parts, match)
+        if not measure:
+            continue
+        scope = [p for p in shape.parts_in(start, end) if p.mark == "P"]
+        up = bool(match["up"])
+        where = shape.span(*match.span("word"))
+        for found in _rank(shape, subject, [*measure, *scope], 1, match["word"], up=up):
+            yield replace(found, start=where.start, end=where.end, firm=stop is not None)
+
+
+def _subject(shape: Shape, start: int, end: int) -> Part | None:
+    """The one row, or product, that is spoken of before a place of the shape."""
+    named = [part for part in shape.parts_in(start, end) if part.mark in "RC"]
+    if len(named) != 1:
+        return None
+    part = named[0]
+    if shape.grid.transposed:
+        alone = part.by_column and len(part.columns or ()) == 1
+    else:
+        alone = part.by_row and len(part.rows or ()) == 1 and bool(part.places)
+    return part if alone else None
+
+
+def _measure(shape: Shape, subject: Part, parts: list[Part], match: re.Match[str]) -> list[Part]:
+    """What is ordered: the column behind the superlative, or what the adjective is about."""
+    across = [
+        part
+        for part in parts
+        if (part.by_column and subject.by_row) or (part.by_row and subject.by_column)
+    ]
+    near = [part for part in across if part.mark in "RC"]
+    words = match["word"].split()
+    if words[-1] in ("most", "fewest", "highest", "lowest", "best", "worst", "greatest", "least"):
+        begins = shape.text[match.end() : match.end() + 24]
+        if not near or not re.match(rf"(?: \w+){{0,1}} {near[0].mark}\d", begins):
+            return []
+        cells = near[0].columns or near[0].rows or frozenset()
+        numeric = near[0].by_row or cells <= shape.numeric
+        return [near[0]] if len(cells) == 1 and numeric else []
+    return default_measure(shape, [], match["word"])
+
+
+def _leaders(shape: Shape, start: int, end: int) -> Iterator[Finding]:
+    for match in _LED.finditer(shape.text, start, end):
+        subject = _subject(shape, start, match.start())
+        after = shape.parts_in(match.end(), end)
+        measured = [
+            part
+            for part in after
+            if part.mark == "C"
+            and len(part.columns or ()) == 1
+            and shape.numeric.issuperset(part.columns or ())
+        ]
+        told = re.match(r"[^.;]{0,30}?\b(?:in|with)\b", shape.text[match.end() : end])
+        if subject is None or not subject.by_row or len(measured) != 1 or told is None:
+            continue
+        where = shape.span(*match.span("word"))
+        scope = [part for part in shape.parts_in(start, end) if part.mark == "P"]
+        for found in _rank(shape, subject, [measured[0], *scope], 1, "led", up=True):
+            yield replace(found, start=where.start, end=where.end, firm=False)
+
+
+def _places(shape: Shape, start: int, end: int) -> Iterator[Finding]:
+    """Places: "sit third", "topped the table in both years"; by the column of places, or points."""
+    for pattern in (_PLACE, _TABLE):
+        for match in pattern.finditer(shape.text, start, end):
+            subject = _subject(shape, start, match.start())
+            if subject is None or not subject.by_row:
+                continue
+            said = match["place"] if pattern is _PLACE else "top"
+            last = said in ("last", "bottom")
+            place = _ORDINALS.index(said) + 1 if said in _ORDINALS else 1
+            where = shape.span(*match.span("word"))
+            findings = []
+            for column in _main(shape, start, end):
+                measure = Part("C", -1, -1, columns=frozenset({column}))
+                periods = list(_periods(shape, start, end))
+                if not periods:
+                    return
+                told = [
+                    found
+                    for period in periods
+                    for found in _rank(shape, subject, [measure, *period], place, said, up=not last)
+                ]
+                if len(told) == len(periods):
+                    wrong = [f for f in told if f.verdict == "contradicted"]
+                    findings.append((wrong or told)[0])
+            if not findings or len({found.verdict for found in findings}) != 1:
+                continue
+            yield replace(findings[0], start=where.start, end=where.end)
+            each = _EACH.search(shape.text, match.end(), end)
+            if each is not None:
+                span = shape.span(*each.span("word"))
+                yield replace(findings[0], start=span.start, end=span.end)
+
+
+def _main(shape: Shape, start: int, end: int) -> list[int]:
+    """The columns that a table is ranked by: that of places, what is counted, else the totals."""
+    places = [c.index for c in shape.grid.columns if heading_terms(shape, c.index) & _PLACES]
+    if places:
+        return places
+    named = re.search(r"\b(?:with|at|on) (?:\w+ )?N\d+ (C\d+)", shape.text[start:end])
+    if named:
+        columns = shape.part(named[1]).columns or frozenset()
+        return sorted(columns & shape.numeric)[:1]
+    return [c for c in sorted(shape.numeric) if heading_terms(shape, c) & _MAIN]
+
+
+def _periods(shape: Shape, start: int, end: int) -> Iterator[list[Part]]:
+    """The periods that are asked: each of the table where the sentence says every, or those said.
+
+    A table of several periods without one in the sentence leaves it open: no list.
+    """
+    told = [part for part in shape.parts_in(start, end) if part.mark == "P" and part.by_row]
+    if told:
+        for part in told:
+            yield [part]
+        return
+    dated = [c.index for c in shape.grid.columns if c.kind == "date" and c.index != shape.grid.key]
+    repeated = len({line.name for line in shape.grid.lines}) < len(shape.grid.lines)
+    if not repeated or len(dated) != 1:
+        yield []
+        return
+    if _EACH.search(shape.text, start, end):
+        groups: dict[str, set[int]] = {}
+        for row in shape.rows:
+            groups.setdefault(shape.grid.cell(row, dated[0]), set()).add(row)
+        for rows in groups.values():
+            yield [Part("P", -1, -1, rows=frozenset(rows))]
+
+
+def _rank(
+    shape: Shape, subject: Part, others: list[Part], place: int, word: str, *, up: bool
+) -> Iterator[Finding]:
+    """The finding on a subject that is said to be at a place; none where it has no one value.
+
+    A table without a column of places ranks by values; equal ones share a place.
+    """
+    own = shape.only([subject, *others])
+    field = [
+        cell
+        for cell in shape.numbers(others)
+        if cell.row in shape.rows and (own is None or _beside(subject, own, cell))
+    ]
+    if own is None or len(field) < 2:
+        return
+    inverse = is_inverse(shape, own, word)
+    if inverse is None:
+        return
+    if shape.terms(own) & _PLACES:
+        best = max(field, key=lambda cell: cell.value) if not up else None
+        truth = own.value == (best.value if best else place)
+        right = [c for c in field if c.value == (best.value if best else place)]
+    else:
+        high = up != inverse
+        ordered = sorted(field, key=lambda cell: cell.value, reverse=high)
+        right = [c for c in ordered if c.value == ordered[min(place, len(ordered)) - 1].value]
+        truth = own.value == right[0].value
+    header = shape.grid.columns[own.column].header
+    shown = right[0] if right else own
+    reason = f"{header}: {_name(shape, own)} {_text(shape, own)}"
+    if not truth and right:
+        reason += f", {_name(shape, shown)} {_text(shape, shown)}"
+    span = shape.span(0, 0)
+    yield shape.finding(span, truth, "CMP", reason, (own, shown))
+
+
+def _beside(subject: Part, own: Cell, cell: Cell) -> bool:
+    return cell.column == own.column if subject.by_row else cell.row == own.row
+
+
+def _name(shape: Shape, cell: Cell) -> str:
+    return next(line.name for line in shape.grid.lines if line.index == cell.row)
+
+
+def _text(shape: Shape, cell: Cell) -> str:
+    return shape.grid.cell(cell.row, cell.column)

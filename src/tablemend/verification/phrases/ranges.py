@@ -1,0 +1,146 @@
+"""Values against the reference ranges and flags of their rows: "low", "within normal limits"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Literal
+
+from tablemend.records import Evidence
+from tablemend.values.numbers import parse_number
+from tablemend.verification.findings import Finding
+from tablemend.verification.lexicon import header_terms, terms
+from tablemend.verification.phrases.shape import Shape
+
+Side = Literal["low", "high", "normal"]
+
+_RANGE = (
+    r"(?:the |its |their |of )*"
+    r"(?:C\d+|(?:normal|reference|ref\w*) (?:range|interval|limits?|values?))"
+)
+_LINK = (
+    r"(?:was|were|is|are|be|remain\w*|flagged(?: as)?|came back|tested|appear\w*|measured|came out)"
+    r" (?:\w+ly |also |still |too |a bit |a little )?"
+)
+_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "low",
+        re.compile(
+            rf"\b(?:below|under)(?= {_RANGE})|\b{_LINK}(?P<word>low|decreased|reduced|depressed)"
+            r"\b(?! (?:than|by|from|as))"
+        ),
+    ),
+    (
+        "high",
+        re.compile(
+            rf"\b(?:above|over|exceed\w*)(?= {_RANGE})"
+            rf"|\b{_LINK}(?P<word>high|elevated|increased|raised)\b(?! (?:than|by|from|as))"
+        ),
+    ),
+    (
+        "normal",
+        re.compile(
+            rf"\b(?:within|inside|in)(?= {_RANGE})|\b{_LINK}(?P<word>normal|unremarkable)\b"
+        ),
+    ),
+    (
+        "abnormal",
+        re.compile(rf"\b(?:outside|out of)(?= {_RANGE})|\b{_LINK}(?P<word>abnormal)\b"),
+    ),
+)
+_DENIED = re.compile(r"\b(?:not|never|neither|nor|no|none|all|every|each|both|only)\b|n't\b")
+_CALLED = (frozenset({"range"}), frozenset({"interval"}), frozenset({"limit"}))
+_REFERRED = frozenset(t for word in ("reference", "normal", "ref") for t in terms(word))
+_FLAG = frozenset({"flag", "flagged", "abnormal", "status"})
+_BOUNDS = re.compile(r"^\s*([\d.,]+)\s*(?:-|\u2013|to)\s*([\d.,]+)")
+_BELOW = re.compile(r"^\s*(?:<=?|\u2264|up to|less than)\s*([\d.,]+)")
+_ABOVE = re.compile(r"^\s*(?:>=?|\u2265|at least|more than)\s*([\d.,]+)")
+
+
+def judge_ranges(shape: Shape) -> Iterator[Finding]:
+    """Findings on what is called low, high or normal, in a table with ranges of reference."""
+    column = _range_column(shape)
+    if column is None:
+        return
+    for said, pattern in _WORDS:
+        for match in pattern.finditer(shape.text):
+            before = shape.text[: match.start()]
+            clause = re.split(r"[;,] (?:and|but|while) |;| while | but ", before)[-1]
+            if _DENIED.search(clause) or _DENIED.search(match[0]):
+                continue
+            row = _row(shape, match.start())
+            if row is None:
+                continue
+            own = _side(shape, row, column)
+            if own is None:
+                continue
+            truth = own != "normal" if said == "abnormal" else own == said
+            group = "word" if match["word"] else 0
+            span = shape.span(*match.span(group))
+            name = next(line.name for line in shape.grid.lines if line.index == row)
+            reason = f"{name} is {own}: reference {shape.grid.cell(row, column)}"
+            yield Finding(
+                span.start,
+                span.end,
+                "name",
+                "supported" if truth else "contradicted",
+                None if truth else "CMP",
+                (Evidence(reason, shape.grid.number), shape.grid.evidence(row, column)),
+                reason,
+                None if truth else span,
+                firm=True,
+            )
+
+
+def _range_column(shape: Shape) -> int | None:
+    """The column of reference ranges."""
+    for column in shape.grid.columns:
+        said = frozenset(header_terms(column.header))
+        if said & _REFERRED and any(called <= said for called in _CALLED):
+            return column.index
+    return None
+
+
+def _row(shape: Shape, end: int) -> int | None:
+    """The row that a phrase is said of: the nearest name before it, or the carried subject."""
+    for part in reversed(shape.parts_in(0, end)):
+        if part.mark == "R":
+            return next(iter(part.rows or ())) if len(part.rows or ()) == 1 else None
+    after = [part for part in shape.parts_in(end, len(shape.text)) if part.mark == "R"]
+    if after:
+        rows = after[0].rows or frozenset()
+        return next(iter(rows)) if len(rows) == 1 and len(after) == 1 else None
+    subject = shape.links.subject
+    return subject[0] if len(subject) == 1 else None
+
+
+def _side(shape: Shape, row: int, column: int) -> Side | None:
+    """On which side of its range the value of a row lies; ``None`` where either is not read."""
+    values = [
+        number.value
+        for index in sorted(shape.numeric - {column})
+        if not frozenset(header_terms(shape.grid.columns[index].header)) & _REFERRED
+        and (number := shape.grounder.number(shape.grid.number, row, index)) is not None
+    ]
+    if len(values) != 1:
+        return None
+    value, text = values[0], shape.grid.cell(row, column)
+    low: Decimal | None = None
+    high: Decimal | None = None
+    if match := _BOUNDS.match(text):
+        low, high = _number(match[1]), _number(match[2])
+    elif match := _BELOW.match(text):
+        high = _number(match[1])
+    elif match := _ABOVE.match(text):
+        low = _number(match[1])
+    else:
+        return None
+    if low is not None and value < low:
+        return "low"
+    return "high" if high is not None and value > high else "normal"
+
+
+def _number(text: str) -> Decimal | None:
+    number = parse_number(text.rstrip("."))
+    return number.value if number else None
