@@ -214,48 +214,75 @@ def _readme_commands() -> list[list[str]]:
 
 def test_the_readme_names_commands() -> None:
     scripts = {command[0] for command in _readme_commands()}
-    assert scripts == {"data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"}
-
-
-def _readme_example(folder: Path) -> tuple[str, list[str]]:
-    """The README's Python block and the arguments of its ``tablemend detect`` line.
-
-    ``folder`` gets the files that both name.
-    """
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (folder / "gold.csv").write_text("Name,Year\nAnn,1990\nBo,1995\n", encoding="utf-8")
-    answer = "Sure:\n\n| Name | Year |\n|---|---|\n| Ann | 1990 |\n| Bo | 1996 |\n"
-    (folder / "answer.md").write_text(answer, encoding="utf-8")
-    (folder / "article.txt").write_text("Ann came in 1990, Bo in 1995.", encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    lines = re.findall(r"^tablemend (detect .*)$", text.replace("\\\n", " "), re.MULTILINE)
-    assert len(blocks) == len(lines) == 1
-    return blocks[0], shlex.split(lines[0])
-
-
-def test_the_readmes_python_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, _ = _readme_example(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    texts = {
-        "answer_text": (tmp_path / "answer.md").read_text(encoding="utf-8"),
-        "context_text": (tmp_path / "article.txt").read_text(encoding="utf-8"),
+    assert scripts == {
+        "data_gen/tablehallu.py",
+        "data_gen/tabfaith.py",
+        "train/sft.py",
+        "train/error_types.py",
+        "eval/compare.py",
+        "eval/validate.py",
     }
-    exec(compile(code, "README.md", "exec"), texts)
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def readme_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the README's examples name, as the working directory."""
+    answer = "Sure:\n\n| Name | Year |\n|---|---|\n| Ann | 1990 |\n| Bo | 1996 |\n"
+    files = {
+        "gold.csv": "Name,Year\nAnn,1990\nBo,1995\n",
+        "table.csv": "Name,Points\nAnn,31\nBo,24\n",
+        "summary.txt": "Ann had 31 points. Bo had 27 points.",
+        "answer.md": answer,
+        "article.txt": "Ann came in 1990. Bo came in 1995.",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _readme_blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def _readme_lines() -> list[list[str]]:
+    """The arguments of the README's lines that run ``tablemend`` on files, without a model."""
+    lines = re.findall(r"^tablemend (.*)$", README.replace("\\\n", " "), re.MULTILINE)
+    split = [shlex.split(line, comments=True) for line in lines]
+    return [one for one in split if one[0] != "annotate" and "--model" not in one]
+
+
+def test_the_readmes_python_examples_run(
+    readme_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"summary": "summary.txt", "answer_text": "answer.md", "context_text": "article.txt"}
+    texts = {name: (readme_files / file).read_text() for name, file in names.items()}
+    mend, judge = _readme_blocks()
+    exec(compile(mend, "README.md", "exec"), dict(texts))
+    assert capsys.readouterr().out == "Ann had 31 points. Bo had 24 points.\n"
+    exec(compile(judge, "README.md", "exec"), dict(texts))
     assert capsys.readouterr().out.startswith("attribute 1 Year 1995 1996 ")
 
 
-def test_the_readmes_detect_line_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_readmes_lines_run(readme_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tablemend.cli import main
 
-    _, arguments = _readme_example(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 0
-    out = capsys.readouterr().out
-    assert "expected: 1995" in out and "ascending by 'Year'" in out
+    expected = {
+        "detect": ("expected: 1995", "ascending by 'Year'"),
+        "verify": ("contradicted (NUM)", "expected: 24", "STAF"),
+        "mend": ("Bo had 24 points.",),
+    }
+    lines = _readme_lines()
+    assert {line[0] for line in lines} == set(expected)
+    for line in lines:
+        assert main(line) == 0
+        out = capsys.readouterr().out
+        words = ("| Bo | 1995 |",) if "--answer" in line and line[0] == "mend" else ()
+        for word in words or expected[line[0]]:
+            assert word in out, (line, out)
 
 
 @pytest.mark.parametrize("command", _readme_commands(), ids=" ".join)
@@ -267,10 +294,14 @@ def test_every_command_of_the_readme_passes_its_check(command: list[str]) -> Non
     assert yaml.safe_load(done.stdout)
 
 
-SCRIPTS = ("data_gen/tablehallu.py", "train/sft.py", "train/pretrain.py", "eval/compare.py")
+SCRIPTS = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("train", "data_gen", "eval")
+    for path in (ROOT / folder).glob("*.py")
+)
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, "eval/report.py", "eval/validate.py"])
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_helps_without_loading_anything_heavy(script: str) -> None:
     code = (
         f"import runpy, sys\nsys.argv = ['{script}', '--help']\n"
