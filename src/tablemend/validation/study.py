@@ -64,11 +64,12 @@ def study(
     Returns:
         The figures, and every summary.
     """
-    tables = [*read_tables(data, half, n), *synthetic_tables(n)]
+    tables = [*read_tables(data, half, n), *synthetic_tables(n, half)]
     tried = try_tables(tables, workers)
     others = tried
     if half != "rules":
-        others = try_tables(list(read_tables(data, "rules", n)), workers, verify=False)
+        seen = [*read_tables(data, "rules", n), *synthetic_tables(n)]
+        others = try_tables(seen, workers, verify=False)
     thresholds = {metric: threshold_of(others, metric) for metric in METRICS}
     return figures_of(tables, tried, thresholds), tried
 
