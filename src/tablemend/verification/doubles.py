@@ -41,7 +41,7 @@ def judge_doubles(grounder: Grounder, binder: Binder, scoped: bool) -> list[Find
                 for heading, terms in grounder.linking.index.terms.items()
                 if heading.grid == grid.number and heading.column >= 0 and terms in _COUNTS
             ]
-            if len(columns) < 3:
+            if len(columns) < wanted:
                 continue
             words = Amount(match.start(), match.end(), match.end(), Number(_ONE))
             row = next(
@@ -64,8 +64,8 @@ def judge_doubles(grounder: Grounder, binder: Binder, scoped: bool) -> list[Find
                 if count is not None and count.value >= _TEN
             ]
             told = len(high) >= wanted
-            if not told and scoped:
-                continue
+            if not told and (scoped or len(columns) < 3):
+                continue  # what the table does not count may be the second one
             cells = high if told else [(row, column) for column in columns]
             found.append(
                 Finding(

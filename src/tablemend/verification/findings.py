@@ -41,6 +41,7 @@ class Finding:
         span: the words at fault.
         expected: what the source says in their place.
         firm: whether a row and a column were named; a value found somewhere is weaker.
+        torn: whether the table itself says several things, so that nobody can judge it.
         subject: whom a number was taken to be said of.
         columns: the columns (of a transposed table the rows) that it was compared with.
     """
@@ -55,5 +56,6 @@ class Finding:
     span: Span | None = None
     expected: tuple[str, ...] = ()
     firm: bool = False
+    torn: bool = False
     subject: Subject | None = None
     columns: tuple[int, ...] = ()

@@ -28,6 +28,7 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUARTER = re.compile(r"\bq([1-4])\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
+WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({'|'.join(_MONTHS)})[a-z]*|q([1-4]))\b")
 
@@ -227,6 +228,8 @@ class Index:
 
     def _add_text(self, cell: str, place: Place, numbers: list[tuple[float, Stated]]) -> None:
         short = len(cell) <= _SHORT_CELL
+        if (day := cell.strip().casefold()) in WEEKDAYS:
+            self.dates[day].append(place)
         sequence = cell_words(cell if len(cell) <= 2000 else cell[:2000])
         if not sequence:
             return

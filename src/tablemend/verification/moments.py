@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
 from tablemend.records import Evidence
@@ -54,7 +55,7 @@ class Moments:
 
     def _judge(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
         moment = next(iter(links.values())).moment
-        if moment.kind == "weekday":
+        if moment.kind == "weekday" and not any(link.places for link in links.values()):
             return self._judge_weekday(binder, moment)
         columns = [
             link
@@ -67,7 +68,10 @@ class Moments:
             return None  # "points in the third quarter" names a column
         if stated:
             wrong = self._stands_elsewhere(binder, links)
-            return wrong or self._supported(moment, links)
+            if wrong is None:
+                found = self._supported(moment, links)
+                return replace(found, firm=self._meets(binder, links))
+            return wrong
         own = self._own_date(binder, moment)
         if own is not None:
             return self._contradicted(moment, own)
@@ -81,6 +85,14 @@ class Moments:
                 return self._plain(moment, "unjudged", "the tables state no such period")
             return self._plain(moment, "not_in_source", "the tables state no date")
         return self._plain(moment, "not_in_source", "no header and no cell states this period")
+
+    def _meets(self, binder: Binder, links: dict[int, MomentLink]) -> bool:
+        """Whether the row that the sentence names has the period."""
+        for number, link in links.items():
+            own = self._subject(binder, number)
+            if own is not None and own in {row for row, _ in link.places}:
+                return True
+        return False
 
     def _judge_weekday(self, binder: Binder, moment: Moment) -> Finding:
         """A weekday holds where a date of the tables falls on it; none else can state one."""
@@ -210,7 +222,6 @@ class Moments:
             "supported",
             evidence=self._evidence(places),
             reason="a header or a cell states the period",
-            firm=bool(places),
         )
 
     def _contradicted(self, moment: Moment, place: Place) -> Finding:

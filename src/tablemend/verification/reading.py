@@ -103,6 +103,8 @@ _MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
 _MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
+# "between January and March 2024"
+_SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(_MONTHS)}) (\d{{4}})\b")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = re.compile(rf"\b(?:{'|'.join(_WEEKDAYS)})\b")
 _CLOCK = re.compile(
@@ -251,6 +253,9 @@ class Reading:
                     continue  # "may" and "march" are verbs too
                 if names is _WEEKDAYS:
                     found.append(Moment(*match.span(), "weekday", (match[0],)))
+                elif shared := _SHARED_YEAR.match(self.plain, match.end()):
+                    month = f"{shared[1]}-{_MONTHS.index(match[0]) + 1:02d}"
+                    found.append(Moment(*match.span(), "month", (month,)))
                 else:
                     month = f"--{_MONTHS.index(match[0]) + 1:02d}"
                     found.append(Moment(*match.span(), "month name", (month,)))

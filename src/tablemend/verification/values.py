@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tablemend.verification.attribution import find_wrong_names
 from tablemend.verification.binding import Binder, Binding
@@ -94,7 +95,8 @@ class Values:
         best = groundings[0]
         if best.torn:
             reason = "the table has rows of one name with different values"
-            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return replace(found, torn=True)
         if best.outcome == "same":
             return grounder.supported(amount, best)
         if best.outcome == "near":
