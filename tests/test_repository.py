@@ -236,7 +236,7 @@ def readme_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "table.csv": "Name,Points\nAnn,31\nBo,24\n",
         "summary.txt": "Ann had 31 points. Bo had 27 points.",
         "answer.md": answer,
-        "article.txt": "Ann came in 1990. Bo came in 1995.",
+        "article.txt": "Ann came in the year 1990. Bo came in the year 1995.",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
