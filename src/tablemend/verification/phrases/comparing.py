@@ -114,6 +114,9 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     yield shape.finding(
         where, truth, "CMP", reason, (one, two), expected=(turned,) if turned else ()
     )
+    if truth and match.re is _VERB and other.mark == "R":
+        at = Span(other.start, other.end)
+        yield shape.finding(at, True, "CMP", reason, (one, two))
     yield from _difference(shape, match, one, two, start, end)
     yield from _stated(shape, match, compared, one, two, start)
 
@@ -136,6 +139,8 @@ def _cells(
     alike = [part for part in alike if part.rows != other.rows or part.columns != other.columns]
     if other.mark != "C" and any(part.mark == other.mark for part in alike):
         alike = [part for part in alike if part.mark == other.mark]
+    if not alike and other.mark == "C":
+        alike = _partner(shape, other, parts, word)
     before = [part for part in alike if part.start < place]
     for compared in (before[::-1] or alike)[:3]:
         # A period beside two rows that are compared holds for both, and the other way round.
@@ -146,6 +151,18 @@ def _cells(
             if one and two and (one.row, one.column) != (two.row, two.column):
                 return one, two, compared
     return None
+
+
+def _partner(shape: Shape, other: Part, parts: list[Part], word: str) -> list[Part]:
+    """The one other column in money: "earned $36 million more than its budget"."""
+    if not re.match(r"more|less|over|above|below", word) or shape.grid.transposed:
+        return []
+    units = {c.index: c.unit for c in shape.grid.columns if c.index in shape.numeric}
+    own = next(iter(other.columns or ()))
+    if own not in units or not (units[own].currency or units[own].symbol):
+        return []
+    found = [index for index, unit in units.items() if index != own and unit == units[own]]
+    return [Part("C", -1, -1, columns=frozenset(found))] if len(found) == 1 else []
 
 
 def _rivals(part: Part, compared: Part) -> bool:

@@ -13,7 +13,7 @@ from tablemend.verification.phrases.missing import judge_missing
 from tablemend.verification.phrases.ranges import judge_ranges
 from tablemend.verification.phrases.shape import Shape
 from tablemend.verification.phrases.stating import judge_statements
-from tablemend.verification.phrases.summing import judge_sums, judge_ties
+from tablemend.verification.phrases.summing import judge_counts, judge_sums, judge_ties
 
 _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     compare_two,
@@ -21,6 +21,7 @@ _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     judge_statements,
     judge_ties,
     judge_sums,
+    judge_counts,
     judge_leaders,
     judge_missing,
 )

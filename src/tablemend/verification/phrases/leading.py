@@ -76,14 +76,11 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
 def _subject(shape: Shape, start: int, end: int) -> Part | None:
     """The one row, or product, that is spoken of before a place of the shape."""
     named = [part for part in shape.parts_in(start, end) if part.mark in "RC"]
-    if len(named) != 1:
-        return None
-    part = named[0]
     if shape.grid.transposed:
-        alone = part.by_column and len(part.columns or ()) == 1
+        subjects = [part for part in named if part.by_column and len(part.columns or ()) == 1]
     else:
-        alone = part.by_row and len(part.rows or ()) == 1 and bool(part.places)
-    return part if alone else None
+        subjects = [part for part in named if part.by_row and part.places]
+    return subjects[0] if len(subjects) == 1 else None
 
 
 def _measure(shape: Shape, subject: Part, parts: list[Part], match: re.Match[str]) -> list[Part]:
@@ -97,6 +94,11 @@ def _measure(shape: Shape, subject: Part, parts: list[Part], match: re.Match[str
     words = match["word"].split()
     if words[-1] in ("most", "fewest", "highest", "lowest", "best", "worst", "greatest", "least"):
         begins = shape.text[match.end() : match.end() + 24]
+        if noun := re.match(r" ([a-z]{3,})\b", begins):
+            said = frozenset(terms(noun[1]))
+            found = [c for c in sorted(shape.numeric) if heading_terms(shape, c) & said]
+            if len(found) == 1 and subject.by_row:
+                return [Part("C", -1, -1, columns=frozenset(found))]
         if not near or not re.match(rf"(?: \w+){{0,1}} {near[0].mark}\d", begins):
             return []
         cells = near[0].columns or near[0].rows or frozenset()

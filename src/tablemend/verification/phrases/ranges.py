@@ -50,9 +50,8 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|none|all|every|each|both|only)\b|n't\b")
-_CALLED = (frozenset({"range"}), frozenset({"interval"}), frozenset({"limit"}))
+_CALLED = tuple(frozenset(terms(word)) for word in ("range", "interval", "limits"))
 _REFERRED = frozenset(t for word in ("reference", "normal", "ref") for t in terms(word))
-_FLAG = frozenset({"flag", "flagged", "abnormal", "status"})
 _BOUNDS = re.compile(r"^\s*([\d.,]+)\s*(?:-|\u2013|to)\s*([\d.,]+)")
 _BELOW = re.compile(r"^\s*(?:<=?|\u2264|up to|less than)\s*([\d.,]+)")
 _ABOVE = re.compile(r"^\s*(?:>=?|\u2265|at least|more than)\s*([\d.,]+)")

@@ -113,6 +113,8 @@ class Shape:
         for moment in links.moments:
             start, end = moment.start, moment.end
             rows = frozenset(row for row, _ in moment.places)
+            if moment.moment.kind == "weekday" and any(row.start == start for row in links.rows):
+                continue  # the name of a row
             if moment.columns:
                 yield Part("P", start, end, None, frozenset(moment.columns), moment.places)
             elif rows:

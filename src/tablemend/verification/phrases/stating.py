@@ -13,7 +13,7 @@ from tablemend.verification.phrases.shape import Part, Shape
 
 _FOR = re.compile(
     r"\b(?:plays?|played|playing|drives?|drove|driving|rides?|runs?|ran|running|works?|worked"
-    r"|scored|grabbed|N\d+ (?:\w+|[RC]\d+)) for (?:the )?(?P<value>[RV]\d+)"
+    r"|scored|grabbed|[RC]\d+|N\d+ \w+) for (?:the )?(?P<value>[RV]\d+)"
 )
 _BY = re.compile(r"\b(?P<column>C\d+) by (?:the )?(?P<value>[RV]\d+)")
 _WHEN = re.compile(r"(?P<attribute>[RC]\d+) (?:in|on) (?P<value>P\d+)")

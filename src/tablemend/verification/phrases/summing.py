@@ -72,6 +72,37 @@ def judge_sums(shape: Shape) -> Iterator[Finding]:
             yield finding
 
 
+_OF_ALL = re.compile(r"\bof (?:the|all) (?P<number>N\d+)(?= ?(?:$|[.,;]|[RC]\d+|[a-z]+[.,;]))")
+
+
+def judge_counts(shape: Shape) -> Iterator[Finding]:
+    """Findings on how many rows have a name: "Eva Lind directed two of the four films"."""
+    text = shape.text
+    rows = str(len(shape.rows))
+    for match in _OF_ALL.finditer(text):
+        amount = shape.part(match["number"]).amount
+        if amount is not None and not amount.hedge and str(amount.value) == rows:
+            where = shape.span(*match.span("number"))
+            yield shape.finding(where, True, "NUM", f"{rows} rows", kind="number")
+    for match in re.finditer(r"([RV]\d+) (C\d+) (?:only |just )?(N\d+)\b(?! times)", text):
+        name, column, part = (shape.part(mark) for mark in match.groups())
+        places = {place for place in name.places if place[0] in shape.rows}
+        amount = part.amount
+        if amount is None or amount.hedge or amount.number.decimals or not places:
+            continue
+        if column.columns != {c for _, c in places} or shape.numeric.issuperset(column.columns):
+            continue
+        truth = amount.value == len(places)
+        yield shape.finding(
+            shape.span(*match.span(3)),
+            truth,
+            "NUM",
+            f"{len(places)} rows with {shape.name(name)}",
+            kind="number",
+            expected=(str(len(places)),),
+        )
+
+
 def _periods(shape: Shape, named: list[Part]) -> int:
     """How many periods the table has: its columns, or those of the one row name."""
     grid = shape.grid
