@@ -11,6 +11,7 @@ from tablemend.verification.logic.changes import timeline
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 
@@ -47,9 +48,9 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 continue
             numbers = [s for s in frame.amounts if s.amount.role == "value" and column.adds_up]
             members = [s for s in numbers if size_of(frame, s)]
-            for stated in numbers:
-                if stated in members:
-                    continue
+            free = [s for s in numbers if s not in members and _can_be(frame, s, column)]
+            free.sort(key=lambda s: min(abs(s.first - heading.last), abs(heading.first - s.last)))
+            for stated in free[:1]:
                 kept = [
                     c
                     for c in found
@@ -70,6 +71,13 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 used = outcome.used.union(*(range_set(s.first, s.last) for s in over))
                 used |= frozenset(i for i, word in enumerate(frame.words) if word == "all")
                 yield replace(outcome, used=used)
+
+
+def _can_be(frame: Frame, stated: Stated, column: ColumnIndex) -> bool:
+    """Whether a number can be a sum or an average of a column: no share, no count of rows."""
+    if stated.amount.number.percent and not column.percent:
+        return False
+    return frame.words[stated.last : stated.last + 1] != ("of",)
 
 
 def _measured(frame: Frame, first: int, last: int) -> list[Heading]:

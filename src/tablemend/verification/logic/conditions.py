@@ -12,6 +12,7 @@ from tablemend.verification.logic.times import days, months, years
 from tablemend.verification.logic.words import RESULTS, THINGS
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
+_AT = frozenset("and on in at of the".split())
 _LISTING = frozenset({"and", "or", "both", "the", "nor"})
 _ORIGIN = ("an", "ish", "ese", "ch", "ss", "sh", "ek", "qi", "li", "ni")
 _COUNTRIES = {
@@ -136,7 +137,8 @@ def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
         if held is not None:
             gap = frame.words[held.last : condition.first]
             listed = condition.column == held.column and not condition.bound and not held.bound
-            if listed and held.last <= condition.first and set(gap) <= _LISTING:
+            joined = set(gap) <= _LISTING or (gap[:1] == ("and",) and set(gap) <= _AT)
+            if listed and held.last <= condition.first and joined:
                 members = (*(held.members or (held.rows,)), condition.rows)
                 used = held.used | condition.used
                 rows = held.rows | condition.rows

@@ -23,7 +23,10 @@ _LABELS = frozenset(
 )
 _AVERAGE = frozenset({"average", "mean", "median", "averaged", "averages"})
 _DEFINITE = frozenset("the all its these those".split())
-_NARROWING = frozenset("from with who that which in at of on by whose against for where".split())
+_NARROWING = frozenset(
+    "from with who that which in at of on by whose against for where to have having".split()
+)
+_PARTITIVE = frozenset("of among across throughout".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 _DISTINCT = frozenset("different separate distinct unique various".split())
 
@@ -72,6 +75,10 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
         if tokens.isdisjoint(condition.used)
         and (noun is None or condition.column != noun.column or not condition.share_of(noun))
     ]
+    said = frame.content - tokens - frame.headed - frozenset(frame.verbs)
+    unsaid = [place for place in said if frame.words[place] not in THINGS]
+    if not kept and (whole is not None or len(unsaid) > 2):
+        return  # "1 of the 6 games went to overtime": by what cell?
     member = _one_of(frame, stated)
     if member is not None:
         yield from _membership(frame, stated, kept, member, fit, noun)
@@ -213,12 +220,13 @@ def size_of(frame: Frame, stated: Stated) -> bool:
     named = [h.first for h in frame.headings if h.share > 0.99 and not columns[h.column].adds_up]
     if words[stated.last] not in THINGS and stated.last not in named:
         return False
+    among = _AMONG if stated.last in named else _PARTITIVE
     if words[stated.last + 1 : stated.last + 2] and words[stated.last + 1] in _NARROWING:
         return False
     while place >= 0 and words[place] in _DEFINITE:
         place -= 1
     if place < stated.first - 1:
-        return place < 0 or words[place] in _AMONG
+        return place < 0 or words[place] in among
     counted = any(other.last == place for other in frame.amounts)
     return place > 0 and words[place] == "of" and counted
 

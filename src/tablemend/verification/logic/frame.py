@@ -186,7 +186,18 @@ class Frame:
                 kept = [m for m in kept if said[m.column] > max(said.values()) - 0.3]
             if kept:
                 found.append(Phrase(first, last, tuple(kept)))
-        return tuple(self._joined(found))
+        whole = {p.mentions[0].column for p in found if p.share == 1}
+        return tuple(self._joined([p for p in found if not self._is_noun(p, whole)]))
+
+    def _is_noun(self, phrase: Phrase, whole: set[int]) -> bool:
+        """Whether a word behind an article is a noun and no name, where one stands beside it."""
+        after_article = phrase.first > 0 and self.words[phrase.first - 1] in ("the", "a", "an")
+        return (
+            after_article
+            and phrase.last - phrase.first == 1
+            and phrase.share <= 0.5
+            and phrase.mentions[0].column in whole
+        )
 
     def _joined(self, phrases: list[Phrase]) -> list[Phrase]:
         """Parts of one name made one: "aa da palmeiras" of "aa das palmeiras"."""

@@ -142,6 +142,9 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         column = ordering.column
         if (column.counter or column.temporal) and sense not in _IN_TIME:
             continue
+        dated = column.temporal or column.counter or "age" in column.terms
+        if sense in _IN_TIME and not dated:
+            continue  # "the most recent" is no number of seasons
         usable = column.measured and column.kind != "score" and ordering.direction != 0
         if usable and (known is None or known.fit < ordering.fit):
             seen[ordering.column.index] = ordering
