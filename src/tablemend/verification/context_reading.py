@@ -361,9 +361,7 @@ class ContextReader:
                     found[name].append(About(number, bond))
                 # "Like the Alba she is based at Corran" is about her too.
                 first = self.names_in(number)[0][0].start
-                if _PERSONAL.search(self.text, span.start, first) or _PERSONAL.search(
-                    self.text, first, span.end
-                ):
+                if _PERSONAL.search(self.text, span.start, first):
                     for name in current:
                         if name not in named:
                             found[name].append(About(number, "loose"))

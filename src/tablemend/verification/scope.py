@@ -93,8 +93,9 @@ _COMPARES = re.compile(
 )
 _GENERIC_TIME = frozenset("year date season time period when day month quarter".split())
 _COMPUTED = re.compile(
-    r"\b(?:calculat|comput|deriv|obtain|sum of|difference (?:between|of)|product of|ratio of|divid"
-    r"|multipl|subtract|adding|added (?:to|together)|quotient|average of|minus|plus|times)\w*",
+    r"\b(?:(?:calculated|computed|derived|obtained) (?:as|by|from)|(?:is|be|as|of|with|the) the "
+    r"(?:sum|difference|product|ratio|quotient|average) (?:of|between)|(?:divided|multiplied) by"
+    r"|subtracting|adding)\b",
     re.I,
 )
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
@@ -281,13 +282,13 @@ def _read_entities(masked: str, keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read_computed(query: str, columns: Sequence[str]) -> Iterator[str]:
-    """Columns of a sentence that says how to work something out."""
-    position = 0
-    for stop in [*(match.end() for match in _SENTENCE_END.finditer(query)), len(query)]:
-        sentence = query[position:stop]
-        position = stop
-        if _COMPUTED.search(sentence):
-            yield from (name for name in columns if name.lower() in sentence.lower())
+    """Columns that a sentence says how to work out: the one named last before it says so."""
+    for match in _COMPUTED.finditer(query):
+        stops = [stop.end() for stop in _SENTENCE_END.finditer(query, 0, match.start())]
+        said = query[stops[-1] if stops else 0 : match.start()].lower()
+        named = [(place, name) for name in columns if (place := said.rfind(name.lower())) >= 0]
+        if named:
+            yield max(named)[1]
 
 
 def _read_conditions(query: str, masked: str, attributes: _Attributes) -> Iterator[Condition]:

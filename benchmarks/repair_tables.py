@@ -1,0 +1,346 @@
+"""Answer tables judged and mended from context and query alone, measured against gold.
+
+    python benchmarks/repair_tables.py
+    python benchmarks/repair_tables.py --data ../shared/data
+
+Gold tables get one planted error each; the context is the adversarial one. The verifier and the
+repair see the answer, the context and the query; the detector, which sees gold, counts before and
+after. With ``--data``, also on examples cut from real tables, and on tables that language models
+wrote for real texts; of these only the report half is used (``--half rules`` for the other).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tablemend.claims.answers import answer_claims
+from tablemend.detector.judge import judge
+from tablemend.detector.keys import primary_key
+from tablemend.detector.order import SortRule
+from tablemend.evidence.source import Source
+from tablemend.mitigations.repair_table import repair_table
+from tablemend.records import Example
+from tablemend.synthesis.engine import examples as make_examples
+from tablemend.synthesis.settings import Synthesis
+from tablemend.tables.read import read_table
+from tablemend.tables.table import Table, TableError
+from tablemend.validation.halves import half_of
+from tablemend.values.blanks import is_blank
+from tablemend.verification.context import verify_answer_claims
+
+INVENTED = "Ublidane Froxwick"
+Rows = list[list[str | None]]
+Plant = Callable[[Example, random.Random], Table | None]
+
+
+def rows_of(example: Example) -> Rows:
+    """The gold rows, to be changed."""
+    return [list(row) for row in example.gold_table.rows]
+
+
+def made(example: Example, rows: Rows) -> Table:
+    """An answer with these rows."""
+    return Table.of(example.gold_table.columns, rows)
+
+
+def distractors(example: Example, known: bool) -> Rows:
+    """Rows out of scope, of entities in scope (at another time) or of others."""
+    table = example.gold_table
+    key = table.columns[primary_key(table)]
+    names = set(table.column(key))
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    for fact in example.facts:
+        if fact.violates is not None and (fact.entity in names) == known:
+            found[fact.row] |= {fact.column: fact.value, key: fact.entity}
+    return [[row.get(column) for column in table.columns] for row in found.values()]
+
+
+def filled(example: Example, blank: bool = False) -> list[tuple[int, int]]:
+    """Places beside the key that are filled, or blank."""
+    key = primary_key(example.gold_table)
+    return [
+        (row, column)
+        for row, cells in enumerate(example.gold_table.rows)
+        for column, cell in enumerate(cells)
+        if column != key and is_blank(cell) == blank
+    ]
+
+
+def add_row(example: Example, rng: random.Random, row: list[str | None]) -> Table:
+    """The gold table with one row more."""
+    rows = rows_of(example)
+    rows.insert(rng.randrange(len(rows) + 1), row)
+    return made(example, rows)
+
+
+def out_of_scope(example: Example, rng: random.Random) -> Table | None:
+    """A row of the context that the query excludes."""
+    found = distractors(example, known=False)
+    return add_row(example, rng, rng.choice(found)) if found else None
+
+
+def other_time(example: Example, rng: random.Random) -> Table | None:
+    """A second row of an entity in scope, which the query excludes."""
+    found = distractors(example, known=True)
+    return add_row(example, rng, rng.choice(found)) if found else None
+
+
+def repeated(example: Example, rng: random.Random) -> Table | None:
+    """A row twice."""
+    return add_row(example, rng, rng.choice(rows_of(example)))
+
+
+def invented(example: Example, rng: random.Random) -> Table | None:
+    """A row of an entity that the context does not name."""
+    row = rows_of(example)[0]
+    row[primary_key(example.gold_table)] = INVENTED
+    return add_row(example, rng, row)
+
+
+def _other_values(example: Example, row: int, column: int) -> list[str]:
+    name = example.gold_table.columns[column]
+    cells = example.gold_table.rows[row]
+    entity = cells[primary_key(example.gold_table)]
+    return [
+        fact.value
+        for fact in example.facts
+        if fact.column == name and fact.entity != entity and fact.value != cells[column]
+    ]
+
+
+def others_value(example: Example, rng: random.Random) -> Table | None:
+    """A cell with what the context says of another entity."""
+    return _with_others_value(example, rng, filled(example))
+
+
+def blank_filled(example: Example, rng: random.Random) -> Table | None:
+    """A blank with what the context says of another entity."""
+    return _with_others_value(example, rng, filled(example, blank=True))
+
+
+def _with_others_value(
+    example: Example, rng: random.Random, places: list[tuple[int, int]]
+) -> Table | None:
+    rng.shuffle(places)
+    for row, column in places:
+        if values := _other_values(example, row, column):
+            rows = rows_of(example)
+            rows[row][column] = rng.choice(values)
+            return made(example, rows)
+    return None
+
+
+def wrong_digit(example: Example, rng: random.Random) -> Table | None:
+    """A number with another last digit."""
+    places = filled(example)
+    rng.shuffle(places)
+    for row, column in places:
+        cell = example.gold_table.rows[row][column] or ""
+        if cell.replace(",", "").isdigit():
+            rows = rows_of(example)
+            rows[row][column] = cell[:-1] + str((int(cell[-1]) + 1) % 10)
+            return made(example, rows)
+    return None
+
+
+def left_out(example: Example, rng: random.Random) -> Table | None:
+    """A filled cell left blank."""
+    row, column = rng.choice(filled(example))
+    rows = rows_of(example)
+    rows[row][column] = None
+    return made(example, rows)
+
+
+def columns_swapped(example: Example, rng: random.Random) -> Table | None:
+    """Two columns in each other's place."""
+    order = list(range(len(example.gold_table.columns)))
+    one, other = rng.sample(order, 2)
+    order[one], order[other] = other, one
+    columns = [example.gold_table.columns[i] for i in order]
+    return Table.of(columns, [[row[i] for i in order] for row in rows_of(example)])
+
+
+def rows_shuffled(example: Example, rng: random.Random) -> Table | None:
+    """The rows in another order."""
+    rows = rows_of(example)
+    rng.shuffle(rows)
+    return made(example, rows) if rows != rows_of(example) else None
+
+
+def unchanged(example: Example, rng: random.Random) -> Table | None:
+    """The gold table itself."""
+    return made(example, rows_of(example))
+
+
+PLANTS: dict[str, Plant] = {
+    "none": unchanged,
+    "row out of scope": out_of_scope,
+    "row of another time": other_time,
+    "row repeated": repeated,
+    "row invented": invented,
+    "wrong digit": wrong_digit,
+    "another's value": others_value,
+    "value left out": left_out,
+    "blank filled": blank_filled,
+    "columns swapped": columns_swapped,
+    "rows shuffled": rows_shuffled,
+}
+
+
+def measure(examples: list[Example], plant: Plant) -> Counter[str]:
+    """Counts over the examples that leave room for the error; recalls are sums."""
+    found: Counter[str] = Counter()
+    for number, example in enumerate(examples):
+        answer = plant(example, random.Random(number))
+        if answer is None:
+            continue
+        gold, context = example.gold_table, example.adversarial_context
+        order = SortRule.of(example.constraints)
+        repaired = repair_table(answer, context, example.query, "-")
+        before = judge(answer, gold, context, order)
+        after = judge(repaired.table, gold, context, order)
+        found["n"] += 1
+        found["flagged"] += any(verdict.wrong for verdict in repaired.before.verdicts)
+        found["edited"] += bool(repaired.edits)
+        found["hallucinated before"] += before.hallucinated
+        found["hallucinated after"] += after.hallucinated
+        found["damaged"] += len(after.findings) > len(before.findings)
+        found["claims"] += len(repaired.before.verdicts)
+        found["wrong claims"] += sum(verdict.wrong for verdict in repaired.before.verdicts)
+        found["unjudged"] += sum(v.verdict == "unjudged" for v in repaired.before.verdicts)
+        for name, one in (("before", before), ("after", after)):
+            found[f"row recall {name}"] += one.row_recall
+            found[f"cell recall {name}"] += one.cell_recall
+    return found
+
+
+def print_planted(title: str, examples: list[Example]) -> None:
+    """One line an error."""
+    print(f"\n{title}: {len(examples)} examples")
+    print(
+        "| planted | n | flagged | edited | TotalHallu before | after | row recall | cell recall |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for name, plant in PLANTS.items():
+        found = measure(examples, plant)
+        n = found["n"]
+        if not n:
+            continue
+        recalls = [
+            f"{found[f'{kind} recall before'] / n:.3f} -> {found[f'{kind} recall after'] / n:.3f}"
+            for kind in ("row", "cell")
+        ]
+        shares = (
+            f"{100 * found[key] / n:.1f} %"
+            for key in ("flagged", "edited", "hallucinated before", "hallucinated after")
+        )
+        print(f"| {name} | {n} | {' | '.join(shares)} | {' | '.join(recalls)} |")
+        if name == "none":
+            claims = found["claims"]
+            note = f"{found['wrong claims']} of {claims} claims of gold tables flagged, "
+            print(f"|  | {note}{found['unjudged']} unjudged, {found['damaged']} damaged |||||||")
+
+
+def read_lines(path: Path, half: str) -> Iterator[dict[str, Any]]:
+    """The records of one half."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            if half_of(record["split_key"]) == half:
+                yield record
+
+
+def real_examples(data: Path, half: str, difficulty: str, count: int) -> list[Example]:
+    """Examples cut from the tables of one half."""
+    with tempfile.TemporaryDirectory() as folder:
+        tables = Path(folder) / "tables.jsonl"
+        with tables.open("w", encoding="utf-8") as file:
+            for name in ("wikitablequestions", "tabfact"):
+                for record in read_lines(data / name / "open.jsonl", half):
+                    title = record.get("caption") or record.get("title")
+                    kept = {"title": title, "header": record["header"], "rows": record["rows"]}
+                    file.write(json.dumps(kept) + "\n")
+        settings = Synthesis.model_validate(
+            {"source": str(tables), "n": count, "difficulty": difficulty, "out": folder}
+        )
+        return list(make_examples(settings))
+
+
+def box_scores(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+    """Text, gold and a model's table over the columns that both have."""
+    for record in read_lines(data / "text2table_rotowire" / "open.jsonl", half):
+        for kind, raw in record["gold"].items():
+            gold = Table.of([kind, *raw["header"][1:]], raw["rows"])
+            for tables in record["llm_tables"].values():
+                try:
+                    answer = read_table(tables.get(kind) or "", "markdown")
+                except TableError:
+                    continue
+                shared = [name for name in gold.columns if name in answer.columns]
+                if shared[:1] != [kind] or answer.duplicate_columns():
+                    continue
+                cut = [
+                    Table.of(shared, zip(*(t.column(name) for name in shared), strict=True))
+                    for t in (gold, answer)
+                ]
+                yield record["text"], cut[0], cut[1]
+
+
+def info_boxes(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+    """Text, gold fields and a model's."""
+    for record in read_lines(data / "text2table_wikibio" / "open.jsonl", half):
+        tables = (read_table(record[k], "markdown") for k in ("gold_table", "gemini_table"))
+        yield record["text"], next(tables), next(tables)
+
+
+def print_agreement(title: str, items: Iterable[tuple[str, Table, Table]]) -> None:
+    """Verdicts on cells and rows of models' tables beside what the detector says with gold."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for text, gold, answer in items:
+        found = {(f.row, f.column): f.type for f in judge(answer, gold, text).findings}
+        for verdict in verify_answer_claims(answer_claims(answer), Source(text=text)):
+            claim = verdict.claim
+            if claim.column == answer.columns[primary_key(answer)]:
+                continue
+            truth = found.get((claim.row, claim.column)) or found.get((claim.row, None), "agrees")
+            counts[("row: " if claim.column is None else "cell: ") + truth, verdict.verdict] += 1
+    print(f"\n{title}")
+    print("| detector, with gold | supported | contradicted | not in source | unjudged |")
+    print("|---|---|---|---|---|")
+    names = ("supported", "contradicted", "not_in_source", "unjudged")
+    for truth in sorted({truth for truth, _ in counts}):
+        print(f"| {truth} | {' | '.join(str(counts[truth, name]) for name in names)} |")
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--examples", type=int, default=200, help="examples of each set")
+    parser.add_argument("--data", type=Path, help="folder with the public data sets")
+    parser.add_argument("--half", choices=("rules", "report"), default="report")
+    options = parser.parse_args()
+    count, data = options.examples, options.data
+    small = Synthesis.model_validate({"source": "small-world", "n": count, "seed": 11})
+    print_planted("small world", list(make_examples(small)))
+    pool = Synthesis.model_validate({"n": count, "seed": 11})
+    print_planted("built-in pool, easy", list(make_examples(pool)))
+    if data is None:
+        return
+    for difficulty in ("easy", "medium", "hard"):
+        found = real_examples(data, options.half, difficulty, count)
+        print_planted(f"real tables ({options.half} half), {difficulty}", found)
+    print_agreement(
+        f"box scores by three models ({options.half} half)", box_scores(data, options.half)
+    )
+    print_agreement(f"info boxes by a model ({options.half} half)", info_boxes(data, options.half))
+
+
+if __name__ == "__main__":
+    main()
