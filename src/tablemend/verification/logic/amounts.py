@@ -159,6 +159,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
             continue
         if heading.share < 0.4:
             continue
+        if stated.amount.number.percent and column.kind == "number" and not column.percent:
+            continue  # a share of the column's amount
         if not column.measured or column.kind in ("score", "date"):
             continue
         if column.index == frame.view.key and heading.first >= stated.last:

@@ -20,6 +20,7 @@ _STEADY = frozenset(
     "each every steadily consistently continuously continually monotonically constantly always "
     "consecutive".split()
 )
+_BELOW = (("below",), ("under",), ("above",), ("short",))  # "fell below 10" is a bound
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _STABLE = 0.02
 
@@ -52,7 +53,7 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue
         first, last = frame.token_range(cue.start, cue.end)
-        if first == last:
+        if first == last or frame.words[last : last + 1] in _BELOW:
             continue
         for heading in _measures(frame, first):
             column = frame.view.columns[heading.column]

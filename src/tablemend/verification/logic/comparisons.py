@@ -18,7 +18,7 @@ from tablemend.verification.logic.superlatives import (
     noun_phrase_end,
     orderings,
 )
-from tablemend.verification.logic.words import opposite
+from tablemend.verification.logic.words import LOWER_IS_BETTER, opposite
 
 _THAN = frozenset("than as to over compared against from versus vs".split())
 _TIMES = frozenset({"before", "after", "early", "late"})
@@ -32,6 +32,8 @@ _UNITS = {
 }
 _PLACES = frozenset("spot spots place places position positions rank ranks".split())
 _NO_OTHER = frozenset({("no", "other"), ("none", "other"), ("no", "one")})
+_ABOUT = 0.05  # "twice as many" is seldom meant to the last digit
+_ON = frozenset("on in of for by regarding at".split())
 _ANY = frozenset("any all every each other others else everyone rest".split())
 
 
@@ -103,7 +105,26 @@ def _orderings(frame: Frame, cue: Cue, first: int, last: int, timed: bool) -> li
             for column in frame.view.columns
             if column.temporal
         ][:2]
-    return orderings(frame, cue, first, last)[:3]
+    found = orderings(frame, cue, first, last)[:3]
+    return found or _named_behind(frame, cue, first, last)
+
+
+def _named_behind(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
+    """As in "A outperforms B on accuracy", "A is better than B in terms of accuracy"."""
+    worded = frame.text(first, last).casefold()
+    valued = cue.sense in ("good", "bad") or worded.startswith(("out", "under"))
+    for heading in frame.headings:
+        column = frame.view.columns[heading.column]
+        if heading.first < last or heading.share < 0.5 or column.kind != "number":
+            continue
+        before = frame.words[max(0, heading.first - 4) : heading.first]
+        if _ON.isdisjoint(before):
+            continue
+        turned = column.ranking or (valued and not LOWER_IS_BETTER.isdisjoint(column.terms))
+        used = range_set(first, last) | range_set(heading.first, heading.last)
+        direction = -cue.direction if turned else cue.direction
+        return [Ordering(column, direction, 0.9, used, column.ordered)]
+    return []
 
 
 def _sides(
@@ -111,7 +132,7 @@ def _sides(
 ) -> tuple[list[Condition], list[Condition]]:
     """What stands before the comparative and what after "than"."""
     free = [condition for condition in found if not condition.used & taken]
-    left = [condition for condition in free if condition.last <= first]
+    left = [condition for condition in free if condition.last <= max(first, than)]
     right = [condition for condition in free if condition.first > than]
     return left, right
 
@@ -178,6 +199,11 @@ def _compare(
     one, other = sides
     gap = (one.value - other.value) * ordering.direction
     truth = gap > 1e-9
+    if cue.sense == "multiple":
+        factor = float(cue.number or 2)
+        larger, smaller = (one, other) if cue.direction > 0 else (other, one)
+        truth = abs(larger.value - factor * smaller.value) <= _ABOUT * abs(larger.value)
+        amount = None
     used = ordering.used | range_set(*words) | one.used | other.used
     used = used.union(*(condition.used for condition in scope))
     fit = min(ordering.fit, one.fit, other.fit) - 0.15 * bool(scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
+from tablemend.verification.logic.amounts import digits, fits, hedge_of
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -67,3 +68,37 @@ def _standard(column: ColumnIndex, row: int) -> object:
     if measure is not None and measure.kind in ("number", "date", "time", "rank"):
         return measure.value
     return column.cell(row).casefold().strip()
+
+
+def differences(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+    """As in "the difference between A and B in points was 5", "a gap of 5 between A and B"."""
+    for cue in frame.cues:
+        if (cue.kind, cue.sense) != ("change", "difference"):
+            continue
+        first, last = frame.token_range(cue.start, cue.end)
+        pair = next((c for c in found if len(c.members) == 2), None)
+        if first == last or pair is None or any(len(member) != 1 for member in pair.members):
+            continue
+        for heading in frame.headings:
+            column = frame.view.columns[heading.column]
+            of = column.ordered.of
+            rows = [min(member) for member in pair.members]
+            amounts = [s for s in frame.amounts if s.amount.role == "value"]
+            if not column.adds_up or any(row not in of for row in rows) or len(amounts) != 1:
+                continue
+            gap, stated = abs(of[rows[0]] - of[rows[1]]), amounts[0]
+            truth = fits(column, gap, stated, hedge_of(frame, stated))
+            used = range_set(first, last) | range_set(heading.first, heading.last) | pair.used
+            yield Outcome(
+                "difference",
+                truth,
+                used | range_set(stated.first, stated.last),
+                min(pair.fit, 0.6 + 0.4 * heading.share),
+                tuple((row, column.index) for row in rows),
+                f"{column.header}: {column.cell(rows[0])}, {column.cell(rows[1])}, "
+                f"difference {digits(gap)}",
+                None if truth else (stated.first, stated.last),
+                () if truth else (digits(gap),),
+                "NUM",
+            )
+            break

@@ -14,7 +14,13 @@ from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.words import QUALITIES, THINGS, Quality, opposite
+from tablemend.verification.logic.words import (
+    LOWER_IS_BETTER,
+    QUALITIES,
+    THINGS,
+    Quality,
+    opposite,
+)
 
 _NP_ENDS = frozenset(
     "in of for by during from at with to against on among between be is are was were have has had "
@@ -156,7 +162,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     turned = not quality.inverse.isdisjoint(column.terms) or (
         sense in ("high", "low", "good", "bad") and column.ranking
     )
-    if sense in _GOOD and column.kind == "time":
+    if sense in _GOOD and (column.kind == "time" or not LOWER_IS_BETTER.isdisjoint(column.terms)):
         turned = True
     return -cue.direction if turned else cue.direction
 

@@ -17,7 +17,7 @@ from tablemend.verification.logic.comparisons import comparisons
 from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.conditions import conditions
 from tablemend.verification.logic.counts import counts, size_of, sizes
-from tablemend.verification.logic.equalities import equalities
+from tablemend.verification.logic.equalities import differences, equalities
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import views_of
 from tablemend.verification.logic.lookups import bounds, ranks, together
@@ -34,6 +34,7 @@ _PROGRAMS = (
     counts,
     comparisons,
     equalities,
+    differences,
     quantifiers,
     aggregates,
     bounds,

@@ -46,6 +46,11 @@ RESULTS = {
 }
 """Words of results, by the letter of a cell."""
 
+LOWER_IS_BETTER = _terms(
+    "error errors wer cer loss perplexity ppl latency time cost churn stockout defects penalties"
+)
+"""Headers of columns in which less is better."""
+
 RANKS = _terms("rank ranking place position pos finish seed standing pick")
 """Headers of columns in which 1 is the best."""
 
