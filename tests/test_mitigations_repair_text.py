@@ -60,6 +60,8 @@ CLUBS = Source(
         ("25.6", "16.0", "16.0"),
         ("95", "85 mg/dL", "85"),
         ("197", "94 fL", "94"),
+        ("3%", "1.4%", "1%"),
+        ("3%", "0.4%", "0.4%"),
     ],
 )
 def test_values_are_worded_as_the_words_they_replace(old: str, new: str, worded: str) -> None:
@@ -221,6 +223,20 @@ def test_a_bound_goes_by_the_cell_and_not_by_what_is_rounded_already() -> None:
         return replace(found, verdicts=tuple(replace(v, evidence=cell) for v in found.verdicts))
 
     assert repair_text(text, source, with_cell).text == text.replace("142", "202")
+
+
+def test_of_two_cells_the_one_that_is_not_said_beside_is_meant() -> None:
+    source = Source((Table.of(["Year", "Votes"], [["2001", "51"], ["2002", "68"]]),))
+    text = "Votes, at 40 in 2001, rose to 68 in 2002."
+    judge = verifier(("40", "40", ("68",)))
+
+    def with_cells(text: str, source: Source) -> Verification:
+        cells = tuple(source.grids[0].evidence(row, 1) for row in (0, 1))
+        found = judge(text, source)
+        return replace(found, verdicts=tuple(replace(v, evidence=cells) for v in found.verdicts))
+
+    assert repair_text(text, source, with_cells).text == text.replace("40", "51")
+    assert repair_text(text, source, judge).edits == ()
 
 
 def test_with_the_program_verifier() -> None:

@@ -8,7 +8,8 @@ and no other claim may be worse off; else the edit is taken back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from decimal import Decimal
 
 from tablemend.evidence.marks import read_cell
@@ -17,7 +18,7 @@ from tablemend.faithfulness.staf import verify_text
 from tablemend.faithfulness.verifier import NOTHING, Usage
 from tablemend.mitigations.edits import Edit, Mended, apply_edits, narrowed
 from tablemend.mitigations.spelling import Bound, spell_alike
-from tablemend.records import Verdict, Verification
+from tablemend.records import Evidence, Verdict, Verification
 from tablemend.values.cells import same_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import fold
@@ -146,9 +147,10 @@ def find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
             if amount is not None and amount.start <= span.start and span.end <= amount.end:
                 # With its sign, currency and scale.
                 span = Span(amount.start, amount.end)
-            if amount is not None and _is_said_beside(amount, source, verdict, reading):
+            meant = verdict if amount is None else _own_value(amount, source, verdict, reading)
+            if meant is None:
                 continue
-            edit = _read_edit(text, span, source, verdict, amount, grouped=grouped)
+            edit = _read_edit(text, span, source, meant, amount, grouped=grouped)
             wanted[span] = _agreed(wanted[span], edit) if span in wanted else edit
     alone = (
         edit
@@ -187,10 +189,10 @@ def _read_edit(
         return None  # "Lions had the highest": the name can be wrong, or the comparison
     decline = amount is not None and amount.decline
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
-    scales = _scales(source, verdict)
-    if bound and (cell := _deciding_cell(source, verdict)) is not None:
-        expected, scale = cell  # what the verifier gives may be rounded already
-        scales = (scale,)
+    cells = list(_cells(source, verdict).values())
+    if bound and len(cells) == 1:
+        expected = cells[0][0]  # what the verifier gives may be rounded already
+    scales = tuple(scale for _, scale in cells)
     new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound, scales=scales)
     if new is None or fold(new) == fold(old):
         return None
@@ -198,47 +200,51 @@ def _read_edit(
     return Edit(old, new, reason, VERSION, verdict.error_type, span.start, span.end)
 
 
-def _is_said_beside(amount: Amount, source: Source, verdict: Verdict, reading: Reading) -> bool:
-    """Whether the sentence states the value already: that number's cell was taken for this one's.
+def _own_value(
+    amount: Amount, source: Source, verdict: Verdict, reading: Reading
+) -> Verdict | None:
+    """A verdict whose value is not that of another number of the sentence; ``None`` without one.
 
-    "A won more games (3) than B (2)": if 3 is expected for B, it is A's.
+    "A won more games (3) than B (2)": if 3 is expected for B, that is A's cell. Where the verdict
+    rests on two cells and the sentence states one of them, the other one is meant.
     """
-    value = read_cell(verdict.expected[0]).number if len(verdict.expected) == 1 else None
-    if value is None:
-        return False
-    scales = _scales(source, verdict)
     sentence = next(s for s in reading.sentences if s.start <= amount.start < s.end)
-    return any(
-        compare(other, value, Unit(scale)) == "same"
+    beside = [
+        other
         for other in reading.amounts
         if sentence.start <= other.start < sentence.end
         and other.start != amount.start
         and other.role == "value"
         and other.hedge in _EXACT
-        for scale in scales
-    )
+    ]
+
+    def is_said(value: str, scales: Iterable[Decimal]) -> bool:
+        number = read_cell(value).number
+        return number is not None and any(
+            compare(other, number, Unit(scale)) == "same" for other in beside for scale in scales
+        )
+
+    cells = _cells(source, verdict)
+    scales = {ONE, *(scale for _, scale in cells.values())}
+    if len(verdict.expected) != 1 or not is_said(verdict.expected[0], scales):
+        return verdict
+    others = [evidence for evidence, (value, scale) in cells.items() if not is_said(value, [scale])]
+    if len(cells) != 2 or len(others) != 1:
+        return None
+    return replace(verdict, expected=(cells[others[0]][0],), evidence=(others[0],))
 
 
-def _scales(source: Source, verdict: Verdict) -> tuple[Decimal, ...]:
-    """What the cells that decided a verdict count in."""
-    found = {ONE}
+def _cells(source: Source, verdict: Verdict) -> dict[Evidence, tuple[str, Decimal]]:
+    """The cells of numbers that decided a verdict, as written, and what they count in."""
+    found = {}
     for evidence in verdict.evidence:
-        if evidence.table is not None and evidence.row is not None and evidence.column is not None:
-            grid = source.grids[evidence.table]
-            found.add(grid.unit(evidence.row, evidence.column).scale)
-    return tuple(sorted(found))
-
-
-def _deciding_cell(source: Source, verdict: Verdict) -> tuple[str, Decimal] | None:
-    """The one cell that decided a verdict, as written, and what it counts in."""
-    places = {(e.table, e.row, e.column) for e in verdict.evidence if e.row is not None}
-    if len(places) != 1:
-        return None
-    table, row, column = places.pop()
-    if table is None or row is None or column is None:
-        return None
-    grid = source.grids[table]
-    return grid.cell(row, column), grid.unit(row, column).scale
+        if evidence.table is None or evidence.row is None or evidence.column is None:
+            continue
+        grid = source.grids[evidence.table]
+        if grid.value(evidence.row, evidence.column).number is not None:
+            scale = grid.unit(evidence.row, evidence.column).scale
+            found[evidence] = grid.cell(evidence.row, evidence.column), scale
+    return found
 
 
 def _is_name(old: str, expected: str, source: Source) -> bool:

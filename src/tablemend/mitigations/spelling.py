@@ -148,7 +148,8 @@ def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, w
     own = max(0, -int(size.normalize(_CONTEXT).as_tuple().exponent)) if size else 0
     decimals = number.decimals
     rounded = round(size, decimals)
-    if size and abs(rounded - size) > _LARGEST_ERROR * size:
+    coarse = abs(rounded - size) > _LARGEST_ERROR * size
+    if size and coarse and not (rounded and number.percent):
         decimals, rounded = own, size  # "4" for 0.48 cannot be "0"
     elif whole and own == 0 and not (number.unit.currency and decimals == 2):
         decimals = 0  # whole numbers have no tenths, but prices have cents
