@@ -29,6 +29,7 @@ _OPENED = re.compile(
 _ADVERBS = frozenset("overall respectively apiece each more less higher lower total".split())
 _PRONOUN = re.compile(
     r"(?:(?:in|on|at|for|with|during|also|additionally|overall|however|but|and)\b[^,]{0,40},? )?"
+    r"(?!it (?:was|is|were) [^,.]{1,40} (?:that|who|which)\b)"
     r"(?:he|she|it|they|his|her|its|their|this|the (?:company|team|player|city|country|firm))\b"
 )
 _FROM = re.compile(r"(?:\s*-?\s*[a-z]+){0,3}? (?:from|by) (?:the )?")
@@ -44,6 +45,7 @@ _MODIFIER = re.compile(
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b")
 _FAR = 1000
+_MET = 12  # of a list of names without end, the nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +401,7 @@ def _meet(candidates: list[Candidate]) -> list[Candidate]:
     The rows that both name take the place of the larger sets; a name that stays ambiguous is not
     clear.
     """
+    candidates = sorted(candidates, key=lambda candidate: candidate.distance)[:_MET]
     met = []
     wide: set[int] = set()
     for number, one in enumerate(candidates):

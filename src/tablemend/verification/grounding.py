@@ -32,6 +32,7 @@ _TIMES = frozenset(
     for word in "minute time hour second duration day week month year age length elapsed run long "
     "standby talk life".split()
 )
+_SHARE = 1000  # percent
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
 Cell = tuple[int, int]
@@ -145,6 +146,11 @@ class Grounder:
         time only where its name says so ("Minutes played").
         """
         symbol = amount.number.unit.symbol
+        if symbol == "%" and not self.grids[grid].unit(row, column).symbol:
+            # No share of some hundred is the count beside it.
+            number = self.number(grid, row, column)
+            counts = number is not None and not number.unit.symbol and not number.decimals
+            return not counts or number is None or abs(number.value) <= _SHARE
         if not symbol or symbol == "%":
             return True
         number = self.number(grid, row, column)

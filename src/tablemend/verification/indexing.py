@@ -80,6 +80,7 @@ class Index:
         self.naming: list[frozenset[int]] = []
         self.caption: set[str] = set()
         self.years: set[tuple[int, int]] = set()
+        self.cased = False
         self.header_terms: set[str] = set()
         self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
         self.longest_header: dict[str, int] = {}
@@ -234,6 +235,7 @@ class Index:
         if not sequence:
             return
         self._sequences[place] = sequence
+        self.cased = self.cased or not cell.islower()
         for form in {sequence, cell_words(_BRACKETS.sub("", cell)) if short else sequence}:
             if form and len(form) <= _LONGEST_NAME:
                 self.phrases.setdefault(form, []).append(place)

@@ -183,7 +183,9 @@ class Linking:
         token = tokens[0]
         if token.word.isdigit():
             return False
-        return not self._cased or not self.reading.text[token.start].islower()
+        return (
+            not self._cased or not self.index.cased or not self.reading.text[token.start].islower()
+        )
 
     def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
         """Whether a number is a part of a name: "Falcon 9", "Liiga 23/24"."""
@@ -265,11 +267,18 @@ def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 def _without_totals(
     grid: Grid, rows: tuple[RowLink, ...], said: Sequence[ColumnLink | RowLink]
 ) -> tuple[RowLink, ...]:
-    """Leave out "total" as the name of a row where it names a column as well."""
+    """Leave out what names a column as well: "total", and a part of a name in a whole header."""
     totals = {line.index for line in grid.lines if line.total}
     return tuple(
         row
         for row in rows
-        if not totals.issuperset(row.rows)
-        or not any(link.start < row.end and row.start < link.end for link in said)
+        if not any(
+            link.start < row.end
+            and row.start < link.end
+            and (
+                totals.issuperset(row.rows)
+                or (not row.full and isinstance(link, ColumnLink) and link.coverage == 1)
+            )
+            for link in said
+        )
     )

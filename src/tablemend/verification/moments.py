@@ -64,7 +64,7 @@ class Moments:
             if link.start < moment.end and moment.start < link.end
         ]
         stated = [link for link in links.values() if link.columns or link.places]
-        if columns and not stated and moment.kind in ("quarter", "year"):
+        if columns and not stated and moment.readings[0].startswith("q"):
             return None  # "points in the third quarter" names a column
         if stated:
             wrong = self._stands_elsewhere(binder, links)

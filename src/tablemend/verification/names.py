@@ -26,7 +26,7 @@ _AS = re.compile(
 _COPULA = re.compile(
     r"^[^,;.()]*(?:\b(?:was|were|is|are|as|being|had|became)|:)\s*(?:the |a |an )?$"
 )
-_OF = re.compile(r"\s*\(?\s*(?:of|from|also for|representing) (?:the )?|\s*\(\s*")
+_OF = re.compile(r"\s*,?\s*\(?\s*(?:of|from|also for|representing) (?:the )?|\s*\(\s*")
 _OWN = re.compile(r"\s*(?:'s|\u2019s?|')\s+")
 _PLACE = re.compile(r"([^\W\d_]+), $")
 _NEAR = 40  # characters between an attribute and its value
@@ -92,7 +92,10 @@ class Names:
         if here:
             return self._found(number, CellLink(cell.start, cell.end, here, True), firm=True)
         alone = columns <= {grid.key} or not columns.isdisjoint(self.linking.index.naming[number])
-        return self._found(number, cell, firm=False) if alone and rows else None
+        if alone and rows:
+            return self._found(number, cell, firm=False)
+        reason = "the table has the name, in rows that the sentence does not name"
+        return Finding(cell.start, cell.end, "name", "unjudged", reason=reason)
 
     def _is_attribute(self, number: int, links: Links, cell: CellLink) -> bool:
         """Whether a list of attributes has the words under one that the sentence names."""

@@ -25,7 +25,14 @@ would take time without bound."""
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
-    ("at most", re.compile(r"(?:at most|up to|no more than|not more than|a maximum of|<=)\s*$")),
+    (
+        "at most",
+        re.compile(
+            r"(?:at most|(?<!went )(?<!goes )(?<!gone )(?<!climbed )(?<!added )(?<!moved )"
+            r"(?<!summed )(?<!came )(?<!shot )(?<!rose )(?<!adds )up to|no more than|not more than"
+            r"|a maximum of|<=)\s*$"
+        ),
+    ),
     (
         "just over",
         re.compile(r"(?:just|slightly|a little|a bit|marginally) (?:over|above|more than)\s*$"),

@@ -60,6 +60,8 @@ class Strangers:
         for run in self._runs(tokens, sorted(taken)):
             if run[0].word in LITTLE_WORDS or run[0].word in _OPENERS:
                 run = run[1:]
+            if run and run[0].start <= sentence.start + 1 and run[0].word.endswith("ing"):
+                run = run[1:]  # "Comparing Norvik with ..."
             if not run:
                 continue
             first = len(run) == 1 and run[0].start <= sentence.start + 1
@@ -77,7 +79,7 @@ class Strangers:
             known = any(start <= token.start < end for start, end in taken)
             if known or not written[:1].isupper() or not written[:1].isalpha():
                 continue
-            if runs and not self._text[runs[-1][-1].end : token.start].strip(" .'"):
+            if runs and not self._text[runs[-1][-1].end : token.start].strip(" .'-"):
                 runs[-1].append(token)
             else:
                 runs.append([token])
@@ -89,7 +91,7 @@ class Strangers:
         "20 EUR", "Celsius", "GPS", "UTC"; "a Greek player" says a country in another form.
         """
         if len(run) > 1:
-            return False
+            return self._text[run[0].start : run[-1].end].casefold() in _UNIT_NAMES
         token = run[0]
         written = self._text[token.start : token.end]
         if any(character.isdigit() for character in written) or len(written) < 2:

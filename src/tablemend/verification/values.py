@@ -25,6 +25,9 @@ _SCOPE = re.compile(
 )
 _LISTED = re.compile(r"\s*(?:[.,;)]|(?:and|in|on|to|while|as|across|off|during)\b|$)", re.MULTILINE)
 _NUMBERED = re.compile(r" (?:periods|quarters|halves|sets|rounds|innings|frames)\b")
+_IDENTIFIER = re.compile(
+    r"\b(?:ids?|identifiers?|codes?|time ?stamps?|version|model|serial)\b[^.,;]{0,12}$|#\s*$"
+)
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
 _ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
@@ -138,6 +141,11 @@ class Values:
             return None
         return None
 
+    def _identifies(self, amount: Amount) -> bool:
+        """Whether a number is a name: an id, a code, a time stamp."""
+        before = self.linking.reading.plain[max(0, amount.start - 24) : amount.start]
+        return _IDENTIFIER.search(before) is not None
+
     def _in_list(self, amount: Amount) -> bool:
         """Whether an article goes on with a list: ", a steal and a block"."""
         before = self.linking.reading.plain[max(0, amount.start - 12) : amount.start]
@@ -171,7 +179,7 @@ class Values:
             first = places[0]
             here = [(place.row, place.column) for place in places if place.grid == first.grid]
             return grounder.weak(amount, "supported", "the table has the value", first.grid, here)
-        bound = amount.hedge not in ("", "about")
+        bound = amount.hedge not in ("", "about") or self._identifies(amount)
         if not places and telling and not doubtful and not bound:
             return grounder.weak(amount, "not_in_source", "no cell has the value")
         return grounder.weak(amount, "unjudged", "no row and column are named")
