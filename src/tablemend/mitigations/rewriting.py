@@ -46,7 +46,7 @@ def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str
             line += f'; right would be "{edit.new}" for "{edit.old}"'
         elif len(verdict.expected) == 1:
             right = verdict.expected[0]
-            if verdict.error_type == "CMP" and (wrong := _words_at_fault(verdict)):
+            if verdict.error_type != "NUM" and (wrong := _words_at_fault(verdict)):
                 line += f'; right would be "{right}" for "{wrong}"'
             else:
                 line += f'; the source has "{right}"'
