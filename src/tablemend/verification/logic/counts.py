@@ -8,7 +8,7 @@ from dataclasses import replace
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.amounts import hedge_of, hedge_tokens, holds
 from tablemend.verification.logic.condition import Condition, range_set, within
-from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import name_rows
@@ -26,6 +26,7 @@ _DEFINITE = frozenset("the all its these those".split())
 _NARROWING = frozenset(
     "from with who that which in at of on by whose against for where to have having".split()
 )
+_OVERALL = frozenset("average total altogether".split())
 _PARTITIVE = frozenset("of among across throughout".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 _DISTINCT = frozenset("different separate distinct unique various".split())
@@ -226,7 +227,9 @@ def size_of(frame: Frame, stated: Stated) -> bool:
     while place >= 0 and words[place] in _DEFINITE:
         place -= 1
     if place < stated.first - 1:
-        return place < 0 or words[place] in among
+        if place < 0 or words[place] in among or words[place] in _OVERALL:
+            return True
+        return "," in frame.between(place, place + 1)
     counted = any(other.last == place for other in frame.amounts)
     return place > 0 and words[place] == "of" and counted
 
@@ -236,7 +239,7 @@ def _can_be_size(stated: Stated) -> bool:
         stated.amount.role == "value"
         and stated.value == int(stated.value) > 1
         and not stated.amount.hedge
-        and not stated.amount.number.unit.symbol
+        and stated.amount.number.unit.symbol in ("", *TIME_UNITS)
     )
 
 

@@ -35,7 +35,8 @@ _NO_VERB_AFTER = frozenset(
 _WINNING, _WON = frozenset({"winner", "win"}), frozenset({"win", "won", "wins", "winner"})
 _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
-_TIME_UNITS = frozenset("day week month year h min s".split())
+TIME_UNITS = frozenset("day week month year h min s".split())
+"""Units whose words also name rows: "7 months" are counted."""
 _VALUE = frozenset({"value", "year"})
 
 
@@ -322,7 +323,7 @@ class Frame:
         found = []
         for amount in self.links.amounts:
             if amount.role in _VALUE:
-                timed = amount.number.unit.symbol in _TIME_UNITS  # "7 months" are counted
+                timed = amount.number.unit.symbol in TIME_UNITS  # "7 months" are counted
                 end = amount.digits_end if timed else amount.end
                 first, last = self.token_range(amount.start, end)
                 if first < last:
