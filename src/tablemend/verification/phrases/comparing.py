@@ -11,7 +11,7 @@ from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.logic.words import opposite
-from tablemend.verification.phrases.measures import default_measure, is_inverse
+from tablemend.verification.phrases.measures import default_measure, is_inverse, is_place
 from tablemend.verification.phrases.shape import LINKED, Cell, Part, Shape
 
 _MORE = (
@@ -66,6 +66,7 @@ _OWN = re.compile(
     r"(?:'s?)?(?: [RCP]\d+)*(?: of|,? (?:who|which) (?:had|scored)|:| ?\() ?"
     r"[$\u20ac\u00a3]?(N\d+)"
 )
+_SPOTS = re.compile(r"\b(?:spots?|places?|positions?|ranks?)\b")
 _OFF = Decimal("0.1")  # of a difference that nothing calls rounded
 _WITHIN = Decimal("0.05")  # of a multiple as a person says it
 
@@ -100,6 +101,10 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     if sides is None or (match.re is _THAN and _counts_else(match)):
         return
     one, two, compared = sides
+    if _SPOTS.search(text, max(start, match.start() - 24), match.end()) and not is_place(
+        shape, one
+    ):
+        return
     where = shape.span(match.start("word"), match.end("word"))
     if match.re is _MULTIPLE:
         yield from _multiple(shape, match, one, two, where)
@@ -117,6 +122,10 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     if truth and match.re is _VERB and other.mark == "R":
         at = Span(other.start, other.end)
         yield shape.finding(at, True, "CMP", reason, (one, two))
+    for part in parts:
+        if part.mark == "C" and part.columns == frozenset({one.column}) == frozenset({two.column}):
+            at = Span(part.start, part.end)
+            yield shape.finding(at, True, "REL", reason, (one, two))
     yield from _difference(shape, match, one, two, start, end)
     yield from _stated(shape, match, compared, one, two, start)
 

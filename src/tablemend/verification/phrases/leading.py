@@ -22,9 +22,11 @@ _LEAST = (
 )
 _SUPERLATIVE = re.compile(
     rf"\b(?:the|its|their|a) (?P<word>(?P<up>(?:{_MOST})(?: expensive| populous)?)"
-    rf"|(?:{_LEAST})(?: expensive| populous)?)\b(?!-)"
+    rf"|(?:{_LEAST})(?: expensive| populous)?)\b(?!-(?!C\d))"
 )
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th|one of|among|next)[ -]")
+_OTHER = re.compile(r"\b(?:than|that|those|to|from|as|over|between)\b")
+_RATE = re.compile(r"[^.,;]{0,24}\b(?:per|ratio|rate|average|percentage)\b")
 _RIVALS = re.compile(r",? (?:(?:just |narrowly )?ahead of|followed by|with R\d+|above) ")
 _LED = re.compile(r"\b(?P<word>(?:led|leads|paced|paces) (?:all|both|every|the \w+) ?)")
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -59,8 +61,8 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
         if _RANKED.search(shape.text, max(start, match.start() - 16), match.end() + 8):
             continue
         subject = _subject(shape, start, match.start())
-        if subject is None:
-            continue
+        if subject is None or _OTHER.search(shape.text, start, match.start()):
+            continue  # "lower than the one with the highest"
         stop = _RIVALS.search(shape.text, match.end(), end)
         parts = shape.parts_in(match.end(), stop.start() if stop else end)
         measure = _measure(shape, subject, parts, match)
@@ -93,13 +95,15 @@ def _measure(shape: Shape, subject: Part, parts: list[Part], match: re.Match[str
     near = [part for part in across if part.mark in "RC"]
     words = match["word"].split()
     if words[-1] in ("most", "fewest", "highest", "lowest", "best", "worst", "greatest", "least"):
+        if _RATE.match(shape.text, match.end()) and not near:
+            return []
         begins = shape.text[match.end() : match.end() + 24]
         if noun := re.match(r" ([a-z]{3,})\b", begins):
             said = frozenset(terms(noun[1]))
             found = [c for c in sorted(shape.numeric) if heading_terms(shape, c) & said]
-            if len(found) == 1 and subject.by_row:
+            if len(found) == 1 and subject.by_row and not _RATE.match(shape.text, match.end()):
                 return [Part("C", -1, -1, columns=frozenset(found))]
-        if not near or not re.match(rf"(?: \w+){{0,1}} {near[0].mark}\d", begins):
+        if not near or not re.match(rf"(?:(?: \w+)? |-){near[0].mark}\d", begins):
             return []
         cells = near[0].columns or near[0].rows or frozenset()
         numeric = near[0].by_row or cells <= shape.numeric

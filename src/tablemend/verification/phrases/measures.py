@@ -31,7 +31,7 @@ _ABOUT: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
         re.compile(r"larg|big|small"),
         _terms("size population area parameters params employees capacity"),
     ),
-    (re.compile(r"beat|edged|ahead|behind|overt|victor|defeat"), _terms("points votes score")),
+    (re.compile(r"beat|edged|ahead|behind|overt|victor|defeat"), _terms("points votes")),
 )
 _INVERSE = _terms("rank pos position place ranking seed finish")
 _GOOD_WHEN_LOW = _terms(
@@ -80,6 +80,11 @@ def is_inverse(shape: Shape, cell: Cell, word: str) -> bool | None:
     if named & _GOOD_WHEN_LOW and _JUDGING.search(word):
         return None
     return False
+
+
+def is_place(shape: Shape, cell: Cell) -> bool:
+    """Whether a cell says a place in a ranking."""
+    return bool(shape.terms(cell) & _INVERSE)
 
 
 def heading_terms(shape: Shape, column: int) -> frozenset[str]:

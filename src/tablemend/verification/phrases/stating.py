@@ -13,7 +13,7 @@ from tablemend.verification.phrases.shape import Part, Shape
 
 _FOR = re.compile(
     r"\b(?:plays?|played|playing|drives?|drove|driving|rides?|runs?|ran|running|works?|worked"
-    r"|scored|grabbed|[RC]\d+|N\d+ \w+) for (?:the )?(?P<value>[RV]\d+)"
+    r"|scored|grabbed|C\d+|N\d+ \w+) for (?:the )?(?P<value>[RV]\d+)"
 )
 _BY = re.compile(r"\b(?P<column>C\d+) by (?:the )?(?P<value>[RV]\d+)")
 _WHEN = re.compile(r"(?P<attribute>[RC]\d+) (?:in|on) (?P<value>P\d+)")
@@ -22,13 +22,42 @@ _OFFICE = re.compile(
     r"(?P<noun>[a-z]{3,}(?:ist|er|or|ian|man|woman|ess|ect|ant|eon|cian))\b"
 )
 _OFFICES = frozenset(t for word in ("occupation", "profession", "job", "role") for t in terms(word))
+# Who is called one of these is often something narrower in the table.
+_BROAD = frozenset(
+    "musician entertainer performer author leader player master creator professor partner other "
+    "member winner number former longer daughter sister brother mother father sometimes "
+    "singer woman man human christian american senior junior major minor".split()
+)
+_ON = re.compile(r"(?P<value>V\d+) (?:on|in) (?P<rows>[RP]\d+(?:(?:,|,? and) [RP]\d+)*)")
+_OF = re.compile(r"\b(?:an?|its|the) (?P<column>C\d+) of (?P<number>N\d+)")
+_NONE = re.compile(
+    r"^(?P<number>N\d+) (?P<column>C\d+) (?P<word>fell|was recorded|was seen) (?:on|in) "
+)
+_HAS = re.compile(
+    r"(?P<one>[RC]\d+) (?P<word>(?:is|are|was|were|has|have|had|supports?|includes?|offers?"
+    r"|comes? with)(?P<no> not| no|n't)?(?: a| an| the)?|(?P<lacks>lacks?|lacked))"
+    r" (?P<other>[RC]\d+)"
+)
+_TRUTHS = {
+    "yes": True,
+    "true": True,
+    "\u2713": True,
+    "\u2714": True,
+    "no": False,
+    "false": False,
+    "\u2717": False,
+}
+_OWN_OF = re.compile(r"N\d+ (?:out )?of (?:its|their|his|her) (?P<number>N\d+) (?P<noun>\w+)")
+_PLAYED = frozenset(t for word in ("played", "games", "matches", "gp") for t in terms(word))
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no)\b|n't\b")
 
 
 def judge_statements(shape: Shape) -> Iterator[Finding]:
     """Findings on what the sentence says of its one row in a phrase that names the column."""
+    yield from _features(shape)
     if _DENIED.search(shape.text):
         return
+    yield from _values(shape)
     yield from _dates(shape)
     yield from _offices(shape)
     if shape.grid.transposed:
@@ -43,6 +72,72 @@ def judge_statements(shape: Shape) -> Iterator[Finding]:
         row = _row(shape, value, match.start())
         if row is not None and len(column.columns or ()) == 1:
             yield from _compare(shape, value, row, next(iter(column.columns or ())))
+
+
+def _values(shape: Shape) -> Iterator[Finding]:
+    """Values that a preposition joins with their row: "sunny on Monday", "a high of 23"."""
+    text = shape.text
+    if not shape.grid.transposed:
+        for match in _ON.finditer(text):
+            value = shape.part(match["value"])
+            columns = {column for _, column in value.places}
+            days = [shape.part(mark) for mark in re.findall(r"[RP]\d+", match["rows"])]
+            if len(columns) != 1 or not all(len(day.rows or ()) == 1 for day in days):
+                continue
+            for day in days:
+                yield from _compare(shape, value, next(iter(day.rows or ())), next(iter(columns)))
+    named = [part for part in shape.parts if part.mark in "RP"]
+    for pattern in (_OF, _NONE):
+        for match in pattern.finditer(text):
+            column, amount = shape.part(match["column"]), shape.part(match["number"]).amount
+            cell = shape.only([column, *named])
+            if (
+                cell is None
+                or amount is None
+                or shape.agreement(amount, cell.value, cell) != "same"
+            ):
+                continue
+            where = shape.span(*match.span("word" if pattern is _NONE else "column"))
+            reason = shape.grid.evidence(cell.row, cell.column).text
+            yield shape.finding(where, True, "REL", reason, (cell,))
+    for match in _OWN_OF.finditer(text):
+        part = shape.part(match["number"])
+        played = [
+            Part("C", -1, -1, columns=frozenset({column.index}))
+            for column in shape.grid.columns
+            if frozenset(header_terms(column.header)) & _PLAYED and column.index in shape.numeric
+        ]
+        if len(played) != 1 or part.amount is None or not _PLAYED & frozenset(terms(match["noun"])):
+            continue
+        cell = shape.only([*named, *played])
+        if cell is None:
+            continue
+        agreement = shape.agreement(part.amount, cell.value, cell)
+        if agreement in ("same", "different"):
+            where = shape.span(*match.span("number"))
+            right = shape.grid.cell(cell.row, cell.column)
+            reason = shape.grid.evidence(cell.row, cell.column).text
+            yield shape.finding(
+                where, agreement == "same", "NUM", reason, (cell,), kind="number", expected=(right,)
+            )
+
+
+def _features(shape: Shape) -> Iterator[Finding]:
+    """What a thing has or is, in cells of yes and no: "is not waterproof"."""
+    for match in _HAS.finditer(shape.text):
+        rows, columns = shape.meet([shape.part(match["one"]), shape.part(match["other"])])
+        if len(rows) != 1 or len(columns) != 1:
+            continue
+        row, column = next(iter(rows)), next(iter(columns))
+        told = _TRUTHS.get(shape.grid.cell(row, column).strip().casefold())
+        if told is None:
+            continue
+        denied = bool(match["no"] or match["lacks"])
+        reason = shape.grid.evidence(row, column).text
+        for span in (shape.span(*match.span("word")), shape.span(*match.span("other"))):
+            yield shape.finding(span, told != denied, "ATT", reason)
+        one = shape.span(*match.span("one"))
+        yield shape.finding(one, told != denied, "ATT", reason)
 
 
 def _row(shape: Shape, value: Part, end: int) -> int | None:
@@ -60,8 +155,9 @@ def _compare(shape: Shape, value: Part, row: int, column: int) -> Iterator[Findi
     if column == grid.key or grid.columns[column].kind == "number":
         return
     own = grid.value(row, column)
-    if own.blank:
-        return
+    after = shape.linking.reading.text[value.end : value.end + 2]
+    if own.blank or (after[:1] == " " and after[1:].isupper()):
+        return  # "Jimmy" of "Jimmy Black"
     said = read_value(shape.name(value))
     truth = (row, column) in value.places or equal_values(said, own) or includes(said, own)
     right = grid.cell(row, column)
@@ -138,6 +234,8 @@ def _offices(shape: Shape) -> Iterator[Finding]:
     known = shape.linking.index.known | shape.linking.index.caption
     for match in _OFFICE.finditer(shape.text):
         noun = match["noun"]
+        if noun in _BROAD:
+            continue
         if any(word.startswith(noun[:5]) or noun.startswith(word[:5]) for word in known):
             continue
         span = shape.span(*match.span("noun"))

@@ -72,7 +72,7 @@ def judge_sums(shape: Shape) -> Iterator[Finding]:
             yield finding
 
 
-_OF_ALL = re.compile(r"\bof (?:the|all) (?P<number>N\d+)(?= ?(?:$|[.,;]|[RC]\d+|[a-z]+[.,;]))")
+_OF_ALL = re.compile(r"\bof (?:the|all) (?P<number>N\d+)(?: (?P<noun>C\d+)|(?= ?(?:$|[.,;])))")
 
 
 def judge_counts(shape: Shape) -> Iterator[Finding]:
@@ -81,6 +81,8 @@ def judge_counts(shape: Shape) -> Iterator[Finding]:
     rows = str(len(shape.rows))
     for match in _OF_ALL.finditer(text):
         amount = shape.part(match["number"]).amount
+        if match["noun"] and shape.part(match["noun"]).columns != frozenset({shape.grid.key}):
+            continue
         if amount is not None and not amount.hedge and str(amount.value) == rows:
             where = shape.span(*match.span("number"))
             yield shape.finding(where, True, "NUM", f"{rows} rows", kind="number")
@@ -90,7 +92,8 @@ def judge_counts(shape: Shape) -> Iterator[Finding]:
         amount = part.amount
         if amount is None or amount.hedge or amount.number.decimals or not places:
             continue
-        if column.columns != {c for _, c in places} or shape.numeric.issuperset(column.columns):
+        columns = frozenset(c for _, c in places)
+        if column.columns != columns or columns <= shape.numeric:
             continue
         truth = amount.value == len(places)
         yield shape.finding(
