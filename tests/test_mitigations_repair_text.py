@@ -225,6 +225,19 @@ def test_a_bound_goes_by_the_cell_and_not_by_what_is_rounded_already() -> None:
     assert repair_text(text, source, with_cell).text == text.replace("142", "202")
 
 
+def test_a_value_written_out_in_full_is_given_in_the_texts_scale() -> None:
+    source = Source((Table.of(["Year", "Income ($ millions)"], [["2001", "409"], ["2002", "5"]]),))
+    text = "In 2001, income was $552 million."
+    judge = verifier(("552", "552", ("409000000",)))
+
+    def with_cell(text: str, source: Source) -> Verification:
+        found = judge(text, source)
+        cell = (source.grids[0].evidence(0, 1),)
+        return replace(found, verdicts=tuple(replace(v, evidence=cell) for v in found.verdicts))
+
+    assert repair_text(text, source, with_cell).text == "In 2001, income was $409 million."
+
+
 def test_of_two_cells_the_one_that_is_not_said_beside_is_meant() -> None:
     source = Source((Table.of(["Year", "Votes"], [["2001", "51"], ["2002", "68"]]),))
     text = "Votes, at 40 in 2001, rose to 68 in 2002."

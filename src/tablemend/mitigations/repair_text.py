@@ -190,9 +190,10 @@ def _read_edit(
     decline = amount is not None and amount.decline
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
     cells = list(_cells(source, verdict).values())
+    scales = (ONE, *(scale for _, scale in cells))
     if bound and len(cells) == 1:
-        expected = cells[0][0]  # what the verifier gives may be rounded already
-    scales = tuple(scale for _, scale in cells)
+        expected, scale = cells[0]  # what the verifier gives may be rounded already
+        scales = (scale,)
     new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound, scales=scales)
     if new is None or fold(new) == fold(old):
         return None
