@@ -124,7 +124,8 @@ def test_the_mender_never_sees_the_gold(
     assert len(seen) == len(EXAMPLES)
     by_query = {example.query: example for example in EXAMPLES}
     for item in seen:
-        assert set(item._fields) == {"text", "context", "query", "format"}
+        assert set(item._fields) == {"text", "context", "query", "format", "name"}
+        assert item.name == by_query[item.query].id  # a hash: for messages alone
         assert item.context == by_query[item.query].adversarial_context
 
 

@@ -22,6 +22,7 @@ from tablemend.evaluation.arms import Arm
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.mitigations import cave_table, repair_table
 from tablemend.mitigations.answers import AnswerItem
+from tablemend.mitigations.cave import MAX_NEW_TOKENS
 from tablemend.mitigations.cave_table import CaveTable
 from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.repair_table import repair_answer
@@ -56,12 +57,13 @@ def _mender(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Mender, dic
     if arm.mend == "repair":
         return _repair, {"mender": repair_table.VERSION}
     backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
-    cave = CaveTable(backend, thinking=arm.thinking != "off")
+    most = min(MAX_NEW_TOKENS, config.evaluation.max_new_tokens)
+    cave = CaveTable(backend, thinking=arm.thinking != "off", max_new_tokens=most)
     return cave.mend, {"mender": cave_table.VERSION, "rewriting": backend.identity}
 
 
 def _repair(items: Sequence[AnswerItem]) -> list[Mended]:
-    return [repair_answer(*item) for item in items]
+    return [repair_answer(one.text, one.context, one.query, one.format) for one in items]
 
 
 def _mend_part(
@@ -113,7 +115,7 @@ def _mend_chunk(
     began = time.monotonic()
     whole = [e for e in examples if answered[e.id].answer.finish_reason == "stop"]
     items = [
-        AnswerItem(answered[e.id].answer.text, e.context(context), e.query, arm.format)
+        AnswerItem(answered[e.id].answer.text, e.context(context), e.query, arm.format, e.id)
         for e in whole
     ]
     mended = dict(zip((e.id for e in whole), mender(items), strict=True))
