@@ -14,7 +14,7 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table
-from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.cells import Value, read_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key, tokens_of
 from tablemend.values.words import LITTLE_WORDS, akin
@@ -142,7 +142,7 @@ class AnswerJudge(AnswerReader):
         if not name:
             return _verdict(claim, "unjudged", "the row has no name")
         value = read_value(self.table.rows[row][column])
-        error = _error_of(value)
+        error = self._error_of(value, column)
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._judge_name(claim, row).verdict == "not_in_source":
@@ -171,6 +171,11 @@ class AnswerJudge(AnswerReader):
                 return _verdict(claim, "not_in_source", reason, "REL", evidence)
             return _verdict(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
         return self._judge_missing(claim, row, column, record, value, error)
+
+    def _error_of(self, value: Value, column: int) -> ClaimError:
+        if value.dates or (value.number is not None and self.holds_times(column)):
+            return "TMP"
+        return "ATT" if value.number is None else "NUM"
 
     def _contradict(
         self, claim: Claim, value: Value, look: Look, header: str, error: ClaimError
@@ -336,12 +341,6 @@ class AnswerJudge(AnswerReader):
     def _evidence(self, sentence: int) -> Evidence:
         start, end = self.reader.sentences[sentence]
         return Evidence(self.reader.text[start:end], start=start, end=end)
-
-
-def _error_of(value: Value) -> ClaimError:
-    if value.dates or year_of(value):
-        return "TMP"
-    return "ATT" if value.number is None else "NUM"
 
 
 def _verdict(

@@ -262,15 +262,25 @@ class AnswerReader:
 
     def is_of_kind(self, column: int, value: Value) -> bool:
         """Whether a value can stand in a column: no text in a column of numbers."""
-        return self._kinds[column] in ("", kind_of(value))
+        kind = self._kinds[column]
+        return kind in ("", kind_of(value)) or (kind == "number" and value.number is not None)
+
+    def holds_times(self, column: int) -> bool:
+        """Whether a column is one of years or dates."""
+        return self._kinds[column] == "time"
 
     @cached_property
     def _kinds(self) -> list[str]:
-        """For each column what it holds, as :func:`_kind`; empty where it is mixed."""
+        """For each column what it holds, as :func:`kind_of`; empty where it is mixed.
+
+        Years among other numbers are numbers: 2,988 votes.
+        """
         kinds: list[str] = []
         for column in range(len(self.table.columns)):
             values = [read_value(self.table.rows[row][column]) for row in self.rows]
             counts = Counter(kind_of(value) for value in values if not value.blank)
+            if counts["number"] and not any(value.dates for value in values):
+                counts["number"] += counts.pop("time", 0)
             most = counts.most_common(1)
             plain = bool(most) and most[0][1] > _UNMIXED * sum(counts.values())
             kinds.append(most[0][0] if plain else "")

@@ -25,6 +25,7 @@ it alone; or it may carry on from one, which can support a claim and never contr
 _PRONOUN = re.compile(r"(?:it|its|he|his|she|her|they|their|the (?:former|latter|same))\b", re.I)
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
 _CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
+_CAPITAL = re.compile(r" [A-Z][a-z]")
 _TIME_NAMES = frozenset(
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday i".split()
@@ -443,8 +444,8 @@ class ContextReader:
     def has_foreign(self, span: Span) -> bool:
         """Whether words with a capital stand in a place that the answer and query do not have."""
         for match in _CAPITALS.finditer(self.text, span.start, span.end):
-            if match.start() == span.start:
-                continue
+            if match.start() == span.start and not _CAPITAL.match(self.text, match.end()):
+                continue  # any word has a capital there, but "Feadeas Works" is a name
             words = tokens_of(match[0]).words
             if any(word not in self._vocabulary for word in words):
                 return True

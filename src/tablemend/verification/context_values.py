@@ -318,7 +318,8 @@ def _after(
         if _ARTICLE.search(left) and right[:1] == " ":
             found = _first_part(reader, Span(start, end), following is not None, alone)
             if found and not reader.amounts(found[0]):
-                return found[0], False
+                said = text[slice(*found[0])]
+                return found[0], found[1] and all(word[:1].isupper() for word in said.split())
         return None
     if following and not following.label and not text[start:end].strip():
         return Span(following.start, following.end), True  # "The LABEL of E is another entity"
