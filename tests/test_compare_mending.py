@@ -108,6 +108,27 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
     assert results["settings"]["repair"]["mend"] == "repair"
 
 
+def test_cave_mends_by_a_model_and_counts_its_calls(
+    recipe: Callable[..., list[str]], server: AnsweringServer
+) -> None:
+    arms = {"base": {}, "cave": {"after": "base", "mend": "cave", "model": "scripted:"}}
+    judged, results = compare(recipe(arms))
+    assert len(server.bodies) == len(EXAMPLES)
+    assert hallucinated(judged, "base") == len(EXAMPLES)
+    findings = [
+        finding.type
+        for one in judged["cave"]["adversarial"].values()
+        for finding in one.judgement.findings
+    ]
+    assert findings.count("order_mismatch") == len(EXAMPLES)  # CAVE sorts nothing
+    assert len(findings) <= len(EXAMPLES) + 1
+    base, cave = (results["cost"][arm]["adversarial"] for arm in ("base", "cave"))
+    assert cave["edits"] >= len(EXAMPLES) - 1 and cave["calls"] > base["calls"]
+    assert cave["prompt_tokens"] > base["prompt_tokens"]
+    compare(recipe(arms))
+    assert len(server.bodies) == len(EXAMPLES)  # nothing is asked for twice
+
+
 def test_the_mender_never_sees_the_gold(
     recipe: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
