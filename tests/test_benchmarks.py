@@ -109,7 +109,7 @@ def mitigation(tmp_path: Path, *changes: tuple[str, str]) -> Any:
     text = (ROOT / "recipes" / "tiny.yaml").read_text()
     for old, new in changes:
         assert old in text
-        text = text.replace(old, new)
+        text = text.replace(old, new).replace("after: sft", "after: base")
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     return benchmark("mitigation").Mitigation(recipe=str(path), n=7)
