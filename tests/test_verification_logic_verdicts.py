@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from logic_claims import PLAYERS, QUARTERS, SEASON, fault, judge, verdict
 
@@ -156,3 +158,43 @@ def test_ties_share_the_first_place() -> None:
 )
 def test_odd_tables_never_crash(table: Table, text: str) -> None:
     assert verdict(table, text) in ("none", "unjudged", "supported", "contradicted")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Revenue increased quarter after quarter between Q1 2023 and Q3 2023", "supported"),
+        ("Revenue increased quarter after quarter between Q1 2023 and Q4 2023", "contradicted"),
+        ("Revenue increased between Q1 2023 and Q4 2023", "supported"),
+        ("Revenue increased in three consecutive quarters", "unjudged"),
+    ],
+)
+def test_every_step_counts_only_where_it_is_said(text: str, expected: str) -> None:
+    assert verdict(QUARTERS, text) == expected
+
+
+def test_rows_of_one_name_that_disagree_prove_nothing() -> None:
+    table = Table.of(["Team", "Points"], [["Alba", "41"], ["Alba", "52"], ["Bell", "3"]])
+    assert verdict(table, "Alba won 41 points") in ("none", "unjudged")
+    assert verdict(table, "Bell won 3 points") == "supported"
+
+
+def test_a_long_sentence_is_bounded() -> None:
+    text = "Anna Berg scored more goals than Lucia Vega and " * 200
+    started = time.process_time()
+    assert verdict(PLAYERS, text) in ("none", "unjudged")
+    assert time.process_time() - started < 5
+
+
+def test_time_grows_no_faster_than_the_table() -> None:
+    def seconds(rows: int) -> float:
+        table = Table.of(
+            ["Name", "City", "Sales"],
+            [[f"Person {n}", ("Oslo", "Rome")[n % 2], str(7 * n % 9973)] for n in range(rows)],
+        )
+        started = time.process_time()
+        assert verdict(table, "There are 5 people in Oslo") in ("contradicted", "unjudged")
+        return time.process_time() - started
+
+    seconds(100)
+    assert seconds(8_000) < 30 * max(seconds(1_000), 0.02)

@@ -17,12 +17,13 @@ from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import opposite
 
 _STEADY = frozenset(
-    "each every steadily consistently continuously continually monotonically constantly always "
-    "consecutive".split()
+    "each every steadily consistently continuously continually monotonically constantly "
+    "always".split()
 )
 _BELOW = (("below",), ("under",), ("above",), ("short",))  # "fell below 10" is a bound
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _STABLE = 0.02
+_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class Change:
 def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of every word of change."""
     times = timeline(frame.view)
-    if times is None:
-        return
+    if times is None or any(cue.sense == "streak" for cue in frame.cues):
+        return  # "in three consecutive quarters": in which?
     for cue in frame.cues:
         if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue
@@ -143,8 +144,8 @@ def _judge(
         -cue.direction if column.ranking and cue.sense in ("rise", "fall") else cue.direction
     )
     steps = list(pairwise(values))
-    if steady := [place for place, word in enumerate(frame.words) if word in _STEADY]:
-        used |= frozenset(steady)
+    if steady := _steady(frame):
+        used |= steady
     else:
         steps = [(first, last)]
     if cue.sense == "stable":
@@ -157,9 +158,15 @@ def _judge(
     name = column.header
     where = [frame.view.cell(row, frame.view.key) for row in (change.path[0], change.path[-1])]
     reason = f"{name}: {digits(first)} ({where[0]}), {digits(last)} ({where[1]})"
-    cells = ((change.path[0], column.index), (change.path[-1], column.index))
+    cells: tuple[tuple[int, int], ...] = (
+        (change.path[0], column.index),
+        (change.path[-1], column.index),
+    )
+    if steady and len(change.path) <= _SHOWN:
+        reason = f"{name}: {', '.join(map(digits, values))} ({where[0]} to {where[1]})"
+        cells = tuple((row, column.index) for row in change.path)
     if not truth:
-        turned = opposite(frame.text(*words))
+        turned = "" if steady else opposite(frame.text(*words))
         return Outcome(
             "change",
             False,
@@ -190,6 +197,16 @@ def _judge(
                 "NUM",
             )
     return Outcome("change", True, used, change.fit, cells, reason)
+
+
+def _steady(frame: Frame) -> frozenset[int]:
+    """The tokens that say that every step counts: "each year", "quarter after quarter"."""
+    words = frame.words
+    found = {place for place, word in enumerate(words) if word in _STEADY}
+    for place in range(1, len(words) - 1):
+        if words[place] in ("after", "by", "on") and words[place - 1] == words[place + 1]:
+            found |= {place - 1, place, place + 1}
+    return frozenset(found)
 
 
 def _amount_tokens(frame: Frame, used: frozenset[int]) -> frozenset[int]:

@@ -48,6 +48,8 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             reason = "one row has " + ", ".join(f"{name}: {cell}" for name, cell in told.items())
             yield Outcome("together", True, used, fit, cells, reason)
             continue
+        if len({c.column for c in inside}) < len(inside):
+            continue  # two names of one column: two rows are spoken of
         close = [(c, within((d for d in inside if d is not c), frame.rows)) for c in inside]
         close = [(c, others) for c, others in close if len(others) == 1 and c.rows != others]
         if not close:
