@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import replace
 
-from tablemend.claims.cues import find_cues
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
@@ -17,14 +16,10 @@ from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
 from tablemend.verification.phrases.judge import Phrases
 from tablemend.verification.reading import Reading
+from tablemend.verification.series import Series
 from tablemend.verification.values import Values, is_scoped
 
 VERSION = "program/1"
-
-_LOGICAL = frozenset(
-    {"superlative", "rank", "comparative", "quantifier", "aggregate", "change", "negation", "count"}
-)
-
 
 _LONGEST_STATEMENT = 1500
 """Characters of a sentence over which something is computed; no comparison is so long."""
@@ -60,6 +55,7 @@ class DocumentJudge:
         self._moments = Moments(self.linking)
         self._names = Names(self.linking)
         self._phrases = Phrases(self.linking)
+        self._series = Series(self.linking)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
 
@@ -82,8 +78,6 @@ class DocumentJudge:
         """The verdict on a claim by what its words name and what the tables give."""
         findings = self.findings(claim)
         stated = combine(claim, findings)
-        if claim.kind not in ("comparative", "numeric") and not self._is_logical(claim):
-            return stated
         if stated.verdict == "supported" and all(finding.firm for finding in findings):
             return stated
         computed = self._compute(claim)
@@ -95,8 +89,10 @@ class DocumentJudge:
             return stated
         about = any(_overlap(span, claim.focus) for span in computed.spans)
         if computed.verdict == "contradicted":
-            if claim.kind in ("relational", "attribute") and computed.error_type != "CMP":
-                return stated
+            several = len(self.linking.source.grids) > 1
+            named = several and claim.kind in ("relational", "attribute")
+            if named and computed.error_type != "CMP":
+                return stated  # a name of one table is no value of another
             return computed if about and not stated.wrong else stated
         return computed if stated.verdict == "unjudged" else stated
 
@@ -104,8 +100,12 @@ class DocumentJudge:
         """What a turn of phrase says of the words that a claim turns on."""
         if claim.focus is None or claim.start is None:
             return []
-        found = self._phrases.judge(self.linking.sentence_at(claim.start))
+        found = self._turns(self.linking.sentence_at(claim.start))
         return [f for f in found if f.start < claim.focus.end and claim.focus.start < f.end]
+
+    def _turns(self, number: int) -> list[Finding]:
+        """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
+        return self._series.judge(number) or self._phrases.judge(number)
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
@@ -129,7 +129,7 @@ class DocumentJudge:
             found = self._values.judge(number)
             found += self._moments.judge(number)
             found += self._names.judge(number)
-            phrased = [finding for finding in self._phrases.judge(number) if finding.firm]
+            phrased = [finding for finding in self._turns(number) if finding.firm]
             found = [
                 f for f in found if not any(p.start < f.end and f.start < p.end for p in phrased)
             ]
@@ -173,9 +173,6 @@ class DocumentJudge:
             ):
                 return True
         return False
-
-    def _is_logical(self, claim: Claim) -> bool:
-        return any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
 
     def _compute(self, claim: Claim) -> Verdict | None:
         """What the whole tables say; the table of which most is named first."""
