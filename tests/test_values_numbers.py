@@ -167,6 +167,8 @@ def test_separators_do_not_change_a_decimal(value: Decimal) -> None:
         ("Elevation (m)", 1, "m", ""),
         ("Charging Stations (2023)", 1, "", ""),
         ("Born (in Paris)", 1, "", ""),
+        ("Students (K-12)", 1, "", ""),
+        ("Salary (k)", 1000, "", ""),
         ("Year", 1, "", ""),
     ],
 )

@@ -151,7 +151,10 @@ _WORD = re.compile(r"\s*-?([%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|rs\.|[a
 _AND_WORD = re.compile(r"[ -]([a-z^0-9]+)")
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _IN_TAIL = re.compile(r"\bin ([^()\[\]]+)$|,([^(),\[\]]+)$|([%$€£¥₹])")
-_HEADER_WORD = re.compile(r"[%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|[a-z]+(?:[/^][a-z0-9]+|[23]\b)?")
+# "K-12" is a school, no thousand.
+_HEADER_WORD = re.compile(
+    r"[%€£¥₹₩₽₺$]|°[a-z]?|[a-z]{1,3}\$|(?![a-z]-\d)[a-z]+(?:[/^][a-z0-9]+|[23]\b)?"
+)
 
 
 def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
