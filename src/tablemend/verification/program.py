@@ -105,7 +105,12 @@ class DocumentJudge:
 
     def _turns(self, number: int) -> list[Finding]:
         """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
-        return self._series.judge(number) or self._phrases.judge(number)
+        found = self._series.judge(number)
+        return found + [
+            other
+            for other in self._phrases.judge(number)
+            if not any(f.start < other.end and other.start < f.end for f in found)
+        ]
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
