@@ -12,6 +12,7 @@ from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.logic.words import opposite
 from tablemend.verification.phrases.measures import default_measure, is_inverse, is_place
+from tablemend.verification.phrases.repeated import repetitions
 from tablemend.verification.phrases.shape import LINKED, Cell, Part, Shape
 
 _MORE = (
@@ -23,8 +24,9 @@ _LESS = (
     r"|narrower|slower"
 )
 _THAN = re.compile(
-    rf"\b(?P<word>(?P<up>{_MORE})|{_LESS})\b(?P<between>(?:(?!than\b)[^.;(),]){{0,60}})\bthan\b"
-    rf"(?P<after> (?:(?:in|on|at|for|during|that|those|of|the|its|his|her|their|did|was) )*)"
+    rf"\b(?P<word>(?P<up>{_MORE})|{_LESS})\b(?P<between>(?:(?!than\b)[^.;(),]|\([^()]*\)){{0,60}})\bthan\b"
+    r"(?P<after> (?:(?:in|on|at|for|with|during|that|those|of|the|its|his|her|their|it|they|did"
+    r"|was) )*)"
     rf"(?P<other>{LINKED})"
 )
 _UP = (
@@ -96,6 +98,12 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     parts = [
         part for part in shape.parts_in(start, end) if part.mark in "RCP" and part is not other
     ]
+    each, times = repetitions(shape, start, end)
+    if each is not None and match.re is not _MULTIPLE:
+        inside = shape.parts_in(*each.span())
+        rest = [part for part in parts if part not in inside]
+        yield from _each_time(shape, match, other, rest, each, times)
+        return
     said = f"{match['word']} {text[start : match.start()]}"
     sides = _cells(shape, other, parts, shape.span(match.start(), match.end()).start, said)
     if sides is None or (match.re is _THAN and _counts_else(match)):
@@ -122,12 +130,43 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     if truth and match.re is _VERB and other.mark == "R":
         at = Span(other.start, other.end)
         yield shape.finding(at, True, "CMP", reason, (one, two))
-    for part in parts:
+    for part in parts if truth else ():
         if part.mark == "C" and part.columns == frozenset({one.column}) == frozenset({two.column}):
             at = Span(part.start, part.end)
             yield shape.finding(at, True, "REL", reason, (one, two))
     yield from _difference(shape, match, one, two, start, end)
     yield from _stated(shape, match, compared, one, two, start)
+
+
+def _each_time(
+    shape: Shape,
+    match: re.Match[str],
+    other: Part,
+    parts: list[Part],
+    each: re.Match[str],
+    times: list[Part],
+) -> Iterator[Finding]:
+    """What is said to hold in every period, or for all rows."""
+    place = shape.span(*match.span()).start
+    compared = []
+    for part in times:
+        sides = _cells(shape, other, [*parts, part], place, match["word"])
+        if sides is None:
+            return
+        compared.append(sides[:2])
+    inverse = is_inverse(shape, compared[0][0], match["word"])
+    if inverse is None:
+        return
+    up = bool(match["up"]) != inverse
+    wrong = [(a, b) for a, b in compared if not (a.value > b.value if up else a.value < b.value)]
+    one, two = (wrong or compared)[0]
+    reason = f"{_said(shape, one)}, {_said(shape, two)}"
+    for words in (match, each):
+        where = shape.span(*words.span("word"))
+        yield shape.finding(where, not wrong, "CMP", reason, (one, two))
+    if not wrong and other.mark == "R":
+        at = Span(other.start, other.end)
+        yield shape.finding(at, True, "CMP", reason, (one, two))
 
 
 def _counts_else(match: re.Match[str]) -> bool:

@@ -10,6 +10,7 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import terms
 from tablemend.verification.phrases.comparing import clauses
 from tablemend.verification.phrases.measures import default_measure, heading_terms, is_inverse
+from tablemend.verification.phrases.repeated import periods, repetitions, series
 from tablemend.verification.phrases.shape import Cell, Part, Shape
 
 _MOST = (
@@ -40,6 +41,10 @@ _TABLE = re.compile(
     r"\b(?P<word>top(?:s|ped|ping)?|lead(?:s|ing)?|led|head(?:s|ed)?) the"
     r" (?:\w+ )?(?:table|standings|league|rankings?|list|medals? (?:table|count)|charts?)\b"
 )
+_SHARE_OF = re.compile(
+    rf"(?P<column>C\d+) (?:\w+ ){{1,3}}the (?P<word>(?P<up>{_MOST})|{_LEAST}) [a-z ]{{3,30}}"
+    r"(?:in|for|of) (?:the )?(?P<row>R\d+)"
+)
 _EACH = re.compile(r"\b(?P<word>every|each|both|all)\b(?: of)?(?: the)? (?:\w+|[RCP]\d+)")
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|if|would)\b|n't\b")
 _MAIN = frozenset(term for word in ("total", "points", "votes", "gold") for term in terms(word))
@@ -53,6 +58,7 @@ def judge_leaders(shape: Shape) -> Iterator[Finding]:
             continue
         yield from _superlatives(shape, start, end)
         yield from _leaders(shape, start, end)
+        yield from _across(shape, start, end)
         yield from _places(shape, start, end)
 
 
@@ -65,20 +71,73 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
             continue  # "lower than the one with the highest"
         stop = _RIVALS.search(shape.text, match.end(), end)
         parts = shape.parts_in(match.end(), stop.start() if stop else end)
+        up = bool(match["up"])
+        where = shape.span(*match.span("word"))
+        if shape.grid.transposed and subject.by_row:
+            yield from _in_series(shape, subject, match, start, end)
+            continue
         measure = _measure(shape, subject, parts, match)
         if not measure:
             continue
         scope = [p for p in shape.parts_in(start, end) if p.mark == "P"]
-        up = bool(match["up"])
-        where = shape.span(*match.span("word"))
         for found in _rank(shape, subject, [*measure, *scope], 1, match["word"], up=up):
             yield replace(found, start=where.start, end=where.end, firm=stop is not None)
+
+
+def _in_series(
+    shape: Shape, subject: Part, match: re.Match[str], start: int, end: int
+) -> Iterator[Finding]:
+    """As "the most visitors in 2023", "the smallest city in every year": one thing by period."""
+    each, times = repetitions(shape, start, end)
+    if each is None:
+        times = [part for part in shape.parts_in(start, end) if part.mark == "P"]
+    if not times and re.search(
+        r"\b(?:total|overall)\b", shape.linking.reading.plain[shape.start :]
+    ):
+        sums = [c.index for c in shape.grid.columns if c.total and c.index in shape.numeric]
+        times = [Part("P", -1, -1, columns=frozenset(sums))] if len(sums) == 1 else []
+        summed = bool(times)
+    else:
+        summed = False
+    if not times or (each is None and len(times) != 1):
+        return
+    up = bool(match["up"])
+    told = [f for t in times for f in _rank(shape, subject, [t], 1, match["word"], up=up)]
+    if len(told) != len(times):
+        return
+    finding = ([f for f in told if f.verdict == "contradicted"] or told)[0]
+    for words in (match, each):
+        if words is not None:
+            where = shape.span(*words.span("word"))
+            yield replace(finding, start=where.start, end=where.end, firm=summed)
+
+
+def _across(shape: Shape, start: int, end: int) -> Iterator[Finding]:
+    """As "wind is the largest source in Germany": the columns of one row, which count alike."""
+    for match in _SHARE_OF.finditer(shape.text, start, end):
+        one, row = shape.part(match["column"]), shape.part(match["row"])
+        units = {shape.grid.columns[column].unit for column in shape.numeric}
+        alike = len(units) == 1 and any(unit.symbol or unit.currency for unit in units)
+        cell = shape.only([one, row])
+        if not alike or cell is None or shape.grid.transposed:
+            continue
+        field = shape.numbers([row])
+        best = (
+            max(field, key=lambda c: c.value) if match["up"] else min(field, key=lambda c: c.value)
+        )
+        reason = f"{shape.grid.columns[best.column].header}: {_text(shape, best)}"
+        where = shape.span(*match.span("word"))
+        yield shape.finding(
+            where, cell.value == best.value, "CMP", reason, (cell, best), firm=False
+        )
 
 
 def _subject(shape: Shape, start: int, end: int) -> Part | None:
     """The one row, or product, that is spoken of before a place of the shape."""
     named = [part for part in shape.parts_in(start, end) if part.mark in "RC"]
-    if shape.grid.transposed:
+    if shape.grid.transposed and series(shape):
+        subjects = [p for p in named if p.by_row and p.places and (p.rows or set()) <= shape.rows]
+    elif shape.grid.transposed:
         subjects = [part for part in named if part.by_column and len(part.columns or ()) == 1]
     else:
         subjects = [part for part in named if part.by_row and part.places]
@@ -187,17 +246,12 @@ def _periods(shape: Shape, start: int, end: int) -> Iterator[list[Part]]:
         for part in told:
             yield [part]
         return
-    dated = [c.index for c in shape.grid.columns if c.kind == "date" and c.index != shape.grid.key]
-    repeated = len({line.name for line in shape.grid.lines}) < len(shape.grid.lines)
-    if not repeated or len(dated) != 1:
+    repeated = periods(shape)
+    if not repeated:
         yield []
-        return
-    if _EACH.search(shape.text, start, end):
-        groups: dict[str, set[int]] = {}
-        for row in shape.rows:
-            groups.setdefault(shape.grid.cell(row, dated[0]), set()).add(row)
-        for rows in groups.values():
-            yield [Part("P", -1, -1, rows=frozenset(rows))]
+    elif _EACH.search(shape.text, start, end):
+        for part in repeated:
+            yield [part]
 
 
 def _rank(

@@ -37,6 +37,8 @@ _INVERSE = _terms("rank pos position place ranking seed finish")
 _GOOD_WHEN_LOW = _terms(
     "loss error perplexity latency wer rmse mae mse churn time conceded price cost weight defects"
 )
+_PACE = re.compile(r"faster|slower|fastest|slowest")
+_CLOCKED, _SPEED = _terms("time duration latency seconds minutes"), _terms("speed pace mph kmh")
 _JUDGING = re.compile(
     r"better|worse|outperform|underperform|beat|ahead|behind|topped|edg|trail|lag"
 )
@@ -75,6 +77,8 @@ def is_inverse(shape: Shape, cell: Cell, word: str) -> bool | None:
     "Ahead" in a column of places is the smaller number; "better" in one of errors may be.
     """
     named = shape.terms(cell)
+    if _PACE.match(word):
+        return True if named & _CLOCKED else False if named & _SPEED else None
     if named & _INVERSE:
         return True
     if named & _GOOD_WHEN_LOW and _JUDGING.search(word):

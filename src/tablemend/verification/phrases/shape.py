@@ -202,7 +202,7 @@ class Shape:
             if part.rows is not None:
                 rows &= part.rows
                 open_rows = False
-            if part.columns is not None:
+            if part.columns is not None and part.columns != {self.grid.key}:
                 columns &= part.columns
                 open_columns = False
         if open_rows:

@@ -15,6 +15,23 @@ _FOR = re.compile(
     r"\b(?:plays?|played|playing|drives?|drove|driving|rides?|runs?|ran|running|works?|worked"
     r"|scored|grabbed|C\d+|N\d+ \w+) for (?:the )?(?P<value>[RV]\d+)"
 )
+_COMPARED = re.compile(
+    r"\b(?:compared (?:with|to)|versus|vs\.?|against|and) (?:just |only )?(?P<number>N\d+)"
+    r" (?:for|in|with|at) (?:the )?(?P<other>[RP]\d+)"
+)
+_OFFERED = re.compile(
+    r"(?P<other>[RC]\d+) (?P<word>(?:is|are|was|were)(?P<no> not|n't)? (?:included|available"
+    r"|offered|provided|supported))(?P<lacks>) (?:at|in|with|on|for) (?:the )?(?P<one>[RC]\d+)"
+)
+_AT = re.compile(r"(?P<other>C\d+) (?:at|in|with|on|for) (?:the )?(?P<one>R\d+)(?=[.,]|$)")
+_ATTRIBUTE = re.compile(
+    r"\b(?P<verb>[a-z]{5,}|[RC]\d+) (?:in|at|by|as|on) (?:the )?(?P<value>[RVP]\d+)"
+)
+_STEM = 6  # letters that "headquartered" shares with "Headquarters"
+_COUNTED = re.compile(
+    r"(?P<number>N\d+) (?:of (?:the|all) N\d+ )?(?:[RC]\d+|\w+)(?: (?:include|have|has|had|offer"
+    r"|support|provide)s?(?: an?)?)? (?P<column>C\d+)"
+)
 _BY = re.compile(r"\b(?P<column>C\d+) by (?:the )?(?P<value>[RV]\d+)")
 _WHEN = re.compile(r"(?P<attribute>[RC]\d+) (?:in|on) (?P<value>P\d+)")
 _OFFICE = re.compile(
@@ -59,6 +76,7 @@ def judge_statements(shape: Shape) -> Iterator[Finding]:
         return
     yield from _values(shape)
     yield from _dates(shape)
+    yield from _attributes(shape)
     yield from _offices(shape)
     if shape.grid.transposed:
         return
@@ -100,6 +118,21 @@ def _values(shape: Shape) -> Iterator[Finding]:
             where = shape.span(*match.span("word" if pattern is _NONE else "column"))
             reason = shape.grid.evidence(cell.row, cell.column).text
             yield shape.finding(where, True, "REL", reason, (cell,))
+    measured = [part for part in shape.parts if part.mark == "C"]
+    for match in _COMPARED.finditer(text):
+        other, part = shape.part(match["other"]), shape.part(match["number"])
+        shared = [p for p in named if p.mark != other.mark]
+        cell = shape.only([other, *shared, *measured]) if len(measured) == 1 else None
+        if cell is None or part.amount is None:
+            continue
+        agreement = shape.agreement(part.amount, cell.value, cell)
+        if agreement in ("same", "different"):
+            where = shape.span(*match.span("number"))
+            right = shape.grid.cell(cell.row, cell.column)
+            reason = shape.grid.evidence(cell.row, cell.column).text
+            yield shape.finding(
+                where, agreement == "same", "NUM", reason, (cell,), kind="number", expected=(right,)
+            )
     for match in _OWN_OF.finditer(text):
         part = shape.part(match["number"])
         played = [
@@ -124,7 +157,36 @@ def _values(shape: Shape) -> Iterator[Finding]:
 
 def _features(shape: Shape) -> Iterator[Finding]:
     """What a thing has or is, in cells of yes and no: "is not waterproof"."""
-    for match in _HAS.finditer(shape.text):
+    for match in _COUNTED.finditer(shape.text):
+        part, columns = shape.part(match["number"]), shape.part(match["column"]).columns
+        if part.amount is None or part.amount.hedge or len(columns or ()) != 1:
+            continue
+        column = next(iter(columns or ()))
+        kept = [_TRUTHS.get(shape.grid.cell(row, column).casefold()) for row in shape.rows]
+        if None in kept:
+            continue
+        count = sum(map(bool, kept))
+        yield shape.finding(
+            shape.span(*match.span("number")),
+            part.amount.value == count,
+            "NUM",
+            f"{count} rows with {shape.grid.columns[column].header}",
+            kind="number",
+            expected=(str(count),),
+        )
+    for match in _AT.finditer(shape.text):
+        said = shape.name(shape.part(match["other"])).casefold()
+        if re.search(r"\b(?:is|are|was|were)\b(?! not)", said):
+            part = shape.part(match["one"])
+            columns = shape.part(match["other"]).columns or frozenset()
+            cells = [(r, c) for r in part.rows or () for c in columns]
+            told = _TRUTHS.get(shape.grid.cell(*cells[0]).casefold()) if len(cells) == 1 else None
+            if told is not None:
+                reason = shape.grid.evidence(*cells[0]).text
+                for mark in ("one", "other"):
+                    where = shape.span(*match.span(mark))
+                    yield shape.finding(where, told, "ATT", reason)
+    for match in (*_HAS.finditer(shape.text), *_OFFERED.finditer(shape.text)):
         rows, columns = shape.meet([shape.part(match["one"]), shape.part(match["other"])])
         if len(rows) != 1 or len(columns) != 1:
             continue
@@ -183,6 +245,26 @@ def _marked(shape: Shape, part: Part) -> tuple[int, int]:
     match = re.search(rf"\b{mark}\b", shape.text)
     assert match is not None
     return match.span()
+
+
+def _attributes(shape: Shape) -> Iterator[Finding]:
+    """As "headquartered in Oslo" in a list of attributes: the verb says which."""
+    grid = shape.grid
+    if not grid.key_value:
+        return
+    for match in _ATTRIBUTE.finditer(shape.text):
+        value, verb = shape.part(match["value"]), match["verb"]
+        if verb[0] in "RC":
+            rows = set(shape.part(verb).rows or ())
+        else:
+            rows = {n.index for n in grid.lines if n.name.casefold().startswith(verb[:_STEM])}
+        if len(rows) != 1 or not value.places:
+            continue
+        row = next(iter(rows))
+        if any(place == row for place, _ in value.places):
+            where = shape.span(*match.span("value"))
+            reason = grid.evidence(row, value.places[0][1]).text
+            yield shape.finding(where, True, "ATT", reason)
 
 
 def _dates(shape: Shape) -> Iterator[Finding]:
