@@ -109,6 +109,11 @@ def test_nothing_is_edited_where_the_column_of_names_is_missing() -> None:
     assert repair_table(cut, CONTEXT, QUERY).edits == ()
 
 
+def test_a_table_of_which_no_row_belongs_keeps_its_rows() -> None:
+    query = QUERY.replace("2029", "1950")
+    assert len(repair_table(GOLD, CONTEXT, query).table.rows) == 3
+
+
 def test_rows_are_sorted_as_the_detector_reads_them() -> None:
     for cells in (["10", None, "9", "11"], ["May", "April", "-"], ["b", "A", "c"], ["3 m", "x"]):
         for order in ("ascending", "descending"):

@@ -145,8 +145,12 @@ class _Draft:
     def made(cls, shape: Shape, judge: AnswerJudge, blank: Cell) -> _Draft:
         """The answer with everything mended that is clear."""
         draft = cls(shape, blank)
-        for verdict in _verification(judge, judge.query).verdicts:
-            if verdict.wrong:
+        verdicts = _verification(judge, judge.query).verdicts
+        rows = [verdict for verdict in verdicts if verdict.claim.column is None]
+        # A table of which no row belongs is a sign that the query was not understood.
+        doubtful = len(rows) > 1 and all(verdict.wrong for verdict in rows)
+        for verdict in verdicts:
+            if verdict.wrong and not (doubtful and verdict.claim.column is None):
                 draft.mend(judge, verdict)
         draft.fill(judge)
         return draft
