@@ -43,7 +43,6 @@ _MODIFIER = re.compile(
     r" (?:players?|guard|forward|center|centre|reserves?|starters?|bench|team|fans?|win|loss"
     r"|victory|defen[sc]e|offen[sc]e|attack)\b"
 )
-_RESPECTIVELY = re.compile(r"\brespectively\b")
 _FAR = 1000
 _MET = 12  # of a list of names without end, the nearest
 

@@ -71,8 +71,11 @@ class Linking:
 
     def sentence_at(self, place: int) -> int:
         """Index of the sentence around a place."""
-        starts = [sentence.start for sentence in self.reading.sentences]
-        return max(bisect_left(starts, place + 1) - 1, 0)
+        return max(bisect_left(self._starts, place + 1) - 1, 0)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [sentence.start for sentence in self.reading.sentences]
 
     def _link_sentence(
         self, sentence: Span, carried: dict[int, tuple[int, ...]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import replace
 
@@ -17,10 +18,15 @@ from tablemend.verification.names import Names
 from tablemend.verification.phrases.judge import Phrases
 from tablemend.verification.reading import Reading
 from tablemend.verification.series import Series
+from tablemend.verification.timelines import Timelines
 from tablemend.verification.values import Values, is_scoped
 
 VERSION = "program/1"
 
+_FRAME = re.compile(
+    r"\d+-(?:day|week|month|year|hour|minute)s?\b|\d[\d,]* (?:people|inhabitants)\b"
+)
+"""What a value is counted over and not a value: "7-day average", "per 1,000 people"."""
 _LONGEST_STATEMENT = 1500
 """Characters of a sentence over which something is computed; no comparison is so long."""
 _LONGEST_SENTENCE = 6000
@@ -56,6 +62,7 @@ class DocumentJudge:
         self._names = Names(self.linking)
         self._phrases = Phrases(self.linking)
         self._series = Series(self.linking)
+        self._timelines = Timelines(self.linking)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
 
@@ -105,7 +112,7 @@ class DocumentJudge:
 
     def _turns(self, number: int) -> list[Finding]:
         """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
-        found = self._series.judge(number)
+        found = self._series.judge(number) or self._timelines.judge(number)
         return found + [
             other
             for other in self._phrases.judge(number)
@@ -167,6 +174,8 @@ class DocumentJudge:
     def _is_refuted(self, verdict: Verdict) -> bool:
         """Whether words that are called wrong are what a cell of a named row and column says."""
         for span in verdict.spans:
+            if _FRAME.match(self.document.text, span.start):
+                return True
             found = self.sentence_findings(self.linking.sentence_at(span.start))
             if any(
                 f.firm

@@ -89,7 +89,6 @@ _ARTICLE = re.compile(r"(?<![\w'.-])an?(?= [a-z])")
 _ZERO = re.compile(
     r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"
 )
-_HUNDRED = re.compile(r"\s(?:hundred)(?:\s+and\s+|\s+)?$")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"
     r"|fy|early|late|mid|ended|ending|for|through|the|january|february|march|april|may|june|july"
@@ -235,11 +234,6 @@ class Reading:
     def token_at(self, place: int) -> int:
         """Index of the last token that begins at or before a place; -1 before the first."""
         return bisect_right(self._token_starts, place) - 1
-
-    def sentence_of(self, place: int) -> Span:
-        """The sentence around a place, or the last one that begins before it."""
-        index = bisect_right([sentence.start for sentence in self.sentences], place) - 1
-        return self.sentences[max(index, 0)] if self.sentences else Span(0, len(self.text))
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:

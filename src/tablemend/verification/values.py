@@ -30,7 +30,6 @@ _IDENTIFIER = re.compile(
 )
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
-_ATTACHED = re.compile(r"(?:'s)?\s*(?:\(|of|at|:|,? with)\s*(?:[a-z ]{3,14} )?[$€£]?$")
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
