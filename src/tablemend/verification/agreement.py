@@ -54,6 +54,9 @@ def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
     if unit.scale != ONE and cell.unit.scale == ONE:
         scaled = value * unit.scale
         values = [scaled] if stated.scale != ONE else [scaled, value]
+    elif stated.scale != ONE and cell.unit.scale == ONE and not cell.unit.symbol:
+        if value * stated.scale == amount.value:
+            values.append(amount.value)  # "12 million" of 12 where no header states the scale
     if stated.symbol == "%":
         if own and own != "%":
             return []

@@ -146,6 +146,9 @@ class Grounder:
         time only where its name says so ("Minutes played").
         """
         symbol = amount.number.unit.symbol
+        own = self.grids[grid].unit(row, column)
+        if symbol == "%" and own.currency:
+            return False
         if symbol == "%" and not self.grids[grid].unit(row, column).symbol:
             # No share of some hundred is the count beside it.
             number = self.number(grid, row, column)

@@ -293,6 +293,9 @@ def _periods(header: str) -> tuple[str, ...]:
     found = list(parse_date(header))
     for date in find_dates(text):
         found += date.readings
+    found += [
+        f"-{reading[4:]}" for reading in found if reading[:4].isdigit() and reading[5:7].isdigit()
+    ]
     found += [reading[:4] for reading in found if reading[:4].isdigit()]
     years = _YEAR.findall(text)
     found += years

@@ -16,7 +16,7 @@ from tablemend.verification.linking import CellLink, ColumnLink, Linking, Links
 _PLACE_OR_FRAME = re.compile(
     r"\b(?:christmas|easter|valentine|new year|cent(?:er|re)|arena|garden|stadium|forum|"
     r"fieldhouse|coliseum|park|dome|hall|league|"
-    r"conference|division|association|nba|nfl|nhl|mlb|fifa|uefa|cup|championship|university)\b",
+    r"conference|division|association|nba|nfl|nhl|mlb|fifa|uefa|cup|championship|university|games|olympics?)\b",
     re.I,
 )
 _QUOTES = {'"', "\u201c", "\u2018", "'"}

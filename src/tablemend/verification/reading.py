@@ -231,10 +231,6 @@ class Reading:
         low, high = bisect_left(self._token_starts, start), bisect_left(self._token_starts, end)
         return self.tokens[low:high]
 
-    def token_at(self, place: int) -> int:
-        """Index of the last token that begins at or before a place; -1 before the first."""
-        return bisect_right(self._token_starts, place) - 1
-
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
         """Dates, periods and times of day, in order; none inside another."""

@@ -19,7 +19,9 @@ from tablemend.verification.rowcounts import count_of_rows
 
 _SCOPE = re.compile(
     r"\b(?:season|career|streak|straight|consecutive|averaging|averaged|all[ -]time|per game"
-    r"|this year|in a row|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?"
+    r"|(?:before|after|then) (?:\w+ly |almost |more than )?[a-z]+ing"
+    r"|and (?:then )?(?:recover|rebound|climb|ris|fall|declin|dropp|grow|increas|decreas|improv)"
+    r"\w*ing|this year|in a row|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?"
     r"|seasons?|years?|months?|weeks?|outings?|contests?|meetings?|starts?|nights?|time"
     r"|\w+ (?:games|outings|contests)))\b(?! *- *(?:high|low|best))"
 )
