@@ -161,7 +161,7 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
             continue
         if stated.amount.number.percent and column.kind == "number" and not column.percent:
             continue  # a share of the column's amount
-        if not column.measured or column.kind in ("score", "date"):
+        if not column.measured or column.kind in ("score", "date", "span"):
             continue
         if column.index == frame.view.key and heading.first >= stated.last:
             continue  # "6 regions" are counted

@@ -97,6 +97,8 @@ def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:
         column = frame.view.columns[heading.column]
         if heading.share < 0.99 or column.temporal or column.counter:
             continue
+        if heading.first and frame.words[heading.first - 1] == "same":
+            continue  # "from the same college as A"
         if column.kind != "text" and not any(
             word[0].isdigit() for word in frame.words[phrase.first : phrase.last]
         ):

@@ -176,6 +176,8 @@ def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         first, last = frame.token_range(cue.start, cue.end)
         if first == last:
             continue
+        if "than" in frame.words[frame.clause(first)[0] : first]:
+            continue  # "more than the one with the lowest": nested
         number = cue.number if by_quality and cue.number else 1
         if first and not by_quality and (ordinal := frame.ordinal(first - 1)):
             first, number = first - 1, ordinal
