@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from tablemend.values.numbers import Number
-from tablemend.values.units import MEASURES, ONE, Unit, same_currency
+from tablemend.values.units import MEASURES, ONE, PLAIN, Unit, same_currency
 from tablemend.verification.reading import Amount
 
 Agreement = Literal["same", "near", "different", "apart"]
@@ -54,9 +54,8 @@ def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
     if unit.scale != ONE and cell.unit.scale == ONE:
         scaled = value * unit.scale
         values = [scaled] if stated.scale != ONE else [scaled, value]
-    elif stated.scale != ONE and cell.unit.scale == ONE and not cell.unit.symbol:
-        if value * stated.scale == amount.value:
-            values.append(amount.value)  # "12 million" of 12 where no header states the scale
+    elif cell.unit.scale == ONE != stated.scale and value * stated.scale == amount.value:
+        values.append(amount.value)  # "12 million" of 12 where no header states the scale
     if stated.symbol == "%":
         if own and own != "%":
             return []

@@ -117,7 +117,9 @@ class Linking:
                 )
             ]
             rows = _without_totals(grid, rows, said)
-            rows = _merge(rows, [link for link in said if isinstance(link, RowLink)])
+            columns = [link for link in said if isinstance(link, ColumnLink)]
+            lines = tuple(link for link in said if isinstance(link, RowLink))
+            rows = _merge(rows, list(_without_totals(grid, lines, columns)))
             found[number] = Links(
                 number,
                 sentence,

@@ -21,7 +21,8 @@ _SCOPE = re.compile(
     r"\b(?:season|career|streak|straight|consecutive|averaging|averaged|all[ -]time|per game"
     r"|(?:before|after|then) (?:\w+ly |almost |more than )?[a-z]+ing"
     r"|and (?:then )?(?:recover|rebound|climb|ris|fall|declin|dropp|grow|increas|decreas|improv)"
-    r"\w*ing|this year|in a row|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?"
+    r"\w*ing"
+    r"|this year|in a row|(?:next|last|past|previous|recent|final) (?:\w+ )?(?:games?|match(?:es)?"
     r"|seasons?|years?|months?|weeks?|outings?|contests?|meetings?|starts?|nights?|time"
     r"|\w+ (?:games|outings|contests)))\b(?! *- *(?:high|low|best))"
 )
