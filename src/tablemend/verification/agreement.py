@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from tablemend.values.numbers import Number
-from tablemend.values.units import MEASURES, ONE, PLAIN, Unit, same_currency
+from tablemend.values.units import MEASURES, ONE, Unit, same_currency
 from tablemend.verification.reading import Amount
 
 Agreement = Literal["same", "near", "different", "apart"]

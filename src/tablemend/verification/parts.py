@@ -10,6 +10,7 @@ from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Cell, Grounder
+from tablemend.verification.partial import is_running
 from tablemend.verification.reading import Amount
 
 _ORDINALS = {
@@ -57,6 +58,9 @@ def judge_part(
     told = _nearest_part(binder, one, other)
     if told is None:
         return None
+    running = is_running(binder.plain, one.start, other.digits_end)
+    if running:
+        told = tuple(range(1, told[-1] + 1))
     for grid in grounder.grids:
         columns = _part_columns(grounder, grid.number)
         if len(told) > 1 and 4 not in columns:
@@ -72,7 +76,11 @@ def judge_part(
                 return None
             sums.append(sum((n.value for n in numbers if n is not None), Decimal(0)))
             cells += own
-        return _judge(grounder, grid.number, (one, other), sums, cells)
+        found = _judge(grounder, grid.number, (one, other), sums, cells)
+        if running and any(finding.verdict == "contradicted" for finding in found):
+            reason = "a score on the way; the table has those of whole parts"
+            return [_unclear(finding, reason) for finding in found]
+        return found
     return None
 
 
@@ -109,6 +117,10 @@ def _judge(
             )
         )
     return found
+
+
+def _unclear(finding: Finding, reason: str) -> Finding:
+    return Finding(finding.start, finding.end, "number", "unjudged", reason=reason)
 
 
 def _nearest_part(binder: Binder, one: Amount, other: Amount) -> tuple[int, ...] | None:

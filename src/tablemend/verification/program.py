@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
+from tablemend.verification.partial import is_partial, withhold
 from tablemend.verification.phrases.judge import Phrases
 from tablemend.verification.reading import Reading
 from tablemend.verification.series import Series
@@ -23,10 +23,6 @@ from tablemend.verification.values import Values, is_scoped
 
 VERSION = "program/1"
 
-_FRAME = re.compile(
-    r"\d+-(?:day|week|month|year|hour|minute)s?\b|\d[\d,]* (?:people|inhabitants)\b"
-)
-"""What a value is counted over and not a value: "7-day average", "per 1,000 people"."""
 _LONGEST_STATEMENT = 1500
 """Characters of a sentence over which something is computed; no comparison is so long."""
 _LONGEST_SENTENCE = 6000
@@ -138,7 +134,7 @@ class DocumentJudge:
         if sentence.end - sentence.start > _LONGEST_SENTENCE:
             return []
         if found is None:
-            found = self._values.judge(number)
+            found = withhold(self._values.judge(number), self.document.text)
             found += self._moments.judge(number)
             found += self._names.judge(number)
             phrased = [finding for finding in self._turns(number) if finding.firm]
@@ -174,7 +170,7 @@ class DocumentJudge:
     def _is_refuted(self, verdict: Verdict) -> bool:
         """Whether words that are called wrong are what a cell of a named row and column says."""
         for span in verdict.spans:
-            if _FRAME.match(self.document.text, span.start):
+            if is_partial(self.document.text, span.start):
                 return True
             found = self.sentence_findings(self.linking.sentence_at(span.start))
             if any(
