@@ -33,7 +33,7 @@ _UP = (
     r"out(?:scor|pac|perform|s[oe]ld?|number|rank|rebound|grow|gross|earn)\w*|exceed(?:s|ed|ing)?"
     r"|surpass(?:es|ed|ing)?|topped|beat(?:s|ing)?|edg(?:ed|ing|es)(?: out| past)?|overtook"
     r"|(?:came in |finish\w* |stayed |was |were |is |are )?(?:well |just |narrowly )?"
-    r"(?:ahead of|above|over)"
+    r"(?:ahead of|above|over|clear of)"
 )
 _DOWN = (
     r"trail(?:s|ed|ing)?|lagg?(?:s|ed|ing)?(?: behind)?|underperform(?:s|ed|ing)?"
@@ -60,7 +60,9 @@ _TIMES = {
     "five times": Decimal(5),
 }
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|only|n't|cannot)\b|n't\b")
-_JOINT = re.compile(r";|, (?:while|whereas|but|although|though)\b| (?:while|whereas|but|although) ")
+_JOINT = re.compile(
+    r";|, and (?=R\d)|, (?:while|whereas|but|although|though)\b| (?:while|whereas|but|although) "
+)
 _ANY = re.compile(r"\s*(?:any|all|every|each)\b")
 _BY = re.compile(r"\bby (?:about |around |roughly |only |just |a |nearly |over )*(N\d+)")
 _BEFORE = re.compile(r"(N\d+)(?: \w+| [RC]\d+){0,3} ?$")

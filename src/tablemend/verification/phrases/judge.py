@@ -8,6 +8,7 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.phrases.comparing import compare_two
+from tablemend.verification.phrases.earlier import judge_earlier
 from tablemend.verification.phrases.leading import judge_leaders
 from tablemend.verification.phrases.missing import judge_missing
 from tablemend.verification.phrases.ranges import judge_ranges
@@ -22,6 +23,7 @@ _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     judge_ties,
     judge_sums,
     judge_counts,
+    judge_earlier,
     judge_leaders,
     judge_missing,
 )

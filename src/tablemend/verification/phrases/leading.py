@@ -81,7 +81,8 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
             continue
         scope = [p for p in shape.parts_in(start, end) if p.mark == "P"]
         for found in _rank(shape, subject, [*measure, *scope], 1, match["word"], up=up):
-            yield replace(found, start=where.start, end=where.end, firm=stop is not None)
+            firm = stop is not None or found.verdict == "supported"
+            yield replace(found, start=where.start, end=where.end, firm=firm)
 
 
 def _in_series(

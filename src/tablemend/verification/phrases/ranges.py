@@ -49,6 +49,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(rf"\b(?:outside|out of)(?= {_RANGE})|\b{_LINK}(?P<word>abnormal)\b"),
     ),
 )
+_CARRIED = re.compile(r"(?:it|this|that|which|the (?:value|result|level|test|measurement))\b")
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|none|all|every|each|both|only)\b|n't\b")
 _CALLED = tuple(frozenset(terms(word)) for word in ("range", "interval", "limits"))
 _REFERRED = frozenset(t for word in ("reference", "normal", "ref") for t in terms(word))
@@ -111,6 +112,8 @@ def _row(shape: Shape, end: int) -> int | None:
         rows = after[0].rows or frozenset()
         return next(iter(rows)) if len(rows) == 1 and len(after) == 1 else None
     subject = shape.links.subject
+    if not _CARRIED.match(shape.text):
+        return None
     return subject[0] if len(subject) == 1 else None
 
 

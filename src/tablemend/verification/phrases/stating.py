@@ -15,6 +15,7 @@ _FOR = re.compile(
     r"\b(?:plays?|played|playing|drives?|drove|driving|rides?|runs?|ran|running|works?|worked"
     r"|scored|grabbed|C\d+|N\d+ \w+) for (?:the )?(?P<value>[RV]\d+)"
 )
+_PAIRED = re.compile(r"\b(?P<number>N\d+)(?: C\d+)? (?:for|with|in|at) (?:the )?(?P<other>R\d+)")
 _COMPARED = re.compile(
     r"\b(?:compared (?:with|to)|versus|vs\.?|against|and) (?:just |only )?(?P<number>N\d+)"
     r" (?:for|in|with|at) (?:the )?(?P<other>[RP]\d+)"
@@ -119,7 +120,8 @@ def _values(shape: Shape) -> Iterator[Finding]:
             reason = shape.grid.evidence(cell.row, cell.column).text
             yield shape.finding(where, True, "REL", reason, (cell,))
     measured = [part for part in shape.parts if part.mark == "C"]
-    for match in _COMPARED.finditer(text):
+    paired = list(_PAIRED.finditer(text))
+    for match in (*_COMPARED.finditer(text), *(paired if len(paired) > 1 else ())):
         other, part = shape.part(match["other"]), shape.part(match["number"])
         shared = [p for p in named if p.mark != other.mark]
         cell = shape.only([other, *shared, *measured]) if len(measured) == 1 else None
