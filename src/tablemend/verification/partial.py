@@ -1,0 +1,78 @@
+"""Numbers that are no value of a whole: shares of a count, what is counted over, running scores."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tablemend.verification.findings import Finding
+
+_NUMBER = (
+    r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|zero|no|\d[\d,.]*)(?: [a-z-]+){0,2}?"
+)
+# "scored three goals, two from Sella", "with a goal in the 12th minute", "0 in the second period"
+_SHARE = re.compile(
+    rf"{_NUMBER} (?:(?:coming |came )?from (?=[A-Z])|of (?:which|whom|them)\b|by (?=[A-Z])"
+    r"|(?:in|at|during|on) (?:the )?\d+(?:\+\d+)?(?:st|nd|rd|th|')"
+    r"|in (?:stoppage|injury|added|extra)[ -]time"
+    r"|in the (?:first|second|third|opening|final)(?: (?:period|half))?(?=[,.;]| and\b))"
+)
+# "a 7-day average", "per 1,000 people"
+_BASE = re.compile(
+    r"\d+-(?:day|week|month|year|hour|minute)s?\b|\d[\d,]* (?:people|inhabitants|residents)\b"
+)
+_RUNNING = re.compile(
+    r"\b(?:bring\w*|brought|put\w*|make|making|made|extend\w*|level\w*|tied|tie|equali[sz]\w*"
+    r"|take|took|taking|trail\w*|lead\w*|led|remain\w*)\b[^.;]{0,40}$"
+)
+
+
+def is_partial(text: str, start: int) -> bool:
+    """Whether the number at a place is a share of a whole, or what a value is counted over.
+
+    Args:
+        text: the text.
+        start: where the number begins.
+    """
+    if _SHARE.match(text, start):
+        return True
+    return _BASE.match(text, start) is not None and (
+        "-" in text[start : start + 8] or text[max(0, start - 4) : start].lower() == "per "
+    )
+
+
+def is_running(plain: str, start: int, end: int) -> bool:
+    """Whether a score is one on the way to the final one: "to take a 3-2 lead", "level at 2-2".
+
+    Args:
+        plain: the text in small letters.
+        start: where the score begins.
+        end: where it ends.
+    """
+    if re.match(r" (?:lead|advantage|deficit)\b", plain[end : end + 12]):
+        return True
+    return _RUNNING.search(plain, max(0, start - 50), start) is not None
+
+
+def withhold(findings: list[Finding], text: str) -> list[Finding]:
+    """Take back what was called wrong of numbers that were compared with a whole.
+
+    Args:
+        findings: of a sentence.
+        text: the text.
+    """
+    return [
+        replace(
+            finding,
+            verdict="unjudged",
+            error=None,
+            span=None,
+            expected=(),
+            reason="the number is a part of what the table counts",
+        )
+        if finding.kind == "number"
+        and finding.verdict == "contradicted"
+        and is_partial(text, finding.start)
+        else finding
+        for finding in findings
+    ]
