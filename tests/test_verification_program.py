@@ -107,7 +107,7 @@ SUPPORTED: list[tuple[str, str, Table]] = [
     ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "104", LINE),
     ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "12", LINE),
     ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "Friday", LINE),
-    ("The Hawks led the Bucks 51-49 in the first half.", "51", LINE),
+    ("The Hawks outscored the Bucks 51-49 in the first half.", "51", LINE),
     ("All three cities lie in the north.", "three", CITIES),
 ]  # fmt: skip
 
@@ -136,7 +136,7 @@ CONTRADICTED: list[tuple[str, str, Table, str, str, tuple[str, ...]]] = [
     ("The Hawks (10-8) beat the Bucks 104-98.", "10", LINE, "NUM", "10", ("12",)),
     ("The Hawks beat the Bucks 110-98.", "110", LINE, "NUM", "110", ("104",)),
     ("The Hawks beat the Bucks on Tuesday.", "Tuesday", LINE, "TMP", "Tuesday", ("Friday",)),
-    ("The Hawks led the Bucks 60-49 in the first half.", "60", LINE, "NUM", "60", ("51",)),
+    ("The Hawks outscored the Bucks 60-49 in the first half.", "60", LINE, "NUM", "60", ("51",)),
     ("All five cities lie in the north.", "five", CITIES, "NUM", "five", ("3",)),
 ]  # fmt: skip
 
