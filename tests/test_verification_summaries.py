@@ -368,16 +368,159 @@ WRONG = [
 ]
 
 OPEN = [
-    ("league", "Arden Rovers conceded the fewest goals (18)."),
-    ("league", "Kelso City scored more goals than Arden Rovers."),
-    ("energy", "Poland relies most heavily on coal, at 60.5%."),
-    ("trial", "Drug A improved median survival by 7.4 months over placebo."),
-    ("museums", "All three museums drew more visitors in 2022 than in 2021."),
-    ("matches", "The Lions beat the Bears 2-1 on 3 March 2023."),
-    ("matches", "The Bears beat the Lions 2-1 on 3 March 2023."),
-    ("matches", "The Hawks and the Lions drew 0-0 in front of 15,377 fans."),
+    ("league", "Arden Rovers conceded the fewest goals (18).", True),
+    ("league", "Kelso City scored more goals than Arden Rovers.", False),
+    ("energy", "Poland relies most heavily on coal, at 60.5%.", True),
+    ("trial", "Drug A improved median survival by 7.4 months over placebo.", True),
+    ("museums", "All three museums drew more visitors in 2022 than in 2021.", True),
+    ("matches", "The Lions beat the Bears 2-1 on 3 March 2023.", True),
+    ("matches", "The Bears beat the Lions 2-1 on 3 March 2023.", False),
+    ("matches", "The Hawks and the Lions drew 0-0 in front of 15,377 fans.", True),
 ]
 """Not read yet; what counts is that no verdict on them is false."""
+
+TEXTS = [
+    (
+        "players",
+        "In this game, Stephen Curry led the way with 31 points, followed by Nikola Jokic "
+        "with 28. Jokic also dominated the boards, pulling down 14 rebounds, two more "
+        "than Anthony Davis. LeBron James added 24 points and 8 rebounds for the Lakers. "
+        "Curry had just five rebounds, the fewest of the four players.",
+    ),
+    (
+        "quarters",
+        "The company ended 2023 on a strong note. Revenue reached $142.7 million in Q4, "
+        "up 11.1% from the previous quarter and the highest of the year. Net income "
+        "dipped to $9.8 million in Q3 before nearly doubling to $18.3 million. Operating "
+        "margin followed a similar pattern, falling from 15.1% in Q2 to 11.9% in Q3 and "
+        "recovering to 16.4% in Q4. Full-year revenue totaled $522.6 million.",
+    ),
+    (
+        "laboratory",
+        "The patient's hemoglobin was 10.2 g/dL, below the reference range of 12.0-15.5. "
+        "The white cell count was slightly elevated at 11.8. Platelets were normal at "
+        "250. Two of the three tests were abnormal.",
+    ),
+    (
+        "medals",
+        "Norway dominated both Games, winning 39 medals in 2018 and 37 in 2022. Germany "
+        "finished second in 2018 with 31 medals, but its total dropped to 27 four years "
+        "later. Canada's gold count fell sharply from 11 to 4. Norway and Germany each "
+        "won 14 gold medals in 2018.",
+    ),
+    (
+        "dashboard",
+        "Monthly active users rose steadily during the quarter, from 47,200 in January to "
+        "52,100 in March, surpassing the 50,000 target. Churn fell to 2.8% in March, "
+        "below the 3.0% target. Support tickets declined each month, from 1,120 to 870. "
+        "The net promoter score improved from 41 to 47.",
+    ),
+    (
+        "election",
+        "Maria Lopez won the election with 41,200 votes (38.4%), ahead of John Reed, who "
+        "received 35,900 votes (33.5%). Anna Schmidt came third with 20.6% of the vote. "
+        "Independent Peter Novak won a single seat. Together the top two candidates hold "
+        "22 seats.",
+    ),
+    (
+        "phones",
+        "The Nova X has the largest battery at 5,000 mAh but is also the heaviest phone "
+        "at 210 g. The Pixelon 3 is the cheapest option at $549 and the lightest at 172 "
+        "g, although it is not waterproof. The Aero 5 sits in the middle at $699.",
+    ),
+    (
+        "weather",
+        "The week began sunny, with a high of 21 °C on Monday. Temperatures dropped to 16 "
+        "°C on Wednesday, when 12.5 mm of rain fell. Friday was the warmest day of the "
+        "week at 23 °C. Monday and Friday were dry.",
+    ),
+    (
+        "league",
+        "Arden Rovers lead the table with 45 points from 20 matches, two points clear of "
+        "Kelso City. Port Vale are third with 38 points. Halton Athletic have won only "
+        "three games and sit bottom with 13 points. Arden Rovers also have the best "
+        "attack with 41 goals and the best defence, conceding just 18.",
+    ),
+    (
+        "models",
+        "RoBERTa-base obtains the best results on all three benchmarks, with 91.5 F1 on "
+        "SQuAD, 87.6 on MNLI and 94.8 on SST-2. DistilBERT is 1.6 points behind BERT-base "
+        "on SQuAD while using 40% fewer parameters. ALBERT-base is by far the smallest "
+        "model, with 12 million parameters.",
+    ),
+    (
+        "cities",
+        "Berlin remained the largest city throughout, growing from 3.38 million in 2000 "
+        "to 3.66 million in 2020. Munich grew by 278,000 people over the same period, an "
+        "increase of about 23%. Leipzig was the smallest of the four cities but grew by "
+        "22.7%.",
+    ),
+    (
+        "films",
+        "Red Meridian was the biggest hit, grossing $310.8 million on a budget of $120 "
+        "million. Eva Lind directed two films, Silent Harbor and Paper Moons. The Last "
+        "Ferry failed to recoup its $80 million budget. In 2022, Paper Moons earned $61.4 "
+        "million.",
+    ),
+    (
+        "sales",
+        "East was the strongest region with total sales of 626, followed by North with "
+        "533. South's sales fell in Q2 to 91 before recovering to 110 in Q4. Overall "
+        "sales rose every quarter, from 448 to 533. West recorded the lowest total, at "
+        "374.",
+    ),
+    (
+        "energy",
+        "France generates 65.0% of its electricity from nuclear, while Poland still "
+        "depends on coal for 60.5%. Germany leads in wind with 31.1%, and Spain has the "
+        "highest solar share at 16.9%. Poland has no nuclear power.",
+    ),
+    (
+        "trial",
+        "Drug A achieved a response rate of 44.1%, nearly three times that of placebo "
+        "(15.9%). Median survival was 18.4 months in the Drug A arm versus 11.0 months "
+        "for placebo. There were 12 serious adverse events with Drug A, 9 with Drug B and "
+        "4 with placebo.",
+    ),
+    (
+        "stock",
+        "The stock gained ground over the four days, closing at 184.8 on May 9 after "
+        "opening at 181.2 on May 6. The highest close was 185.6 on May 8, on volume of "
+        "60.3 million shares. Volume was lowest on May 9.",
+    ),
+    (
+        "hotels",
+        "Casa Verde in Seville is the best-rated hotel at 4.8, though it has just 22 "
+        "rooms. Grand Palais in Lyon is the most expensive at $210 per night and the "
+        "largest with 120 rooms. The Anchor in Bristol is the cheapest. Breakfast is "
+        "included at Grand Palais and Casa Verde.",
+    ),
+    (
+        "museums",
+        "City Gallery was the most visited museum in all three years, reaching 131,500 "
+        "visitors in 2023. Science Hall peaked at 98,700 visitors in 2022. Maritime "
+        "Museum nearly doubled its attendance between 2021 and 2023, from 21,300 to "
+        "40,100.",
+    ),
+    (
+        "staff",
+        "Mei Chen, who joined in 2015, is the longest-serving employee and earns "
+        "$121,000. Dana Fox also works in Engineering in Boston. Luis Ortega is the "
+        "lowest paid, with a salary of $72,500. Omar Said joined the Finance team in "
+        "2021.",
+    ),
+    (
+        "company",
+        "Founded in 1998, Brightwell Energy is based in Oslo, Norway. The company is led "
+        "by CEO Ingrid Berg and has 4,300 employees. Its revenue is $1.9 billion.",
+    ),
+    (
+        "person",
+        "Ada Lovelace (10 December 1815 - 27 November 1852) was a mathematician. She had "
+        "three children. She died at the age of 36.",
+    ),
+]
+"""Summaries without an error."""
 
 
 def _verdicts(table: str, sentence: str) -> list[str]:
@@ -398,8 +541,15 @@ def test_a_false_sentence_is_found(table: str, sentence: str) -> None:
     assert {"contradicted", "not_in_source"} & set(_verdicts(table, sentence))
 
 
-@pytest.mark.parametrize(("table", "sentence"), OPEN)
-def test_what_is_not_read_is_left_open(table: str, sentence: str) -> None:
-    verdicts = _verdicts(table, sentence)
-    assert "unjudged" in verdicts
+@pytest.mark.parametrize(("table", "sentence", "true"), OPEN)
+def test_what_is_not_read_gets_no_false_verdict(table: str, sentence: str, true: bool) -> None:
+    verdicts = set(_verdicts(table, sentence))
+    assert not (true and {"contradicted", "not_in_source"} & verdicts)
+    assert true or verdicts != {"supported"}
+
+
+@pytest.mark.parametrize(("table", "text"), TEXTS)
+def test_a_true_summary_has_no_false_alarm(table: str, text: str) -> None:
+    verdicts = _verdicts(table, text)
+    assert "supported" in verdicts
     assert not {"contradicted", "not_in_source"} & set(verdicts)

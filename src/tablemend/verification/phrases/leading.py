@@ -45,6 +45,7 @@ _SHARE_OF = re.compile(
     rf"(?P<column>C\d+) (?:\w+ ){{1,3}}the (?P<word>(?P<up>{_MOST})|{_LEAST}) [a-z ]{{3,30}}"
     r"(?:in|for|of) (?:the )?(?P<row>R\d+)"
 )
+_NOUN = re.compile(r" C\d+ (?:share|rate|count|level|figure|value|score)\b")
 _EACH = re.compile(r"\b(?P<word>every|each|both|all)\b(?: of)?(?: the)? (?:\w+|[RCP]\d+)")
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|if|would)\b|n't\b")
 _MAIN = frozenset(term for word in ("total", "points", "votes", "gold") for term in terms(word))
@@ -82,7 +83,9 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
         scope = [p for p in shape.parts_in(start, end) if p.mark == "P"]
         for found in _rank(shape, subject, [*measure, *scope], 1, match["word"], up=up):
             firm = stop is not None or found.verdict == "supported"
-            yield replace(found, start=where.start, end=where.end, firm=firm)
+            noun = _NOUN.match(shape.text, match.end()) if firm and not stop else None
+            end_of = shape.span(*noun.span()).end if noun else where.end
+            yield replace(found, start=where.start, end=end_of, firm=firm)
 
 
 def _in_series(
