@@ -14,8 +14,11 @@ _NUMBER = (
 _SHARE = re.compile(
     rf"{_NUMBER} (?:(?:coming |came )?from (?=[A-Z])|of (?:which|whom|them)\b|by (?=[A-Z])"
     r"|(?:in|at|during|on) (?:the )?\d+(?:\+\d+)?(?:st|nd|rd|th|')"
-    r"|in (?:stoppage|injury|added|extra)[ -]time"
-    r"|in the (?:first|second|third|opening|final)(?: (?:period|half))?(?=[,.;]| and\b))"
+    r"|in (?:stoppage|injury|added|extra)[ -]time)"
+)
+# "0 in the second": a share of all goals, where the table has no column for the part
+_IN_PART = re.compile(
+    rf"{_NUMBER} in the (?:first|second|third|opening|final)(?: (?:period|half))?(?=[,.;]| and\b)"
 )
 # "a 7-day average", "per 1,000 people"
 _BASE = re.compile(
@@ -27,14 +30,16 @@ _RUNNING = re.compile(
 )
 
 
-def is_partial(text: str, start: int) -> bool:
+def is_partial(text: str, start: int, *, in_part: bool = True) -> bool:
     """Whether the number at a place is a share of a whole, or what a value is counted over.
 
     Args:
         text: the text.
         start: where the number begins.
+        in_part: whether what is said of a part of a match is a share too; not where the number
+            was compared with the column of that part.
     """
-    if _SHARE.match(text, start):
+    if _SHARE.match(text, start) or (in_part and _IN_PART.match(text, start)):
         return True
     return _BASE.match(text, start) is not None and (
         "-" in text[start : start + 8] or text[max(0, start - 4) : start].lower() == "per "
@@ -72,7 +77,7 @@ def withhold(findings: list[Finding], text: str) -> list[Finding]:
         )
         if finding.kind == "number"
         and finding.verdict == "contradicted"
-        and is_partial(text, finding.start)
+        and is_partial(text, finding.start, in_part=False)
         else finding
         for finding in findings
     ]

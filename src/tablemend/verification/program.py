@@ -104,6 +104,8 @@ class DocumentJudge:
         if claim.focus is None or claim.start is None:
             return []
         found = self._turns(self.linking.sentence_at(claim.start))
+        # that a table has a day says nothing of what is told of it
+        found = [f for f in found if f.kind != "moment" or f.verdict != "supported"]
         return [f for f in found if f.start < claim.focus.end and claim.focus.start < f.end]
 
     def _turns(self, number: int) -> list[Finding]:

@@ -44,6 +44,7 @@ _OTHER_UNIT = re.compile(
     r"\s?(?:°\s?f|degrees? fahrenheit|fahrenheit|km/h|kph|mph|kilomet\w+|miles|knots|inch\w*|cm"
     r"|centimet\w+|°(?!\s?c)|hours?|minutes?|days?|times?|-?hour|h\b|am\b|pm\b|o'clock)(?![a-z])"
 )
+_CONVERTED = re.compile(r"\s?(?:°\s?f|degrees? fahrenheit|km/h|kph|mph|knots|inch\w*)(?![a-z])")
 _DIGITS = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?")
 _OPENING = re.compile(r"\b(?:from|between|rang\w+|var(?:y|ies|ied|ying)|fluctuat\w+)\b[^,;.]*$")
 _JOINING = re.compile(
@@ -137,6 +138,12 @@ class Series:
             return
         vague = _VAGUE.search(plain, *links.span) is not None
         for amount in amounts:
+            if _CONVERTED.match(plain, self._unit_start(amount)):
+                reason = "the table has another unit"
+                yield Finding(
+                    amount.start, amount.end, "number", "unjudged", reason=reason, firm=True
+                )
+                continue
             role = roles.get(amount.start)
             columns = self._columns(log, links.span, amount)
             period = periods.of(number, amount.start, amount.end)
@@ -177,11 +184,15 @@ class Series:
                 roles[amount.start] = "value"
         return roles
 
+    def _unit_start(self, amount: Amount) -> int:
+        """Where the unit of an amount begins."""
+        digits = _DIGITS.match(self.linking.reading.plain, amount.start)
+        return digits.end() if digits else amount.digits_end
+
     def _columns(self, log: _Log, sentence: Span, amount: Amount) -> tuple[int, ...]:
         """The columns that an amount can be of: by the words near it and by its unit."""
         plain = self.linking.reading.plain
-        digits = _DIGITS.match(plain, amount.start)
-        unit_start = digits.end() if digits else amount.digits_end
+        unit_start = self._unit_start(amount)
         tail = plain[unit_start : unit_start + 30]
         if _OTHER_UNIT.match(tail) or amount.number.unit.currency:
             return ()
