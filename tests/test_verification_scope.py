@@ -10,7 +10,8 @@ from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
-from tablemend.verification.scope import Condition, read_scope
+from tablemend.verification.scope import read_scope
+from tablemend.verification.scope_conditions import Condition
 
 FILMS = Table.of(
     ["Film", "Released", "Revenue (USD million)", "Studio", "Awards"],

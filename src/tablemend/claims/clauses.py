@@ -14,17 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from tablemend.claims.sentences import sentences
 from tablemend.claims.tokens import Token, name_spans, tokens_of_sentence
 from tablemend.claims.verbs import ADVERBS, is_participle, is_verb
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.sentences import Span
 
 MAX_PART = 600
 """Characters; what is longer (a text without any mark) is cut at spaces."""
 
-_BULLET = re.compile(r"\s*(?:[-*•●▪◦‣·+>|]+|#{1,6}|\(?\d{1,2}[.)](?!\d)|\(?[a-z]\))(?=[\s*])\s*")
-_SPLIT_DECIMAL = re.compile(r"\d \.$")
 _SPACED_MARK = re.compile(r"\w [.,](?:\s|$)")
-_LINE = re.compile(r"\n")
 _SUBORDINATE = frozenset("while whereas although though but however yet because whilst so".split())
 _RELATIVE = frozenset({"which", "who", "whose", "where"})
 _CONJUNCTIONS = frozenset({"and", "or", "but", "then", "plus"})
@@ -74,40 +72,6 @@ class _Draft:
 
     how: str
     tokens: list[Token]
-
-
-def sentences(text: str) -> list[Span]:
-    """The sentences and list items of a text, without bullets and heading marks."""
-    spans: list[Span] = []
-    for span in sentence_spans(text):
-        before = text[spans[-1].start : spans[-1].end] if spans else ""
-        # "73 . 95 %" of tokenised texts is one number.
-        if text[span.start].isdigit() and _SPLIT_DECIMAL.search(before[-4:]):
-            spans[-1] = Span(spans[-1].start, span.end)
-        else:
-            spans += _lines(text, span)
-    return spans
-
-
-def _lines(text: str, span: Span) -> Iterator[Span]:
-    """A sentence at its line breaks that end a list item or a heading, without the bullets."""
-    start = span.start
-    ends = [match.start() for match in _LINE.finditer(text, span.start, span.end)]
-    for end in [*ends, span.end]:
-        if end < span.end:
-            following = text[end : end + 12].lstrip()
-            ended = text[start:end].rstrip().endswith((":", ".", "|"))
-            if not (ended or _BULLET.match(following) or text[end : end + 2].isspace()):
-                continue
-        before = text[text.rfind("\n", max(0, start - 12), start) + 1 : start]
-        bullet = _BULLET.match(text, start, end) if not before.strip() or start == 0 else None
-        if bullet:
-            start = bullet.end()
-        line = text[start:end]
-        first, last = start + len(line) - len(line.lstrip()), start + len(line.rstrip())
-        if first < last and any(character.isalnum() for character in text[first:last]):
-            yield Span(first, last)
-        start = end
 
 
 class Clauses:

@@ -17,9 +17,10 @@ from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 from tablemend.values.words import akin, content_words
+from tablemend.verification.context_labels import Label
 from tablemend.verification.context_reading import ContextReader
 from tablemend.verification.context_records import Record, Records, Said, same_value
-from tablemend.verification.context_values import Label, Stated
+from tablemend.verification.context_values import Stated
 from tablemend.verification.scope import QueryScope, read_scope
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name

@@ -12,9 +12,10 @@ from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
 from tablemend.values.units import PLAIN, Unit
+from tablemend.verification.context_labels import Label
 from tablemend.verification.context_reading import About, ContextReader
-from tablemend.verification.context_values import Label, Stated, read_sentence
-from tablemend.verification.scope import Condition, moments_of
+from tablemend.verification.context_values import Stated, read_sentence
+from tablemend.verification.scope_conditions import Condition, moments_of
 
 _REACH = 24  # characters
 _NAME = 6  # words

@@ -12,15 +12,10 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from tablemend.values.places import singular
 from tablemend.values.sentences import Span
-from tablemend.values.text import tokens_of
-from tablemend.values.units import Unit, header_unit
-from tablemend.values.words import LITTLE_WORDS, akin, content_words
+from tablemend.verification.context_labels import ADJECTIVE, VALUE_AFTER, Label, Piece, find_labels
 from tablemend.verification.context_reading import ContextReader
 
-_FUNCTION_WORDS = LITTLE_WORDS - {"no", "number", "total"}
-_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 # "V as the LABEL", "V in LABEL"
 _VALUE_BEFORE = re.compile(
     r"(?:^|[\s,;])(?:as|in|for|under)\s+(?:(?:the|its|his|her|their|an?)\s+)?$", re.I
@@ -31,34 +26,14 @@ _NAMED_AS = re.compile(
     re.I,
 )
 _HEAD = re.compile(r"^[\W_]*(?:as|under|by|in|for|as for)\s+(?:the\s+)?$", re.I)
-# "LABEL is V", "LABEL of V", "LABEL: V"
-_LINK = (
-    r"(?:(?:figure|value|number|amount|total)\s+)?"
-    r"(?:is|was|are|were|reads?|of|at|stands?\s+at|stood\s+at|comes?\s+to|came\s+to"
-    r"|amounts?\s+to|amounted\s+to|falls?\s+on|reach(?:es|ed)|totall?(?:s|ed)|remains?"
-    r"|(?:is|was|are|were)\s+(?:given|reported|recorded|listed|put)\s+(?:as|at))"
-)
-_VALUE_AFTER = re.compile(rf"^(?:\s*:|\s+{_LINK}\b\s*:?)\s*", re.I)
 _OF_ENTITY = re.compile(
     r"^\s+(?:(?:figure|value|given|noted|recorded|reported|listed)\s+)?(?:of|for)\s+(?:the\s+)?$",
     re.I,
 )
 _BEFORE_AMOUNT = re.compile(r"^\s*(?:in|on|at|by|to|of|with|:)?\s*(?:about|only|just|over)?\s*$")
 _ARTICLE = re.compile(r"(?:^|[\s,(])(?:the|an?|this|its|his|her|their)\s+$", re.I)
-_LICENCE = re.compile(
-    r"(?:(?:^|[\s,(:])(?:the|an?|this|its|his|her|their|as|in|for|under|by|with|and|or|was|were|is|are"
-    r"|of|no|each|total|which|who|that)|[\d%),;:\"]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten"
-    r"|eleven|twelve))[\s-]+$",
-    re.I,
-)
-_BEFORE_DIGIT = re.compile(r"\s+(?:in|on|at|by|to|with)\s+[$\u20ac\u00a3]?\d")
-# "a red LABEL": whether it is the value only other sentences of the kind can tell
-_ADJECTIVE = re.compile(
-    r"(?:^|[\s,])(?:an?|the|its|his|her|their) ([\w'-]+(?: [\w'-]+){0,2}) $", re.I
-)
 _CODE = re.compile(r"((?: [A-Z]\w*){1,2})\s*(?:[.,;]|and\b|$)")
 _HAS = re.compile(r"\w\s+(?:has|have|had|lists?|names?|gives?|shows?)\s+$")
-_BOUNDARY = re.compile(r"\s*(?:[.,;]|and\b|$)")
 _PREPOSITION = re.compile(r"\s(?:with|in|for|by|at|from|while|which|who|but|when|after|before)\s")
 _AS = re.compile(r"\s+as\s+(?:the|its|his|her|their|an?)\s+", re.I)
 _OF = re.compile(r"\s+(?:\w+\s+)?(?:of|for)\b")
@@ -75,34 +50,6 @@ _EDGE_WORDS = frozenset(
 _EDGES = " \t\n,;:.!?"
 
 
-class Label(NamedTuple):
-    """An attribute as a text may name it.
-
-    Attributes:
-        name: the column's name, or the query's word for it.
-        spellings: the name in small letters, with and without what stands in brackets.
-        forms: runs of words that name it, the longest first; none where it has no words.
-        unit: what the name states.
-    """
-
-    name: str
-    spellings: tuple[str, ...]
-    forms: tuple[tuple[str, ...], ...]
-    unit: Unit
-
-    @classmethod
-    def of(cls, name: str) -> Label:
-        """The label of a column."""
-        forms = []
-        for text in (name, _BRACKETS.sub(" ", name)):
-            forms.append(tuple(map(singular, tokens_of(text).words)))
-        forms.append(tuple(content_words(name)))
-        forms = [form for form in forms if form and not _FUNCTION_WORDS.issuperset(form)]
-        texts = (name.lower(), " ".join(_BRACKETS.sub(" ", name.lower()).split()))
-        spellings = dict.fromkeys(text for text in texts if any(map(str.isalnum, text)))
-        return cls(name, tuple(spellings), tuple(dict.fromkeys(forms)), header_unit(name))
-
-
 class Stated(NamedTuple):
     """A value that a sentence gives to an attribute.
 
@@ -117,22 +64,14 @@ class Stated(NamedTuple):
     sure: bool
 
 
-class _Piece(NamedTuple):
-    """An attribute or an entity in a sentence; ``label`` is empty for an entity."""
-
-    start: int
-    end: int
-    label: str
-
-
 def read_sentence(
     reader: ContextReader, sentence: int, labels: Sequence[Label]
 ) -> tuple[Stated, ...]:
     """Everything that a sentence states of these attributes."""
     span = reader.sentences[sentence]
     names = [place for place, _ in reader.names_in(sentence)]
-    pieces = [_Piece(*place, "") for place in names]
-    pieces += _find_labels(reader, span, labels, names)
+    pieces = [Piece(*place, "") for place in names]
+    pieces += find_labels(reader, span, labels, names)
     pieces.sort()
     pieces = [
         piece
@@ -147,65 +86,7 @@ def read_sentence(
     return tuple(_read(reader, span, pieces))
 
 
-def _find_labels(
-    reader: ContextReader, sentence: Span, labels: Sequence[Label], names: Sequence[Span]
-) -> Iterator[_Piece]:
-    """Where attributes are named; a word belongs to one of them, the longest first."""
-    tokens, offset = reader.tokens(sentence), sentence.start
-    plain = reader.text[sentence.start : sentence.end].lower()
-    free = [not any(name.start <= token.start < name.end for name in names) for token in tokens]
-    wholes = [(text, label.name) for label in labels for text in label.spellings]
-    forms = [(form, label.name) for label in labels for form in label.forms]
-    wholes.sort(key=lambda one: -len(one[0]))
-    forms.sort(key=lambda one: -len(one[0]))
-    found: set[str] = set()
-
-    def take(place: int, size: int, end: int, label: str) -> Iterator[_Piece]:
-        for index in range(place, place + size):
-            free[index] = False
-        piece = _Piece(tokens[place].start, max(end, tokens[place + size - 1].end), label)
-        if _is_licensed(reader, piece):
-            found.add(label)
-            yield piece
-
-    for text, label in wholes:
-        for place, token in enumerate(tokens):
-            end = token.start + len(text)
-            if free[place] and plain.startswith(text, token.start - offset):
-                size = sum(token.start <= other.start < end for other in tokens[place:])
-                if not plain[end - offset : end - offset + 1].isalnum():
-                    yield from take(place, size, end, label)
-    for same in (str.__eq__, akin):
-        for form, label in forms:
-            if label in found:
-                continue
-            place, size = 0, len(form)
-            while place + size <= len(tokens):
-                run = range(place, place + size)
-                if all(free[i] and same(tokens[i].word, form[i - place]) for i in run):
-                    yield from take(place, size, 0, label)
-                    place += size
-                else:
-                    place += 1
-
-
-def _is_licensed(reader: ContextReader, piece: _Piece) -> bool:
-    """Whether words stand where an attribute does, not inside a value: "Hill High School".
-
-    Behind an article, a preposition or an amount, at the beginning, or before a link.
-    """
-    text = reader.text
-    before = text[max(0, piece.start - 24) : piece.start]
-    return bool(
-        _LICENCE.search(before)
-        or (_ADJECTIVE.search(before) and _BOUNDARY.match(text, piece.end))
-        or _VALUE_AFTER.match(text[piece.end : piece.end + 40])
-        or _BEFORE_DIGIT.match(text[piece.end : piece.end + 24])
-        or piece.start in reader.starts_of_sentences
-    )
-
-
-def _read(reader: ContextReader, sentence: Span, pieces: Sequence[_Piece]) -> Iterator[Stated]:
+def _read(reader: ContextReader, sentence: Span, pieces: Sequence[Piece]) -> Iterator[Stated]:
     text = reader.text
     taken = sentence.start  # values never overlap
     alone = sum(bool(piece.label) for piece in pieces) == 1
@@ -232,7 +113,7 @@ def _read(reader: ContextReader, sentence: Span, pieces: Sequence[_Piece]) -> It
 
 
 def _before(
-    reader: ContextReader, start: int, left: str, right: str, named: _Piece | None
+    reader: ContextReader, start: int, left: str, right: str, named: Piece | None
 ) -> tuple[Span, bool] | None:
     """The value that stands before its attribute; ``named``: the entity directly before."""
     match = _VALUE_BEFORE.search(left)
@@ -257,7 +138,7 @@ def _before(
 
 
 def _across(
-    reader: ContextReader, sentence: Span, pieces: Sequence[_Piece], number: int, left: str
+    reader: ContextReader, sentence: Span, pieces: Sequence[Piece], number: int, left: str
 ) -> tuple[Span, bool] | None:
     """The time before the entity: "It was in 1970 that E was founded", "1970 saw E founded"."""
     if number == 0 or pieces[number - 1].label or left.strip() not in ("", "was", "were"):
@@ -270,7 +151,7 @@ def _across(
 
 def _adjective(start: int, left: str) -> tuple[Span, bool] | None:
     """The words between an article and an attribute: "a red flag"."""
-    match = _ADJECTIVE.search(left)
+    match = ADJECTIVE.search(left)
     if match is None or not _EDGE_WORDS.isdisjoint(match[1].split()):
         return None
     return Span(start + match.start(1), start + match.end(1)), False
@@ -279,7 +160,7 @@ def _adjective(start: int, left: str) -> tuple[Span, bool] | None:
 def _after(
     reader: ContextReader,
     sentence: Span,
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Piece],
     number: int,
     left: str,
     right: str,
@@ -305,11 +186,11 @@ def _after(
         start, number = following.end, number + 1
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         end = following.start if following else sentence.end
-        link = _VALUE_AFTER.match(text[start:end])
+        link = VALUE_AFTER.match(text[start:end])
         if link is None and not leads:
             return None
         start += link.end() if link else 0
-    elif link := _VALUE_AFTER.match(right):
+    elif link := VALUE_AFTER.match(right):
         start += link.end()
     else:
         amounts = reader.amounts(Span(start, end))

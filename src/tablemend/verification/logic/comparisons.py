@@ -3,60 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import digits, fits, hedge_of
+from tablemend.verification.logic.amounts import digits
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import (
-    Ordering,
-    noun_phrase_end,
-    orderings,
-)
-from tablemend.verification.logic.words import LOWER_IS_BETTER, opposite
+from tablemend.verification.logic.sides import Side, compare
+from tablemend.verification.logic.superlatives import Ordering, noun_phrase_end, orderings
+from tablemend.verification.logic.words import LOWER_IS_BETTER
 
 _THAN = frozenset("than as to over compared against from versus vs".split())
 _TIMES = frozenset({"before", "after", "early", "late"})
-_UNITS = {
-    "year": 365.25,
-    "years": 365.25,
-    "month": 30.44,
-    "months": 30.44,
-    "week": 7.0,
-    "weeks": 7.0,
-}
 _PLACES = frozenset("spot spots place places position positions rank ranks".split())
 _NO_OTHER = frozenset({("no", "other"), ("none", "other"), ("no", "one")})
-_ABOUT = 0.05  # "twice as many" is seldom meant to the last digit
 _ON = frozenset("on in of for by regarding at".split())
 _ANY = frozenset("any all every each other others else everyone rest".split())
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two things.
-
-    Attributes:
-        value: what it comes to.
-        rows: the rows behind it.
-        used: the tokens that name it.
-        fit: how surely it is meant.
-        first, last: where it stands, half open.
-        how: ``cell``, ``count`` or ``sum``.
-    """
-
-    value: float
-    rows: frozenset[int]
-    used: frozenset[int]
-    fit: float
-    first: int
-    last: int
-    how: str
 
 
 def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
@@ -171,7 +135,7 @@ def _rows_compared(
     sides = [_side(ordering, one, rows), _side(ordering, other, rows)]
     if sides[0] is None or sides[1] is None or one.rows == other.rows:
         return
-    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope, found)
+    yield compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope, found)
 
 
 def _side(ordering: Ordering, condition: Condition, scope: frozenset[int]) -> Side | None:
@@ -185,108 +149,6 @@ def _side(ordering: Ordering, condition: Condition, scope: frozenset[int]) -> Si
     return Side(sum(values), rows, condition.used, fit, condition.first, condition.last, how)
 
 
-def _compare(
-    frame: Frame,
-    cue: Cue,
-    words: tuple[int, int],
-    ordering: Ordering,
-    sides: tuple[Side, Side],
-    amount: Stated | None,
-    scope: Sequence[Condition] = (),
-    found: Sequence[Condition] = (),
-) -> Outcome:
-    """Judge one comparison, with the difference where it is stated."""
-    one, other = sides
-    gap = (one.value - other.value) * ordering.direction
-    truth = gap > 1e-9
-    if cue.sense == "multiple":
-        factor = float(cue.number or 2)
-        larger, smaller = (one, other) if cue.direction > 0 else (other, one)
-        truth = abs(larger.value - factor * smaller.value) <= _ABOUT * abs(larger.value)
-        amount = None
-    used = ordering.used | range_set(*words) | one.used | other.used
-    used = used.union(*(condition.used for condition in scope))
-    fit = min(ordering.fit, one.fit, other.fit) - 0.15 * bool(scope)
-    column = ordering.column
-    names = [frame.text(side.first, side.last) for side in sides]
-    reason = f"{column.header}: {names[0]} {digits(one.value)}, {names[1]} {digits(other.value)}"
-    cells = tuple((row, column.index) for side in sides for row in sorted(side.rows)[:3])
-    turned = opposite(frame.text(*words))
-    own, wrong = _own_amounts(frame, sides, column)
-    dated = _own_dates(frame, found, sides, column)
-    for condition, side in dated:
-        own |= condition.used
-        if not condition.rows & side.rows:
-            (row, *_) = sorted(side.rows)
-            return Outcome(
-                "comparison",
-                False,
-                used | own,
-                fit,
-                cells,
-                reason,
-                (condition.first, condition.last),
-                (column.cell(row),),
-                "TMP",
-            )
-    used |= own
-    if wrong is not None:
-        stated, side = wrong
-        return Outcome(
-            "comparison",
-            False,
-            used,
-            fit,
-            cells,
-            reason,
-            (stated.first, stated.last),
-            (digits(side.value),),
-            "NUM",
-        )
-    if amount is None:
-        return Outcome(
-            "comparison",
-            truth,
-            used,
-            fit,
-            cells,
-            reason,
-            None if truth else words,
-            () if truth or not turned else (turned,),
-            "TMP" if cue.kind == "temporal" else "CMP",
-        )
-    used |= range_set(amount.first, amount.last)
-    if not truth:
-        return Outcome(
-            "difference",
-            False,
-            used,
-            fit,
-            cells,
-            reason,
-            words,
-            (turned,) if turned else (),
-            "CMP",
-        )
-    unit = _UNITS.get(frame.words[amount.last]) if amount.last < len(frame.words) else None
-    if column.kind == "date":
-        if unit is None:
-            unit = 1.0
-        gap = round(gap / unit) if unit > 1 else gap
-    exact = fits(column, abs(gap), amount)
-    return Outcome(
-        "difference",
-        exact,
-        used,
-        fit,
-        cells,
-        f"{reason}, difference {digits(abs(gap))}",
-        None if exact else (amount.first, amount.last),
-        () if exact else (digits(abs(gap)),),
-        "NUM",
-    )
-
-
 def _difference_stated(frame: Frame, first: int) -> Stated | None:
     """The 5 of "5 more points" and of "5 points more"."""
     for stated in frame.amounts:
@@ -296,37 +158,6 @@ def _difference_stated(frame: Frame, first: int) -> Stated | None:
         if not bracketed and (stated.last == first or stated.last not in frame.verbs):
             return stated
     return None
-
-
-def _own_amounts(
-    frame: Frame, sides: Sequence[Side], column: ColumnIndex
-) -> tuple[frozenset[int], tuple[Stated, Side] | None]:
-    """The values stated beside the two things, "A (5) has more than B (3)", and a wrong one."""
-    used: frozenset[int] = frozenset()
-    for stated in frame.amounts:
-        for side in sides:
-            if not 0 <= stated.first - side.last <= 1 or stated.amount.role == "ordinal":
-                continue
-            if "(" not in frame.between(side.last - 1, stated.first):
-                continue
-            used |= range_set(stated.first, stated.last)
-            if not fits(column, side.value, stated, hedge_of(frame, stated)):
-                return used, (stated, side)
-    return used, None
-
-
-def _own_dates(
-    frame: Frame, found: Sequence[Condition], sides: Sequence[Side], column: ColumnIndex
-) -> list[tuple[Condition, Side]]:
-    """The dates stated in brackets beside the two things."""
-    return [
-        (condition, side)
-        for condition in found
-        for side in sides
-        if condition.column == column.index
-        and 0 <= condition.first - side.last <= 1
-        and "(" in frame.between(side.last - 1, condition.first)
-    ]
 
 
 def _counts_compared(
@@ -378,7 +209,7 @@ def _counts_compared(
                 "count",
             )
         )
-    yield _compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, rest)
+    yield compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, rest)
 
 
 def _columns_compared(
@@ -425,7 +256,7 @@ def _columns_compared(
     ordering = Ordering(
         one, direction, 0.6 + 0.4 * min(left[0].share, right[0].share), taken, one.ordered
     )
-    yield _compare(frame, cue, words, ordering, sides, _difference_stated(frame, first), named)
+    yield compare(frame, cue, words, ordering, sides, _difference_stated(frame, first), named)
 
 
 def _above_all(
