@@ -186,6 +186,15 @@ class DocumentJudge:
                 return True
         return False
 
+    def _is_of_a_list(self, verdict: Verdict, number: int) -> bool:
+        """Whether values of two attributes were compared: "the chipset with 2 GB of RAM".
+
+        A list of attributes tells one thing; one clause may tell the values of several.
+        """
+        columns = self.linking.source.grids[number].columns
+        listed = len(columns) == 3 and columns[-1].name.casefold() == "value"  # group, name, value
+        return listed and verdict.error_type == "REL"
+
     def _compute(self, claim: Claim) -> Verdict | None:
         """What the whole tables say; the table of which most is named first."""
         assert claim.start is not None
@@ -205,7 +214,9 @@ class DocumentJudge:
             verdict = judge_logic(claim, self.linking, number)
             if verdict is None or verdict.verdict == "unjudged":
                 unclear = unclear or verdict
-            elif verdict.verdict == "supported" or not (scoped or self._is_refuted(verdict)):
+            elif verdict.verdict == "supported" or not (
+                scoped or self._is_refuted(verdict) or self._is_of_a_list(verdict, number)
+            ):
                 return verdict
         return unclear
 
