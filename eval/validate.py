@@ -1,6 +1,6 @@
 """Does the verifier agree with people? Precision, recall, correlations on sets with human labels.
 
-python eval/validate.py [sets=[tabfact,quintd] half=rules n=300 errors=/tmp/errors.jsonl]
+python eval/validate.py [sets=[tabfact,quintd] half=rules n=300 errors=errors.jsonl]
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from tablemend.verification.logic.measures import moment, read_measure
         ("- 2", "number", -2),
         ("1,234.5", "number", 1234.5),
         ("22.4%", "number", 22.4),
-        ("75 + 68 + 70 + 66 = 279", "number", 279),
+        ("71 + 64 + 69 + 73 = 277", "number", 277),
         ("11.18 (84)", "number", 84),  # goals and behinds
         ("27 (6.8)", "number", 27),
         ("T2", "rank", 2),

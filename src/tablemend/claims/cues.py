@@ -2,7 +2,7 @@
 
 One lexicon for both who takes a text apart (the kind of a claim) and who verifies it (what is to
 be computed). It reads running English, tokenised English ("113 - 107 , at home") and English
-whose verbs are lemmatised ("tony lema be in the top 5").
+whose verbs are lemmatised ("mira oss be in the top 5").
 """
 
 from __future__ import annotations

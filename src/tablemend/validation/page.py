@@ -71,20 +71,30 @@ def made_by(results: Mapping[str, Any]) -> str:
     )
 
 
-def fill_page(path: Path, results: Mapping[str, Any]) -> None:
-    """Put the figures between the page's markers and leave the rest of it alone.
+def read_page(path: Path) -> str:
+    """A page that figures are to be put into.
 
     Raises:
         TablemendError: no such page, or a marker whose name is unknown.
     """
     if not path.is_file():
         raise TablemendError(f"no page {path}: page= names a Markdown file with the markers")
-    made = sections(results)
-    known = {"made by", *SECTIONS, *STUDY}
     text = path.read_text("utf-8")
+    known = {"made by", *SECTIONS, *STUDY}
     unknown = [match["name"] for match in _PLACE.finditer(text) if match["name"] not in known]
     if unknown:
         raise TablemendError(f"{path}: no figures are called {unknown[0]!r}")
+    return text
+
+
+def fill_page(path: Path, results: Mapping[str, Any]) -> None:
+    """Put the figures between the page's markers and leave the rest of it alone.
+
+    Raises:
+        TablemendError: no such page, or a marker whose name is unknown.
+    """
+    text = read_page(path)
+    made = sections(results)
 
     def replace(match: re.Match[str]) -> str:
         new = made.get(match["name"])

@@ -17,7 +17,7 @@ from tablemend.validation.halves import half_of
 from tablemend.validation.injection import SOURCES
 from tablemend.validation.items import Item
 from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
-from tablemend.validation.page import fill_page, report
+from tablemend.validation.page import fill_page, read_page, report
 from tablemend.validation.plots import draw as draw_plots
 from tablemend.validation.scoring import (
     disagreements,
@@ -34,6 +34,8 @@ PEOPLE = "other annotator"
 def validate(command: ValidateCommand) -> dict[str, Any]:
     """Compare every scorer with people on every set; write results.json and the manifest."""
     data, run = Path(command.data), command.folder
+    if command.page:
+        read_page(Path(command.page))
     if INJECTION in command.sets or "bleu" in command.metrics:
         bleu.score((), ())  # a missing extra is said now, not after hours
     names = [name for name in command.sets if name != INJECTION]

@@ -63,7 +63,7 @@ class Measure:
 def read_measure(cell: str) -> Measure | None:
     """What a cell is ordered by; ``None`` for a blank and for words.
 
-    ``279`` of ``75 + 68 + 70 + 66 = 279``, ``84`` of ``11.18 (84)`` (goals and behinds), ``2`` of
+    ``277`` of ``71 + 64 + 69 + 73 = 277``, ``84`` of ``11.18 (84)`` (goals and behinds), ``2`` of
     ``T2``, seconds of ``1:28.9``, points and result of ``W 21-20``, days of a date.
     """
     return _read_cached(cell) if len(cell) <= _CACHED_LENGTH else None
