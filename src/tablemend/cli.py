@@ -11,7 +11,7 @@ from typing import Any
 
 from tablemend import __version__
 from tablemend.annotation.command import add_annotate_options, annotate
-from tablemend.config.nearest import closest
+from tablemend.config.nearest import check_fields
 from tablemend.detector.judge import (
     DETECTOR_VERSION,
     AnswerFormat,
@@ -32,6 +32,7 @@ from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
+from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
 """Exit status of ``detect`` where the answer cannot be judged as a table (none, a column twice,
@@ -169,18 +170,7 @@ def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submiss
 
 
 BATCH_FIELDS = ("answer", "gold", "context", "query")
-
-
-def _check_fields(data: dict[str, Any], where: str, told: set[str]) -> None:
-    """Refuse a field that looks like a misspelt one of ours; name others once, as not read."""
-    other = [name for name in data if name not in BATCH_FIELDS]
-    for name in other:
-        meant = closest(name, [field for field in BATCH_FIELDS if field not in data])
-        if meant is not None:
-            raise TablemendError(f"{where}: unknown field {name!r}; did you mean {meant}?")
-    if new := [name for name in other if name not in told]:
-        told.update(new)
-        print(f"{where}: not read: {', '.join(new)}", file=sys.stderr)
+_LONGEST = 200  # characters of a cell in a report
 
 
 def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
@@ -191,7 +181,7 @@ def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]
     except RecursionError as error:
         raise TablemendError(f"{where}: the JSON is nested too deeply") from error
     if isinstance(data, dict):
-        _check_fields(data, where, told)
+        check_fields(data, BATCH_FIELDS, where, told)
     wrong = [
         name
         for name in ("answer", "context", "query")
@@ -265,15 +255,10 @@ def _describe_finding(finding: Finding) -> str:
         where += f", {finding.column!r}"
     lines = [f"{_TITLES[finding.type]}: {where}: {finding.evidence}"]
     if finding.expected is not None:
-        lines.append(f"    expected: {_shorten(finding.expected)}")
+        lines.append(f"    expected: {on_one_line(finding.expected, _LONGEST)}")
     if finding.got is not None:
-        lines.append(f"    got:      {_shorten(finding.got)}")
+        lines.append(f"    got:      {on_one_line(finding.got, _LONGEST)}")
     return "\n".join(lines)
-
-
-def _shorten(text: str, length: int = 200) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def _read_text(path: Path, what: str) -> str:

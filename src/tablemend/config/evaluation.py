@@ -47,7 +47,7 @@ class Arm(Section):
     @property
     def own_model(self) -> bool:
         """Whether the model is not what an arm has that names none."""
-        return self.model != type(self).model_fields["model"].default
+        return bool(self.model != type(self).model_fields["model"].default)
 
 
 class Evaluation(Section):

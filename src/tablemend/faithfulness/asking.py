@@ -4,12 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from typing import ClassVar
 
 from tablemend.backends.backend import Backend
 from tablemend.backends.names import ModelName
-from tablemend.backends.requests import Completion, Request, TooLong
+from tablemend.backends.requests import Completion, Request, Sampling, TooLong
 from tablemend.errors import MOST_FAILURES, Stopped
+from tablemend.faithfulness.prompting import PROMPTS
 from tablemend.faithfulness.verifier import Usage
+
+
+class Asker:
+    """Any backend's model with one prompt.
+
+    Args:
+        backend: the model; it is closed with this.
+        thinking: whether it is to think first; ``None`` asks for nothing.
+        max_new_tokens: longest answer, thinking included; ``None`` is :attr:`LONGEST`.
+
+    Attributes:
+        name: model and version of the prompt, for the records.
+    """
+
+    PROMPT: ClassVar[str]
+    LONGEST: ClassVar[int]
+
+    def __init__(
+        self, backend: Backend, thinking: bool | None = None, max_new_tokens: int | None = None
+    ) -> None:
+        self.name = f"llm:{short_name(backend)}, {PROMPTS.version(self.PROMPT)}"
+        self._backend = backend
+        self._thinking = thinking
+        self._sampling = Sampling(max_new_tokens or self.LONGEST)
+
+    def close(self) -> None:
+        """Close the backend."""
+        self._backend.close()
 
 
 def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tablemend.errors import TablemendError
 from tablemend.records import VERDICTS, Verdict, VerdictName, Verification
+from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
     from tablemend.faithfulness.inputs import Input
@@ -167,12 +168,14 @@ def _describe_claim(verdict: Verdict) -> list[str]:
         where += f", {claim.column!r}" if claim.column is not None else ""
     named = verdict.verdict.replace("_", " ")
     fault = f" ({verdict.error_type})" if verdict.error_type else ""
-    lines = [f"{named}{fault}: {where}: {_short(claim.text)}"]
+    lines = [f"{named}{fault}: {where}: {on_one_line(claim.text, _LONGEST)}"]
     details = [("on", _focus(verdict)), ("reason", verdict.reason)]
     if verdict.expected:
         details.append(("expected", " or ".join(verdict.expected)))
     details += [("evidence", evidence.text) for evidence in verdict.evidence]
-    lines += [f"    {title + ':':<10}{_short(text)}" for title, text in details if text]
+    lines += [
+        f"    {title + ':':<10}{on_one_line(text, _LONGEST)}" for title, text in details if text
+    ]
     return lines
 
 
@@ -193,14 +196,18 @@ def _counts(counts: dict[VerdictName, int] | Counter[VerdictName]) -> str:
 def _judge(found: Sequence[Verification]) -> str:
     names = list(dict.fromkeys(one.judge for one in found))
     lines = [f"{'judge':<16}{name}" for name in names]
-    calls = sum(one.calls for one in found)
-    if calls:
-        prompt = sum(one.prompt_tokens for one in found)
-        answer = sum(one.completion_tokens for one in found)
-        lines.append(f"{'asked':<16}{calls} calls, {prompt} tokens in, {answer} tokens out")
+    lines += asked(
+        sum(one.calls for one in found),
+        sum(one.prompt_tokens for one in found),
+        sum(one.completion_tokens for one in found),
+    )
     return "\n".join(lines)
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+def asked(calls: int, prompt_tokens: int, completion_tokens: int) -> list[str]:
+    """The line on what models were asked; none without a call."""
+    if not calls:
+        return []
+    return [
+        f"{'asked':<16}{calls} calls, {prompt_tokens} tokens in, {completion_tokens} tokens out"
+    ]

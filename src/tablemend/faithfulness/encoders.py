@@ -44,12 +44,14 @@ class Encoder(Protocol):
         ...
 
 
-class PairEncoder:
-    """Premise and hypothesis, as models of inference read them."""
-
+class _Tokenizing:
     def __init__(self, tokenizer: Any, window: int) -> None:
         self._tokenizer = tokenizer
         self._window = window
+
+
+class PairEncoder(_Tokenizing):
+    """Premise and hypothesis, as models of inference read them."""
 
     def encode(self, claim: Claim, evidence: Sequence[Evidence], source: Source) -> Encoded:
         """Encode with as much of the evidence as fits, the best first."""
@@ -61,12 +63,8 @@ class PairEncoder:
         return Encoded(None, tuple(evidence), CELL_TOO_LONG)
 
 
-class TapasEncoder:
+class TapasEncoder(_Tokenizing):
     """A whole table and a statement, as TAPAS reads them."""
-
-    def __init__(self, tokenizer: Any, window: int) -> None:
-        self._tokenizer = tokenizer
-        self._window = window
 
     def encode(self, claim: Claim, evidence: Sequence[Evidence], source: Source) -> Encoded:
         """Encode with the table that the best cell stands in."""
@@ -86,12 +84,8 @@ class TapasEncoder:
         return Encoded({name: list(value[0]) for name, value in ids.items()}, tuple(evidence))
 
 
-class TapexEncoder:
+class TapexEncoder(_Tokenizing):
     """A whole table and a statement as one line, as TAPEX reads them."""
-
-    def __init__(self, tokenizer: Any, window: int) -> None:
-        self._tokenizer = tokenizer
-        self._window = window
 
     def encode(self, claim: Claim, evidence: Sequence[Evidence], source: Source) -> Encoded:
         """Encode with the table that the best cell stands in."""

@@ -5,38 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tablemend.backends.backend import Backend
-from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.backends.requests import Completion, Request
 from tablemend.faithfulness.alignment import align_claims
-from tablemend.faithfulness.asking import ask, short_name, usage_of
+from tablemend.faithfulness.asking import Asker, ask, usage_of
 from tablemend.faithfulness.prompting import EXTRACT, NO_CLAIM, PROMPTS
 from tablemend.faithfulness.verifier import Extraction, Usage
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Document
 
-MAX_NEW_TOKENS = 2048
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u2013]+\s+|\(?\d{1,3}[.)]\s+)?")
 
 
-class ModelExtractor:
-    """Any backend's model with the extraction prompt.
+class ModelExtractor(Asker):
+    """Any backend's model with the extraction prompt."""
 
-    Args:
-        backend: the model; it is closed with the extractor.
-        thinking: whether it is to think first; ``None`` asks for nothing.
-        max_new_tokens: longest answer, thinking included.
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        thinking: bool | None = None,
-        max_new_tokens: int = MAX_NEW_TOKENS,
-    ) -> None:
-        self.name = f"llm:{short_name(backend)}, {PROMPTS.version(EXTRACT)}"
-        self._backend = backend
-        self._thinking = thinking
-        self._sampling = Sampling(max_new_tokens)
+    PROMPT = EXTRACT
+    LONGEST = 2048
 
     def extract(self, texts: Sequence[str]) -> list[Extraction]:
         """See :class:`Extractor`. A text whose answer cannot be read has no claims, and says so.
@@ -60,10 +44,6 @@ class ModelExtractor:
         return [
             _read(text, completions.get(f"{EXTRACT}.{number}")) for number, text in enumerate(texts)
         ]
-
-    def close(self) -> None:
-        """Close the backend."""
-        self._backend.close()
 
 
 def _read(text: str, completion: Completion | None) -> Extraction:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions
-from tablemend.config.nearest import closest
+from tablemend.config.nearest import check_fields
 from tablemend.detector.judge import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source, read_source
@@ -237,14 +236,7 @@ def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
         raise TablemendError(f"{where}: not JSON ({error})") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
-    other = [name for name in data if name not in BATCH_FIELDS]
-    for name in other:
-        meant = closest(name, [field for field in BATCH_FIELDS if field not in data])
-        if meant is not None:
-            raise TablemendError(f"{where}: unknown field {name!r}; did you mean {meant}?")
-    if new := [name for name in other if name not in told]:
-        told.update(new)
-        print(f"{where}: not read: {', '.join(new)}", file=sys.stderr)
+    check_fields(data, BATCH_FIELDS, where, told)
     wrong = [
         name
         for name in ("text", "answer", "context", "query")

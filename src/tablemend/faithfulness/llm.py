@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tablemend.backends.backend import Backend
-from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.backends.requests import Completion, Request
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.asking import ask, short_name, usage_of
+from tablemend.faithfulness.asking import Asker, ask, usage_of
 from tablemend.faithfulness.premise import Shown, about, gather, judged, premise, unjudged
 from tablemend.faithfulness.prompting import PROMPTS, VERIFY
 from tablemend.faithfulness.verifier import Usage
@@ -28,30 +27,15 @@ SCHEMA: dict[str, Any] = {
     "required": ["reason", "verdict"],
     "additionalProperties": False,
 }
-MAX_NEW_TOKENS = 1024
 _WORD = re.compile(r"[\W_]*(supported|contradicted|not[_ ]in[_ ]source)[\W_]*", re.IGNORECASE)
 _LONGEST_WORD = 80
 
 
-class LLMVerifier:
-    """Any backend's model, shown a claim and its top cells and sentences.
+class LLMVerifier(Asker):
+    """Any backend's model, shown a claim and its top cells and sentences."""
 
-    Args:
-        backend: the model; it is closed with the verifier.
-        thinking: whether it is to think first; ``None`` asks for nothing.
-        max_new_tokens: longest answer, thinking included.
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        thinking: bool | None = None,
-        max_new_tokens: int = MAX_NEW_TOKENS,
-    ) -> None:
-        self.name = f"llm:{short_name(backend)}, {PROMPTS.version(VERIFY)}"
-        self._backend = backend
-        self._thinking = thinking
-        self._sampling = Sampling(max_new_tokens)
+    PROMPT = VERIFY
+    LONGEST = 1024
 
     def verify(
         self, items: Sequence[tuple[Document, Source]]
@@ -85,10 +69,6 @@ class LLMVerifier:
             )
             found.append((verdicts, usage_of([one for one in answers if one is not None])))
         return found
-
-    def close(self) -> None:
-        """Close the backend."""
-        self._backend.close()
 
     def _request(self, name: str, claim: Claim, shown: Shown, subject: str) -> Request:
         return Request(

@@ -12,8 +12,6 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness import extractor as extractors
-from tablemend.faithfulness import llm
 from tablemend.faithfulness.combined import CombinedVerifier
 from tablemend.faithfulness.extractor import ModelExtractor
 from tablemend.faithfulness.llm import LLMVerifier
@@ -77,7 +75,7 @@ def open_verifier(
         return NLIVerifier(model or DEFAULT, revision, labels)
     if kind == "llm" and model:
         backend = open_backend(model, options or BackendOptions())
-        return LLMVerifier(backend, thinking, max_new_tokens or llm.MAX_NEW_TOKENS)
+        return LLMVerifier(backend, thinking, max_new_tokens)
     close = nearest(kind, (PROGRAM, "nli", "llm"))
     raise TablemendError(f"no verifier {name!r}{close}; there are {VERIFIERS}")
 
@@ -101,7 +99,7 @@ def open_extractor(
     kind, _, model = name.partition(":")
     if kind == "llm" and model:
         backend = open_backend(model, options or BackendOptions())
-        return ModelExtractor(backend, thinking, max_new_tokens or extractors.MAX_NEW_TOKENS)
+        return ModelExtractor(backend, thinking, max_new_tokens)
     close = nearest(kind, (PROGRAM, "llm"))
     raise TablemendError(f"no extractor {name!r}{close}; there are {EXTRACTORS}")
 

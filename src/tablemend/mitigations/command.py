@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablemend.errors import TablemendError
+from tablemend.faithfulness.command import asked
+from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
     from tablemend.faithfulness.inputs import Input
@@ -194,12 +196,8 @@ def describe(found: Mended) -> str:
             "-" if one.staf is None else f"{one.staf:.3f}" for one in (found.before, found.after)
         ]
         lines += ["", f"{'STAF':<16}{scores[0]} before, {scores[1]} after"]
-    if found.usage.calls:
-        usage = found.usage
-        lines.append(
-            f"{'asked':<16}{usage.calls} calls, {usage.prompt_tokens} tokens in, "
-            f"{usage.completion_tokens} tokens out"
-        )
+    usage = found.usage
+    lines += asked(usage.calls, usage.prompt_tokens, usage.completion_tokens)
     return "\n".join(lines)
 
 
@@ -211,12 +209,7 @@ def _describe_edit(edit: Edit) -> str:
     else:
         where = f"row {edit.row + 1}" + (f", {edit.column!r}" if edit.column is not None else "")
     fault = f"{edit.error_type}: " if edit.error_type else ""
-    change = f"{_short(edit.old)!r} -> " + (
-        "nothing" if edit.new is None else repr(_short(edit.new))
+    change = f"{on_one_line(edit.old, _LONGEST)!r} -> " + (
+        "nothing" if edit.new is None else repr(on_one_line(edit.new, _LONGEST))
     )
-    return f"{fault}{where}: {change} ({_short(edit.reason)})"
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return f"{fault}{where}: {change} ({on_one_line(edit.reason, _LONGEST)})"

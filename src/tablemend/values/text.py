@@ -164,6 +164,12 @@ def plain_number(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
+def on_one_line(text: str, longest: int) -> str:
+    """A text for a line of a report: spaces made single, cut where it has too many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
 @lru_cache(maxsize=1 << 13)
 def header_key(name: str) -> str:
     """What two spellings of one column name share.

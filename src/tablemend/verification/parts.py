@@ -6,9 +6,8 @@ import re
 from decimal import Decimal
 
 from tablemend.values.numbers import plain_digits
-from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
-from tablemend.verification.findings import Finding
+from tablemend.verification.findings import Finding, compared_number
 from tablemend.verification.grounding import Cell, Grounder
 from tablemend.verification.partial import is_running
 from tablemend.verification.reading import Amount
@@ -100,22 +99,8 @@ def _judge(
     evidence = grounder.evidence(grid, cells)
     found = []
     for amount, expected in zip(amounts, right, strict=True):
-        same = amount.value == expected
-        digits = plain_digits(expected)
-        found.append(
-            Finding(
-                amount.start,
-                amount.end,
-                "number",
-                "supported" if same else "contradicted",
-                None if same else "NUM",
-                evidence,
-                f"it is {digits} in that part",
-                None if same else Span(amount.start, amount.digits_end),
-                () if same else (digits,),
-                firm=True,
-            )
-        )
+        reason = f"it is {plain_digits(expected)} in that part"
+        found.append(compared_number(amount, expected, evidence, reason))
     return found
 
 

@@ -7,7 +7,7 @@ import re
 from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
-from tablemend.verification.findings import Finding
+from tablemend.verification.findings import Finding, compared_number
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import RowLink
 from tablemend.verification.pairs import score_columns
@@ -105,20 +105,10 @@ def _margins(grounder: Grounder, binder: Binder, number: int, column: int) -> li
         if told is None or values[0] is None or values[1] is None or amount.hedge:
             continue
         margin = abs(values[0].value - values[1].value)
-        same = amount.value == margin
-        digits = plain_digits(margin)
+        reason = f"the two scores differ by {plain_digits(margin)}"
         found.append(
-            Finding(
-                amount.start,
-                amount.end,
-                "number",
-                "supported" if same else "contradicted",
-                None if same else "NUM",
-                grounder.evidence(number, [(row, column) for row in rows]),
-                f"the two scores differ by {digits}",
-                None if same else Span(amount.start, amount.digits_end),
-                () if same else (digits,),
-                firm=True,
+            compared_number(
+                amount, margin, grounder.evidence(number, [(row, column) for row in rows]), reason
             )
         )
     return found

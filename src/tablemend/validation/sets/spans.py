@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tablemend.evidence.files import read_source
@@ -31,33 +31,33 @@ def quintd(record: dict[str, Any]) -> Iterator[Item]:
             for span in output["human_spans"]
             if span["offset_ok"] and span["start"] < span["end"]
         ]
-        yield Item(
-            id=f"{record['id']} {output['model']}",
-            set="quintd",
-            group=record["domain"],
-            text=output["text"],
-            source=source,
-            split_key=record["split_key"],
-            marks=(_marks("quintd", spans),),
-        )
+        yield _item("quintd", record, output, source, [spans])
 
 
 def d2t_span_annotation(record: dict[str, Any]) -> Iterator[Item]:
     """Descriptions of games, phones and weather by four newer models, by one or two annotators."""
     source = Source(document_tables(record["data"]))
     for output in record["outputs"]:
-        yield Item(
-            id=f"{record['id']} {output['model']}",
-            set="d2t_span_annotation",
-            group=record["domain"],
-            text=output["text"],
-            source=source,
-            split_key=record["split_key"],
-            marks=tuple(
-                _marks("d2t_span_annotation", annotation["spans"])
-                for annotation in output["annotations"]
-            ),
-        )
+        spans = (annotation["spans"] for annotation in output["annotations"])
+        yield _item("d2t_span_annotation", record, output, source, spans)
+
+
+def _item(
+    name: str,
+    record: dict[str, Any],
+    output: dict[str, Any],
+    source: Source,
+    annotations: Iterable[list[dict[str, Any]]],
+) -> Item:
+    return Item(
+        id=f"{record['id']} {output['model']}",
+        set=name,
+        group=record["domain"],
+        text=output["text"],
+        source=source,
+        split_key=record["split_key"],
+        marks=tuple(_marks(name, spans) for spans in annotations),
+    )
 
 
 def _marks(name: str, spans: list[dict[str, Any]]) -> tuple[Mark, ...]:
