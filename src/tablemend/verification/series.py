@@ -213,7 +213,7 @@ class Series:
             close = _BETWEEN.fullmatch(_digits_out(plain[end : amount.start]))
             if fitting and (measured is not None or close):
                 return tuple(sorted(fitting))
-            if measured is None or start < sentence.start:
+            if measured is None:
                 break
         if measured is None:
             return ()
