@@ -49,6 +49,19 @@ def results(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
     return found
 
 
+def test_a_page_that_cannot_be_filled_is_refused_before_the_study(
+    data: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    tokens = [f"data={data}", f"run={tmp_path / 'run'}", "sets=[tabfact]", f"page={page}"]
+    with pytest.raises(TablemendError, match=r"no page .*page\.md"):
+        validate(parse(ValidateCommand, tokens))
+    page.write_text("<!-- figures: nothing -->\n\n<!-- end -->\n", "utf-8")
+    with pytest.raises(TablemendError, match="no figures are called 'nothing'"):
+        validate(parse(ValidateCommand, tokens))
+    assert not (tmp_path / "run").exists()
+
+
 def test_halves_share_no_key_and_both_are_there(data: Path) -> None:
     keys = [item.split_key for name in SETS for item in read_set(name, data)]
     assert {half_of(key) for key in keys} == {"rules", "report"}
