@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tiny_encoders import tiny_bert_config  # noqa: E402
+
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.evidence.source import Source  # noqa: E402
 from tablemend.faithfulness import encoders, staf  # noqa: E402
@@ -32,21 +34,8 @@ def document(*texts: str) -> Document:
 
 def save_bert(folder: Path, labels: list[str], winner: int) -> Path:
     """A BERT of characters whose output ``winner`` always wins."""
-    symbols = [*SYMBOLS, *(f"##{symbol}" for symbol in SYMBOLS)]
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *symbols]
-    vocabulary = {token: number for number, token in enumerate(tokens)}
-    tokenizer = transformers.BertTokenizer(vocab=vocabulary, model_max_length=WINDOW)
-    tokenizer.save_pretrained(folder)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=WINDOW,
-        num_labels=len(labels),
-        id2label=dict(enumerate(labels)),
-    )
+    names = dict(enumerate(labels))
+    config = tiny_bert_config(folder, WINDOW, num_labels=len(labels), id2label=names)
     return save(transformers.BertForSequenceClassification(config), winner, folder)
 
 

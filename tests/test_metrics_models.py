@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from pathlib import Path
 
 import pytest
@@ -10,42 +9,22 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tiny_encoders import SYMBOLS, tiny_bert_config  # noqa: E402
+
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.metrics import bertscore, true_nli  # noqa: E402
 
-SYMBOLS = string.ascii_letters + string.digits + string.punctuation
 WINDOW = 80
 TABLE = [["Team", "Alba"], ["Points", "41"]]
 TEXTS = ("Alba won 41", "Sella lost", "41 points for Alba")
-
-
-def _bert_tokens(folder: Path) -> int:
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *SYMBOLS]
-    tokens += [f"##{symbol}" for symbol in SYMBOLS]
-    vocabulary = {token: number for number, token in enumerate(tokens)}
-    tokenizer = transformers.BertTokenizer(vocab=vocabulary, model_max_length=WINDOW)
-    tokenizer.save_pretrained(folder)
-    return len(tokens)
-
-
-def _bert_config(folder: Path, **more: object) -> object:
-    return transformers.BertConfig(
-        vocab_size=_bert_tokens(folder),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=WINDOW,
-        initializer_range=0.5,  # texts are told apart
-        **more,
-    )
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("encoder")
     torch.manual_seed(0)
-    transformers.BertModel(_bert_config(folder)).save_pretrained(folder)
+    config = tiny_bert_config(folder, WINDOW, layers=2, initializer_range=0.5)  # texts differ
+    transformers.BertModel(config).save_pretrained(folder)
     return str(folder)
 
 
@@ -140,7 +119,8 @@ def test_true_asks_a_t5_for_1_or_0(t5: str) -> None:
 
 
 def test_true_takes_a_classifier_by_its_labels(tmp_path: Path) -> None:
-    config = _bert_config(tmp_path, id2label={0: "contradiction", 1: "entailment", 2: "neutral"})
+    labels = {0: "contradiction", 1: "entailment", 2: "neutral"}
+    config = tiny_bert_config(tmp_path, WINDOW, layers=2, id2label=labels)
     torch.manual_seed(0)
     model = transformers.BertForSequenceClassification(config)
     with torch.no_grad():
