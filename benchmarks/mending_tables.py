@@ -1,110 +1,385 @@
-"""Repair and CAVE of answer tables: errors planted in gold tables, judged before and after.
+"""Answer tables judged and mended from context and query alone, measured against gold.
 
-    python benchmarks/mending_tables.py [--examples PATH]                     # repair
-    python benchmarks/mending_tables.py --model scripted: [--examples PATH]   # CAVE
+    python benchmarks/mending_tables.py [--data ../shared/data]                     # repair
+    python benchmarks/mending_tables.py --model scripted: [--data ../shared/data]   # CAVE
+    python benchmarks/mending_tables.py --examples PATH [--split NAME]              # of a file
 
-Every example is answered with its gold table, right and with one error of each type. The answer is
-mended from query and adversarial context alone, and the detector judges it by the gold table. The
-first line, "right", shows the damage: answers that were faithful before.
+Gold tables get one planted error each; the context is the adversarial one. The verifier and the
+method see the answer, the context and the query; the detector, which sees gold, counts before and
+after. With ``--data``, also on examples cut from real tables, and on tables that language models
+wrote for real texts; of these only the report half is used (``--half rules`` for the other).
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter
+import json
+import random
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from random import Random
+from typing import Any
 
-from tablemend.backends.backend import open_backend
-from tablemend.config import Source
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.claims.answers import answer_claims
+from tablemend.config import Source as Examples
 from tablemend.config.backend import BackendOptions
-from tablemend.detector.judge import judge_answer
+from tablemend.detector.judge import judge, judge_answer
+from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
+from tablemend.evidence.source import Source
 from tablemend.mitigations.answers import AnswerItem
 from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.mend import mend_answers
-from tablemend.records import Example, Judgement
-from tablemend.scripted.tables import MISTAKES, write_answer
-from tablemend.synthesis import small_world
+from tablemend.records import Example
+from tablemend.synthesis.engine import examples as make_examples
+from tablemend.synthesis.settings import Synthesis
+from tablemend.tables.read import read_table
+from tablemend.tables.table import Table, TableError
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
+from tablemend.validation.halves import half_of
+from tablemend.values.blanks import is_blank
+from tablemend.verification.context import verify_answer_claims
 
-RIGHT = "right"
-SEED = 20261121
-
-
-def plant(example: Example, number: int) -> list[tuple[str, AnswerItem]]:
-    """The gold table as an answer, and with every error that it has a place for."""
-    prompt = tablehallu.messages(example, "adversarial")[0]["content"]
-    planted = []
-    for mistake in (None, *MISTAKES):
-        text, made = write_answer(prompt, example, mistake, Random(number))
-        if mistake is None or made:
-            item = AnswerItem(text, example.adversarial_context, example.query, "markdown")
-            planted.append((mistake or RIGHT, item))
-    return planted
+INVENTED = "Ublidane Froxwick"
+Rows = list[list[str | None]]
+Plant = Callable[[Example, random.Random], Table | None]
 
 
-def judge(example: Example, text: str) -> Judgement:
-    """What the detector says by the gold table."""
-    order = SortRule.of(example.constraints)
-    context = example.adversarial_context
-    return judge_answer(text, example.gold_table, context, order, "markdown")
+def rows_of(example: Example) -> Rows:
+    """The gold rows, to be changed."""
+    return [list(row) for row in example.gold_table.rows]
 
 
-def mend(items: list[AnswerItem], model: str | None) -> list[Mended]:
-    """All answers, by CAVE where there is a model."""
+def made(example: Example, rows: Rows) -> Table:
+    """An answer with these rows."""
+    return Table.of(example.gold_table.columns, rows)
+
+
+def distractors(example: Example, known: bool) -> Rows:
+    """Rows out of scope, of entities in scope (at another time) or of others."""
+    table = example.gold_table
+    key = table.columns[primary_key(table)]
+    names = set(table.column(key))
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    for fact in example.facts:
+        if fact.violates is not None and (fact.entity in names) == known:
+            found[fact.row] |= {fact.column: fact.value, key: fact.entity}
+    return [[row.get(column) for column in table.columns] for row in found.values()]
+
+
+def filled(example: Example, blank: bool = False) -> list[tuple[int, int]]:
+    """Places beside the key that are filled, or blank."""
+    key = primary_key(example.gold_table)
+    return [
+        (row, column)
+        for row, cells in enumerate(example.gold_table.rows)
+        for column, cell in enumerate(cells)
+        if column != key and is_blank(cell) == blank
+    ]
+
+
+def add_row(example: Example, rng: random.Random, row: list[str | None]) -> Table:
+    """The gold table with one row more."""
+    rows = rows_of(example)
+    rows.insert(rng.randrange(len(rows) + 1), row)
+    return made(example, rows)
+
+
+def out_of_scope(example: Example, rng: random.Random) -> Table | None:
+    """A row of the context that the query excludes."""
+    found = distractors(example, known=False)
+    return add_row(example, rng, rng.choice(found)) if found else None
+
+
+def other_time(example: Example, rng: random.Random) -> Table | None:
+    """A second row of an entity in scope, which the query excludes."""
+    found = distractors(example, known=True)
+    return add_row(example, rng, rng.choice(found)) if found else None
+
+
+def repeated(example: Example, rng: random.Random) -> Table | None:
+    """A row twice."""
+    return add_row(example, rng, rng.choice(rows_of(example)))
+
+
+def invented(example: Example, rng: random.Random) -> Table | None:
+    """A row of an entity that the context does not name."""
+    row = rows_of(example)[0]
+    row[primary_key(example.gold_table)] = INVENTED
+    return add_row(example, rng, row)
+
+
+def _other_values(example: Example, row: int, column: int) -> list[str]:
+    name = example.gold_table.columns[column]
+    cells = example.gold_table.rows[row]
+    entity = cells[primary_key(example.gold_table)]
+    return [
+        fact.value
+        for fact in example.facts
+        if fact.column == name and fact.entity != entity and fact.value != cells[column]
+    ]
+
+
+def others_value(example: Example, rng: random.Random) -> Table | None:
+    """A cell with what the context says of another entity."""
+    return _with_others_value(example, rng, filled(example))
+
+
+def blank_filled(example: Example, rng: random.Random) -> Table | None:
+    """A blank with what the context says of another entity."""
+    return _with_others_value(example, rng, filled(example, blank=True))
+
+
+def _with_others_value(
+    example: Example, rng: random.Random, places: list[tuple[int, int]]
+) -> Table | None:
+    rng.shuffle(places)
+    for row, column in places:
+        if values := _other_values(example, row, column):
+            rows = rows_of(example)
+            rows[row][column] = rng.choice(values)
+            return made(example, rows)
+    return None
+
+
+def wrong_digit(example: Example, rng: random.Random) -> Table | None:
+    """A number with another last digit."""
+    places = filled(example)
+    rng.shuffle(places)
+    for row, column in places:
+        cell = example.gold_table.rows[row][column] or ""
+        if cell.replace(",", "").isdigit():
+            rows = rows_of(example)
+            rows[row][column] = cell[:-1] + str((int(cell[-1]) + 1) % 10)
+            return made(example, rows)
+    return None
+
+
+def left_out(example: Example, rng: random.Random) -> Table | None:
+    """A filled cell left blank."""
+    row, column = rng.choice(filled(example))
+    rows = rows_of(example)
+    rows[row][column] = None
+    return made(example, rows)
+
+
+def columns_swapped(example: Example, rng: random.Random) -> Table | None:
+    """Two columns in each other's place."""
+    order = list(range(len(example.gold_table.columns)))
+    one, other = rng.sample(order, 2)
+    order[one], order[other] = other, one
+    columns = [example.gold_table.columns[i] for i in order]
+    return Table.of(columns, [[row[i] for i in order] for row in rows_of(example)])
+
+
+def rows_shuffled(example: Example, rng: random.Random) -> Table | None:
+    """The rows in another order."""
+    rows = rows_of(example)
+    rng.shuffle(rows)
+    return made(example, rows) if rows != rows_of(example) else None
+
+
+def unchanged(example: Example, rng: random.Random) -> Table | None:
+    """The gold table itself."""
+    return made(example, rows_of(example))
+
+
+PLANTS: dict[str, Plant] = {
+    "none": unchanged,
+    "row out of scope": out_of_scope,
+    "row of another time": other_time,
+    "row repeated": repeated,
+    "row invented": invented,
+    "wrong digit": wrong_digit,
+    "another's value": others_value,
+    "value left out": left_out,
+    "blank filled": blank_filled,
+    "columns swapped": columns_swapped,
+    "rows shuffled": rows_shuffled,
+}
+
+
+def mend(items: list[AnswerItem], model: Backend | None) -> list[Mended]:
+    """All answers: by repair, or by CAVE where there is a model."""
     if model is None:
         return mend_answers(items)
-    with open_backend(model, BackendOptions(cache=None)) as backend:
-        return mend_answers(items, "cave", backend)
+    return mend_answers(items, "cave", model)
+
+
+def measure(examples: list[Example], plant: Plant, model: Backend | None) -> Counter[str]:
+    """Counts over the examples that leave room for the error; recalls are sums."""
+    found: Counter[str] = Counter()
+    planted = [
+        (example, AnswerItem(text, example.adversarial_context, example.query, "markdown"))
+        for number, example in enumerate(examples)
+        if (answer := plant(example, random.Random(number))) is not None
+        for text in [tablehallu.answer(answer)]
+    ]
+    mended = mend([item for _, item in planted], model)
+    for (example, item), one in zip(planted, mended, strict=True):
+        order = SortRule.of(example.constraints)
+        before, after = (
+            judge_answer(text, example.gold_table, item.context, order, "markdown")
+            for text in (item.text, one.text)
+        )
+        assert one.before is not None  # an answer with a table
+        verdicts = one.before.verdicts
+        found["n"] += 1
+        found["flagged"] += any(verdict.wrong for verdict in verdicts)
+        found["edited"] += bool(one.edits)
+        found["calls"] += one.usage.calls
+        found["hallucinated before"] += before.hallucinated
+        found["hallucinated after"] += after.hallucinated
+        found["damaged"] += len(after.findings) > len(before.findings)
+        found["claims"] += len(verdicts)
+        found["wrong claims"] += sum(verdict.wrong for verdict in verdicts)
+        found["unjudged"] += sum(verdict.verdict == "unjudged" for verdict in verdicts)
+        for name, judgement in (("before", before), ("after", after)):
+            found[f"row recall {name}"] += judgement.row_recall
+            found[f"cell recall {name}"] += judgement.cell_recall
+    return found
+
+
+def print_planted(title: str, examples: list[Example], model: Backend | None) -> None:
+    """One line an error."""
+    print(f"\n{title}: {len(examples)} examples")
+    print(
+        "| planted | n | flagged | edited | TotalHallu before | after | row recall | cell recall"
+        " | calls |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, plant in PLANTS.items():
+        found = measure(examples, plant, model)
+        n = found["n"]
+        if not n:
+            continue
+        recalls = [
+            f"{found[f'{kind} recall before'] / n:.3f} -> {found[f'{kind} recall after'] / n:.3f}"
+            for kind in ("row", "cell")
+        ]
+        shares = (
+            f"{100 * found[key] / n:.1f} %"
+            for key in ("flagged", "edited", "hallucinated before", "hallucinated after")
+        )
+        print(f"| {name} | {n} | {' | '.join(shares)} | {' | '.join(recalls)} | {found['calls']} |")
+        if name == "none":
+            claims = found["claims"]
+            note = f"{found['wrong claims']} of {claims} claims of gold tables flagged, "
+            print(f"|  | {note}{found['unjudged']} unjudged, {found['damaged']} damaged ||||||||")
+
+
+def read_lines(path: Path, half: str) -> Iterator[dict[str, Any]]:
+    """The records of one half."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            if half_of(record["split_key"]) == half:
+                yield record
+
+
+def real_examples(data: Path, half: str, difficulty: str, count: int) -> list[Example]:
+    """Examples cut from the tables of one half."""
+    with tempfile.TemporaryDirectory() as folder:
+        tables = Path(folder) / "tables.jsonl"
+        with tables.open("w", encoding="utf-8") as file:
+            for name in ("wikitablequestions", "tabfact"):
+                for record in read_lines(data / name / "open.jsonl", half):
+                    title = record.get("caption") or record.get("title")
+                    kept = {"title": title, "header": record["header"], "rows": record["rows"]}
+                    file.write(json.dumps(kept) + "\n")
+        settings = Synthesis.model_validate(
+            {"source": str(tables), "n": count, "difficulty": difficulty, "out": folder}
+        )
+        return list(make_examples(settings))
+
+
+def box_scores(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+    """Text, gold and a model's table over the columns that both have."""
+    for record in read_lines(data / "text2table_rotowire" / "open.jsonl", half):
+        for kind, raw in record["gold"].items():
+            gold = Table.of([kind, *raw["header"][1:]], raw["rows"])
+            for tables in record["llm_tables"].values():
+                try:
+                    answer = read_table(tables.get(kind) or "", "markdown")
+                except TableError:
+                    continue
+                shared = [name for name in gold.columns if name in answer.columns]
+                if shared[:1] != [kind] or answer.duplicate_columns():
+                    continue
+                cut = [
+                    Table.of(shared, zip(*(t.column(name) for name in shared), strict=True))
+                    for t in (gold, answer)
+                ]
+                yield record["text"], cut[0], cut[1]
+
+
+def info_boxes(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+    """Text, gold fields and a model's."""
+    for record in read_lines(data / "text2table_wikibio" / "open.jsonl", half):
+        tables = (read_table(record[k], "markdown") for k in ("gold_table", "gemini_table"))
+        yield record["text"], next(tables), next(tables)
+
+
+def print_agreement(title: str, items: Iterable[tuple[str, Table, Table]]) -> None:
+    """Verdicts on cells and rows of models' tables beside what the detector says with gold."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for text, gold, answer in items:
+        found = {(f.row, f.column): f.type for f in judge(answer, gold, text).findings}
+        for verdict in verify_answer_claims(answer_claims(answer), Source(text=text)):
+            claim = verdict.claim
+            if claim.column == answer.columns[primary_key(answer)]:
+                continue
+            truth = found.get((claim.row, claim.column)) or found.get((claim.row, None), "agrees")
+            counts[("row: " if claim.column is None else "cell: ") + truth, verdict.verdict] += 1
+    print(f"\n{title}")
+    print("| detector, with gold | supported | contradicted | not in source | unjudged |")
+    print("|---|---|---|---|---|")
+    names = ("supported", "contradicted", "not_in_source", "unjudged")
+    for truth in sorted({truth for truth, _ in counts}):
+        print(f"| {truth} | {' | '.join(str(counts[truth, name]) for name in names)} |")
+
+
+def sets(options: argparse.Namespace) -> Iterator[tuple[str, list[Example]]]:
+    """Examples to plant errors in, with their titles."""
+    count = options.n
+    if options.examples is not None:
+        split = options.split or ("test" if options.examples.is_dir() else None)
+        source = Examples(source=str(options.examples), split=split)
+        yield str(options.examples), read_examples(source)[:count]
+        return
+    small = Synthesis.model_validate({"source": "small-world", "n": count, "seed": 11})
+    yield "small world", list(make_examples(small))
+    pool = Synthesis.model_validate({"n": count, "seed": 11})
+    yield "built-in pool, easy", list(make_examples(pool))
+    for difficulty in ("easy", "medium", "hard") if options.data is not None else ():
+        found = real_examples(options.data, options.half, difficulty, count)
+        yield f"real tables ({options.half} half), {difficulty}", found
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--examples", type=Path, help="JSONL file of examples, or a folder")
-    parser.add_argument("--split", help="of a folder")
     parser.add_argument("--model", help="what rewrites for CAVE, such as scripted:")
-    parser.add_argument("--n", type=int, default=200, help="examples (default: %(default)s)")
+    parser.add_argument("--examples", type=Path, help="JSONL file of examples, or a folder")
+    parser.add_argument("--split", help="of a folder (default: test)")
+    parser.add_argument("--n", type=int, default=200, help="examples of each set")
+    parser.add_argument("--data", type=Path, help="folder with the public data sets")
+    parser.add_argument("--half", choices=("rules", "report"), default="report")
     options = parser.parse_args()
-    if options.examples is None:
-        examples = list(small_world.examples(seed=SEED, n=options.n))
-    else:
-        source = Source(source=str(options.examples), split=options.split)
-        examples = read_examples(source)[: options.n]
-    answers = [
-        (name, example, item)
-        for number, example in enumerate(examples)
-        for name, item in plant(example, number)
-    ]
-    start = time.perf_counter()
-    mended = mend([item for _, _, item in answers], options.model)
-    seconds = time.perf_counter() - start
-    totals: dict[str, Counter[str]] = {}
-    for (name, example, item), found in zip(answers, mended, strict=True):
-        before, after = judge(example, item.text), judge(example, found.text)
-        totals.setdefault(name, Counter()).update(
-            n=1,
-            before=before.hallucinated,
-            after=after.hallucinated,
-            gold=after.gold_cells,
-            had=before.matched_cells,
-            has=after.matched_cells,
-            calls=found.usage.calls,
-        )
-    print(
-        f"{'planted':<14} {'answers':>8} {'wrong':>8} {'then':>8} {'cells right':>12} {'then':>7}"
-    )
-    for name, own in totals.items():
-        n, gold = own["n"], own["gold"]
-        print(
-            f"{name:<14} {n:>8} {own['before'] / n:>8.1%} {own['after'] / n:>8.1%}"
-            f" {own['had'] / gold:>12.1%} {own['has'] / gold:>7.1%}"
-        )
-    calls = sum(own["calls"] for own in totals.values())
-    print(f"{len(answers)} answers, {seconds:.0f} s, {calls} calls")
+    with ExitStack() as stack:
+        model = None
+        if options.model is not None:
+            model = stack.enter_context(open_backend(options.model, BackendOptions(cache=None)))
+        for title, examples in sets(options):
+            print_planted(title, examples, model)
+    data, half = options.data, options.half
+    if data is not None:
+        print_agreement(f"box scores by three models ({half} half)", box_scores(data, half))
+        print_agreement(f"info boxes by a model ({half} half)", info_boxes(data, half))
 
 
 if __name__ == "__main__":

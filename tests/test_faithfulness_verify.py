@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from tablemend.cli import main
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import verify_answer
+from tablemend.tables.table import Table
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
 TEXT = "Alba won 41 points. Sella has 39 points."
@@ -227,3 +230,12 @@ def test_an_empty_text_is_refused(folder: Path, capsys: pytest.CaptureFixture[st
     assert "the file is empty" in capsys.readouterr().err
     assert run(folder, "!") == 1
     assert "nothing is judged" in capsys.readouterr().err
+
+
+def test_an_answer_table_is_verified_by_its_context() -> None:
+    answer = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "39"], ["Brenn", "5"]])
+    context = Source(text="Alba won 41 points. Sella won 37 points.")
+    found = verify_answer(answer, context, "List the teams and their points.")
+    verdicts = {(one.claim.row, one.claim.column): one.verdict for one in found.verdicts}
+    assert verdicts[0, "Points"] == "supported" and verdicts[1, "Points"] == "contradicted"
+    assert verdicts[2, None] == "not_in_source"
