@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tablemend.detector.judge import AnswerFormat
 from tablemend.mitigations.prompting import BLANK
 from tablemend.tables.extract import Extraction
 from tablemend.tables.read import READERS
-from tablemend.tables.table import Table, TableError
+from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
 
 
@@ -28,6 +29,17 @@ class AnswerItem(NamedTuple):
     query: str
     format: AnswerFormat = "auto"
     name: str = ""
+
+
+def rows_left(cells: Sequence[Sequence[Cell] | None]) -> list[int]:
+    """Numbers of an answer's rows that still stand; those that were dropped are ``None``."""
+    return [number for number, row in enumerate(cells) if row is not None]
+
+
+def table_left(original: Table, cells: Sequence[Sequence[Cell] | None]) -> Table:
+    """An answer's table with its cells as they are now, without the rows that were dropped."""
+    rows = [row for row in cells if row is not None]
+    return Table.of(original.columns, rows, original.title)
 
 
 def put_back(text: str, found: Extraction, table: Table) -> str:

@@ -16,7 +16,7 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.asking import usage_of
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.faithfulness.verifier import NOTHING, Usage, Verifier
-from tablemend.mitigations.answers import AnswerItem, blank_for, put_back
+from tablemend.mitigations.answers import AnswerItem, blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, count_wrong, spent
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.prompting import BLANK, CELL, PROMPTS, RETRY, ROW
@@ -68,12 +68,11 @@ class _Draft:
     @property
     def rows(self) -> list[int]:
         """Numbers of the original's rows that still stand."""
-        return [number for number, row in enumerate(self.cells) if row is not None]
+        return rows_left(self.cells)
 
     @property
     def table(self) -> Table:
-        rows = [row for row in self.cells if row is not None]
-        return Table.of(self.original.columns, rows, self.original.title)
+        return table_left(self.original, self.cells)
 
     def flagged(self) -> dict[Place, list[Verdict]]:
         """What is wrong, by place; cells of a flagged row wait until the row is decided."""

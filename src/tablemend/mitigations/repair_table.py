@@ -16,7 +16,7 @@ from tablemend.detector.judge import AnswerFormat
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.mitigations.answers import blank_for, put_back
+from tablemend.mitigations.answers import blank_for, put_back, rows_left, table_left
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, put_columns_in_order
 from tablemend.records import Claim, Verdict, Verification
@@ -171,13 +171,12 @@ class _Draft:
     @property
     def rows(self) -> list[int]:
         """Numbers of the rows that still stand."""
-        return [number for number, row in enumerate(self.cells) if row is not None]
+        return rows_left(self.cells)
 
     @property
     def table(self) -> Table:
         """The table as it is now."""
-        rows = [row for row in self.cells if row is not None]
-        return Table.of(self.columns, rows, self.shape.table.title)
+        return table_left(self.shape.table, self.cells)
 
     def mend(self, judge: AnswerJudge, verdict: Verdict) -> None:
         """Edit what a verdict is about, where the evidence is clear."""
