@@ -13,8 +13,9 @@ from tablemend.verification.lexicon import LITTLE_WORDS, phrase_terms, stem, ter
 from tablemend.verification.links import ColumnLink, RowLink
 from tablemend.verification.reading import Reading, Token
 
-_BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with)\b")
+_BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with|most|fewest)\b")
 _JOINT = re.compile(r"\s*[(\[,]?\s*(?:of|in|for)?\s*(?:the )?\s*$")
+_CONCEDED = re.compile(r"\b(?:conced\w+|shipped|let in|allowed)\b[^,.;]*$")
 _PERCENT = re.compile("%")
 _PARTED = 3  # words between two parts of one header
 
@@ -112,7 +113,7 @@ class Headings:
                     said.append(idiom)
                     border = idiom.end
             if token.start >= border and token.word not in LITTLE_WORDS:
-                said.append(Said(token.start, token.end, terms(token.word)))
+                said.append(Said(token.start, token.end, self._terms(token)))
         if "%" in plain[sentence.start : sentence.end]:
             said += [
                 Said(match.start(), match.end(), ("percent",))
@@ -138,6 +139,12 @@ class Headings:
                 runs.append([word])
         return runs
 
+    def _terms(self, token: Token) -> tuple[str, ...]:
+        """The terms of a word; the goals that a side concedes are those against it."""
+        found = terms(token.word)
+        before = self._plain[max(0, token.start - _PARTED * 10) : token.start]
+        return (*found, "against") if found == ("scor",) and _CONCEDED.search(before) else found
+
     def _name(self, run: list[Said]) -> list[tuple[int, ColumnLink | RowLink]]:
         """The headings that a run of words fits best, for each grid.
 
@@ -151,6 +158,7 @@ class Headings:
         linked: dict[int, list[ColumnLink | RowLink]] = defaultdict(list)
         for grid in sorted({heading.grid for heading in hits}):
             own = {heading: said for heading, said in hits.items() if heading.grid == grid}
+            own = _scored(own)
             while own:
                 score = {
                     heading: (len(said), len(said) / len(self._index.terms[heading]))
@@ -195,6 +203,20 @@ class Headings:
                     continue
             joined.append(link)
         return joined
+
+
+def _scored(
+    hits: dict[Heading, dict[str, tuple[int, int]]],
+) -> dict[Heading, dict[str, tuple[int, int]]]:
+    """Without the points that "scored" can mean, where a table counts goals."""
+    goals = {said["scor"] for heading, said in hits.items() if "scor" in said}
+    kept = {
+        heading: {
+            term: place for term, place in said.items() if term != "point" or place not in goals
+        }
+        for heading, said in hits.items()
+    }
+    return {heading: said for heading, said in kept.items() if said}
 
 
 def _add(

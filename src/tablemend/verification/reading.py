@@ -85,7 +85,10 @@ _GROUPS = {"pair": 2, "couple": 2, "duo": 2, "trio": 3, "dozen": 12, "hat trick"
 _GROUP = re.compile(
     r"(?<![\w-])(?:an? )?(pair|couple|duo|trio|dozen|hat[- ]trick)(?![\w-])(?: of\b)?"
 )
-_ARTICLE = re.compile(r"(?<![\w'.-])an?(?= [a-z])")
+_ARTICLE = re.compile(
+    r"(?<![\w'.-])an?(?= [a-z])(?! (?:much |far |slightly |even )?(?:more|less|fewer|higher|lower"
+    r"|larger|smaller|greater|bigger|better|worse|longer|shorter)\b)"
+)
 _ZERO = re.compile(
     r"(?<![\w-])(?:no|zero)(?= [a-z])(?! (?:other|more|less|fewer|longer|one|matter|doubt)\b)"
 )

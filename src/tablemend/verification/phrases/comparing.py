@@ -46,7 +46,8 @@ _VERB = re.compile(
     rf"(?P<other>{LINKED})"
 )
 _MULTIPLE = re.compile(
-    r"\b(?P<word>(?P<times>twice|double|half|three times|four times|five times|N\d+ times)"
+    r"\b(?:(?P<bound>more than|over|at least|well over|less than|under|nearly|almost) )?"
+    r"(?P<word>(?P<times>twice|double|half|three times|four times|five times|N\d+ times)"
     r"(?: as (?:many|much|high|large|big|heavy|long|expensive))?)\b(?P<between>[^.;,]{0,40}?)"
     r"\b(?:as|of)(?P<after> (?:(?:in|on|at|for|that|those|of|the|its|did|was) )*)"
     rf"(?P<other>{LINKED})"
@@ -71,6 +72,14 @@ _OWN = re.compile(
     r"[$\u20ac\u00a3]?(N\d+)"
 )
 _SPOTS = re.compile(r"\b(?:spots?|places?|positions?|ranks?)\b")
+_COUNTED = re.compile(r"N\d+ (?P<column>C\d+), (?:just |only )?N\d+ $")
+# "won more matches": of what is played the verb says which
+_VERB_COUNTED = re.compile(r"(?P<column>C\d+) (?:N\d+ )?$")
+_GENERIC = re.compile(r" (?:games|matches|fixtures|fights|races|bouts|sets|contests) ")
+_HAS = re.compile(
+    rf"(?P<one>R\d+) (?:also )?(?:has|had|have|offers?|reach(?:es|ed)|posts?|posted) (?:an? |the )?"
+    rf"(?:much |far |slightly )?(?P<word>(?P<up>{_MORE})|{_LESS}) (?P<column>C\d+)(?=[.,;]|$)"
+)
 _OFF = Decimal("0.1")  # of a difference that nothing calls rounded
 _WITHIN = Decimal("0.05")  # of a multiple as a person says it
 
@@ -81,6 +90,30 @@ def compare_two(shape: Shape) -> Iterator[Finding]:
         for pattern in (_THAN, _VERB, _MULTIPLE):
             for match in pattern.finditer(shape.text, start, end):
                 yield from _compare(shape, match, start, end)
+    yield from _compare_with_other(shape)
+
+
+def _compare_with_other(shape: Shape) -> Iterator[Finding]:
+    """As in "A has the best accuracy, but B has a higher BLEU": higher than the only other one."""
+    for match in _HAS.finditer(shape.text):
+        one, measure = shape.part(match["one"]), shape.part(match["column"])
+        named = {part.rows for part in shape.parts if part.mark == "R"} - {one.rows}
+        before = [part for part in shape.parts_in(0, match.start()) if part.rows in named]
+        if len(named) != 1 or not before or _DENIED.search(shape.text):
+            continue
+        first, second = shape.only([one, measure]), shape.only([before[0], measure])
+        if first is None or second is None:
+            continue
+        inverse = is_inverse(shape, first, match["word"])
+        if inverse is None:
+            continue
+        up = bool(match["up"]) != inverse
+        truth = first.value > second.value if up else first.value < second.value
+        reason = f"{_said(shape, first)}, {_said(shape, second)}"
+        turned = opposite(match["word"])
+        where = shape.span(*match.span("word"))
+        expected = (turned,) if turned else ()
+        yield shape.finding(where, truth, "CMP", reason, (first, second), expected=expected)
 
 
 def clauses(text: str) -> Iterator[tuple[int, int]]:
@@ -100,6 +133,14 @@ def _compare(shape: Shape, match: re.Match[str], start: int, end: int) -> Iterat
     parts = [
         part for part in shape.parts_in(start, end) if part.mark in "RCP" and part is not other
     ]
+    if match.re is _THAN and (told := _COUNTED.search(text, start, match.start())):
+        own = shape.part(told["column"])
+        parts = [part for part in parts if part.mark != "C" or part is own]
+    if (verb := _VERB_COUNTED.search(text, start, match.start())) and _GENERIC.fullmatch(
+        match.groupdict().get("between") or ""
+    ):
+        own = shape.part(verb["column"])
+        parts = [part for part in parts if part.mark != "C" or part is own]
     each, times = repetitions(shape, start, end)
     if each is not None and match.re is not _MULTIPLE:
         inside = shape.parts_in(*each.span())
@@ -174,6 +215,10 @@ def _each_time(
 def _counts_else(match: re.Match[str]) -> bool:
     """Whether "more goals" counts what no column is called, whatever else is named."""
     noun = match["word"] in ("more", "fewer", "less") and match["between"].strip()
+    if _VERB_COUNTED.search(match.string, 0, match.start()) and _GENERIC.fullmatch(
+        match["between"]
+    ):
+        return False
     return bool(noun) and not re.search(rf"{LINKED}|N\d", match["between"])
 
 
@@ -239,10 +284,20 @@ def _multiple(
         return
     ratio = one.value / two.value
     truth = abs(ratio / times - 1) <= _WITHIN
-    if not truth and abs(ratio / times - 1) <= 3 * _WITHIN:
+    bound = match["bound"]
+    if bound in ("more than", "over", "at least", "well over"):
+        truth = ratio >= times if bound == "at least" else ratio > times
+    elif bound in ("less than", "under"):
+        truth = ratio < times
+    elif bound:
+        truth = 1 - 3 * _WITHIN <= ratio / times <= 1
+    elif not truth and abs(ratio / times - 1) <= 3 * _WITHIN:
         return
     reason = f"{_said(shape, one)}, {_said(shape, two)}: {round(ratio, 2)} times"
     yield shape.finding(where, truth, "CMP", reason, (one, two))
+    other = shape.part(match["other"])
+    if truth and other.mark == "R":
+        yield shape.finding(Span(other.start, other.end), True, "CMP", reason, (one, two))
 
 
 def _difference(

@@ -9,10 +9,13 @@ from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.phrases.comparing import compare_two
 from tablemend.verification.phrases.earlier import judge_earlier
+from tablemend.verification.phrases.growing import judge_growth
 from tablemend.verification.phrases.leading import judge_leaders
 from tablemend.verification.phrases.missing import judge_missing
 from tablemend.verification.phrases.ranges import judge_ranges
 from tablemend.verification.phrases.shape import Shape
+from tablemend.verification.phrases.spreads import judge_spreads
+from tablemend.verification.phrases.states import judge_states
 from tablemend.verification.phrases.stating import judge_statements
 from tablemend.verification.phrases.summing import judge_counts, judge_sums, judge_ties
 
@@ -20,6 +23,9 @@ _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     compare_two,
     judge_ranges,
     judge_statements,
+    judge_states,
+    judge_growth,
+    judge_spreads,
     judge_ties,
     judge_sums,
     judge_counts,

@@ -74,7 +74,10 @@ def _superlatives(shape: Shape, start: int, end: int) -> Iterator[Finding]:
         parts = shape.parts_in(match.end(), stop.start() if stop else end)
         up = bool(match["up"])
         where = shape.span(*match.span("word"))
-        if shape.grid.transposed and subject.by_row:
+        told = _measure(shape, subject, parts, match) if parts else []
+        timed = {column for part in periods(shape) for column in part.columns or ()}
+        apart = len(told) == 1 and bool(told[0].columns) and not (told[0].columns or set()) & timed
+        if shape.grid.transposed and subject.by_row and not apart:
             yield from _in_series(shape, subject, match, start, end)
             continue
         measure = _measure(shape, subject, parts, match)
@@ -156,11 +159,23 @@ def _measure(shape: Shape, subject: Part, parts: list[Part], match: re.Match[str
         if (part.by_column and subject.by_row) or (part.by_row and subject.by_column)
     ]
     near = [part for part in across if part.mark in "RC"]
+    begins = shape.text[match.end() : match.end() + 24]
+    if re.match(r" (?:games|matches|fixtures|fights|races|bouts)\b", begins):
+        verb = re.search(r"(C\d+) $", shape.text[: match.start()])
+        columns = (shape.part(verb[1]).columns or frozenset()) if verb else frozenset()
+        return [shape.part(verb[1])] if verb and columns <= shape.numeric else []
+    if re.match(r",? of (?:all|the|any)\b", begins):
+        told = re.search(r"N\d+ (C\d+), $", shape.text[: match.start()])
+        columns = (shape.part(told[1]).columns or frozenset()) if told else frozenset()
+        if told and len(columns) == 1 and columns <= shape.numeric:
+            return [shape.part(told[1])]
+    column = (near[0].columns or frozenset()) if near else frozenset()
+    if len(column) == 1 and column <= shape.numeric and re.match(rf" {near[0].mark}\d", begins):
+        return [near[0]]
     words = match["word"].split()
     if words[-1] in ("most", "fewest", "highest", "lowest", "best", "worst", "greatest", "least"):
         if _RATE.match(shape.text, match.end()) and not near:
             return []
-        begins = shape.text[match.end() : match.end() + 24]
         if noun := re.match(r" ([a-z]{3,})\b", begins):
             said = frozenset(terms(noun[1]))
             found = [c for c in sorted(shape.numeric) if heading_terms(shape, c) & said]
