@@ -23,7 +23,7 @@ from tablemend.tables.table import Table
 PROGRAM = "program"
 VERIFIERS = "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two "
 """What a verifier may be called, for messages."""
-VERIFIERS += "joined as program+MODEL"
+VERIFIERS += "joined as program+nli:MODEL or program+llm:MODEL"
 EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
 
 

@@ -162,7 +162,7 @@ class TabFaith(Section):
     max_new_tokens: int = Field(default=2048, ge=16)
     """Longest answer in tokens, thinking included."""
     verifier: str = "program"
-    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+MODEL`."""
+    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+llm:MODEL`."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Ranges that are upside down, and settings that nobody would read."""
