@@ -7,7 +7,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablemend.errors import TablemendError
@@ -24,15 +23,11 @@ _LONGEST = 200
 
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``tablemend verify``."""
-    from tablemend.faithfulness.inputs import BATCH_FIELDS, add_input_options, add_model_options
+    from tablemend.faithfulness.inputs import add_batch_option, add_input_options, add_model_options
 
     add_input_options(parser)
-    parser.add_argument_group("many documents").add_argument(
-        "--batch",
-        type=Path,
-        metavar="FILE",
-        help=f"JSON lines with the fields {', '.join(BATCH_FIELDS)}; prints the mean STAF with its"
-        " 95 %% interval, or with --json one object a line",
+    add_batch_option(
+        parser, "the mean STAF with its 95 %% interval, or with --json one object a line"
     )
     parser.add_argument(
         "--verifier",

@@ -75,6 +75,16 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_batch_option(parser: argparse.ArgumentParser, prints: str) -> None:
+    """The option that names a file of many documents; ``prints``: what comes of it."""
+    parser.add_argument_group("many documents").add_argument(
+        "--batch",
+        type=Path,
+        metavar="FILE",
+        help=f"JSON lines with the fields {', '.join(BATCH_FIELDS)}; prints {prints}",
+    )
+
+
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a model is asked."""
     group = parser.add_argument_group("models")

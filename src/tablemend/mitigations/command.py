@@ -25,15 +25,10 @@ _LONGEST = 120
 
 def add_mend_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``tablemend mend``."""
-    from tablemend.faithfulness.inputs import add_input_options, add_model_options
+    from tablemend.faithfulness.inputs import add_batch_option, add_input_options, add_model_options
 
     add_input_options(parser)
-    parser.add_argument_group("many documents").add_argument(
-        "--batch",
-        type=Path,
-        metavar="FILE",
-        help="JSON lines as of tablemend verify; prints one JSON object a line",
-    )
+    add_batch_option(parser, "one JSON object a line")
     parser.add_argument(
         "--method",
         choices=("repair", "cave"),
