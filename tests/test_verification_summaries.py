@@ -189,6 +189,14 @@ TABLES: dict[str, tuple[str, ...]] = {
         "Cirrus|$199|4.7|20,100|January 2020",
         "Dyno|$499|3.8|3,300|June 2023",
     ),
+    "panel": (
+        "Test|Result|Unit|Reference range|Flag",
+        "Hemoglobin|10.2|g/dL|13.5-17.5|L",
+        "Leukocytes|7.4|10^3/uL|4.5-11.0|",
+        "Platelets|455|10^3/uL|150-400|H",
+        "Creatinine|0.9|mg/dL|0.7-1.3|",
+        "Potassium|5.6|mmol/L|3.5-5.1|H",
+    ),
     "shops": (
         "Region|Product|Units sold|Revenue (USD)|Year",
         "North|Laptop|1,200|960,000|2022",
@@ -341,6 +349,12 @@ SUPPORTED = [
     ("staffing", "Engineering grew from 120 to 150 people."),
     ("league", "Arden Rovers lost three matches but scored 41 goals."),
     ("league", "Port Vale have a better defence than Dunmore United."),
+    ("panel", "Three of the five tests were abnormal."),
+    ("panel", "Two of the five tests were within the normal range."),
+    ("panel", "Two results were high and one was low."),
+    ("panel", "Potassium was 5.6 mmol/L."),
+    ("staffing", "Total headcount rose from 285 to 313."),
+    ("gadgets", "Dyno sold fewer units than Aero 5."),
 ]
 
 WRONG = [
@@ -465,6 +479,14 @@ WRONG = [
     ),
     ("models", "DistilBERT has 66M parameters, the fewest of all models."),
     ("towns", "Oslo has 454 km2, the largest area of the four."),
+    ("panel", "Two of the five tests were abnormal."),
+    ("panel", "Three of the five tests were within the normal range."),
+    ("panel", "Two results were high and two were low."),
+    ("panel", "Potassium was 455 mmol/L."),
+    ("staffing", "Total headcount rose from 285 to 333."),
+    ("staffing", "Headcount grew in every department."),
+    ("staffing", "Finance headcount rose to 25."),
+    ("gadgets", "Dyno sold more units than Aero 5."),
 ]
 
 OPEN = [

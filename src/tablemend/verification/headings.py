@@ -13,7 +13,7 @@ from tablemend.verification.lexicon import LITTLE_WORDS, phrase_terms, stem, ter
 from tablemend.verification.links import ColumnLink, RowLink
 from tablemend.verification.reading import Reading, Token
 
-_BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with|most|fewest)\b")
+_BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with|more|less|fewer|most|fewest)\b")
 _JOINT = re.compile(r"\s*[(\[,]?\s*(?:of|in|for)?\s*(?:the )?\s*$")
 _CONCEDED = re.compile(r"\b(?:conced\w+|shipped|let in|allowed)\b[^,.;]*$")
 _PERCENT = re.compile("%")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import NamedTuple
 
 from tablemend.values.numbers import plain_digits
@@ -27,6 +28,11 @@ _EVERY = re.compile(
     r"^(?P<word>all|every|each|both)(?: of)?(?: the)? (?:(?P<number>N\d+) )?(?P<noun>C\d+|\w+)"
     r"(?:'s?)?(?: C\d+)? $"
 )
+_IN_EVERY = re.compile(
+    r" in (?P<word>all|every|each|both)(?: of)?(?: the)? (?:(?P<number>N\d+) )?(?P<noun>C\d+)"
+)
+_TOTAL = re.compile(r"^(?:the )?(?:total|overall|combined) (?:\w+ )?C\d+ $")
+_FROM_TO = re.compile(r" from (?P<old>N\d+) to (?P<new>N\d+)\b")
 _OWN_NOUN = re.compile(r"\b(?:not|never|neither|nor|no|none|only|most|half|some|than|faster)\b|n't")
 _PERCENT_OFF = 1  # points of a percentage that is called rounded
 
@@ -101,7 +107,13 @@ def _judge(
     (old, new), times = found
     parts = shape.parts_in(start, end)
     rows = [part for part in parts if part.mark == "R"]
-    every = _EVERY.match(shape.text[start : match.start()]) if start == 0 else None
+    before = shape.text[start : match.start()]
+    if not rows and _TOTAL.match(before) and not times:
+        yield from _total(shape, match, (old, new), end)
+        return
+    every = _EVERY.match(before) if start == 0 else None
+    if every is None and (later := _IN_EVERY.match(shape.text, match.end(), end)):
+        every = later if later["noun"][0] == "C" else None
     if len(rows) == 1 and rows[0].places and len(rows[0].rows or ()) == 1:
         subjects = sorted(rows[0].rows or ())
     elif not rows and every is not None and _is_noun(shape, every):
@@ -135,6 +147,36 @@ def _judge(
         yield shape.finding(Span(part.start, part.end), True, "TMP", reason, shown)
     if len(changes) == 1 and not wrong:
         yield from _by_how_much(shape, match, shown, end, reason)
+
+
+def _total(
+    shape: Shape, match: re.Match[str], columns: tuple[int, int], end: int
+) -> Iterator[Finding]:
+    """As "total headcount rose from 285 to 313": the sums of both columns."""
+    sums = []
+    for column in columns:
+        cells = [shape.cell(row, column) for row in sorted(shape.rows)]
+        found = [cell for cell in cells if cell is not None]
+        if len(found) != len(cells) or not found:
+            return
+        sums.append((found[0], sum((cell.value for cell in found), Decimal(0))))
+    (first, old), (second, new) = sums
+    reason = f"the sums are {plain_digits(old)}, then {plain_digits(new)}"
+    truth = new > old if match["up"] else new < old
+    yield shape.finding(shape.span(*match.span("word")), truth, "CMP", reason)
+    told = _FROM_TO.match(shape.text, match.end(), end)
+    if told is None:
+        return
+    for mark, like, total in (("old", first, old), ("new", second, new)):
+        part = shape.part(told[mark])
+        if part.amount is None:
+            continue
+        agreement = shape.agreement(part.amount, total, like)
+        if agreement in ("same", "different"):
+            right = plain_digits(total)
+            where = Span(part.start, part.amount.digits_end)
+            same = agreement == "same"
+            yield shape.finding(where, same, "NUM", reason, kind="number", expected=(right,))
 
 
 def _is_noun(shape: Shape, every: re.Match[str]) -> bool:

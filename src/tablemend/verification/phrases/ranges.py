@@ -9,6 +9,7 @@ from typing import Literal
 
 from tablemend.records import Evidence
 from tablemend.values.numbers import parse_number
+from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import header_terms, terms
 from tablemend.verification.phrases.shape import Shape
@@ -16,7 +17,7 @@ from tablemend.verification.phrases.shape import Shape
 Side = Literal["low", "high", "normal"]
 
 _RANGE = (
-    r"(?:the |its |their |of )*"
+    r"(?:the |its |their |of |normal |reference )*"
     r"(?:C\d+|(?:normal|reference|ref\w*) (?:range|interval|limits?|values?))"
 )
 _LINK = (
@@ -51,6 +52,10 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _CARRIED = re.compile(r"(?:it|this|that|which|the (?:value|result|level|test|measurement))\b")
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no|none|all|every|each|both|only)\b|n't\b")
+_COUNTED = re.compile(
+    r"(?:^| and )(?:just |exactly )?(?P<number>N\d+)(?: of (?:the |all )?N\d+)?(?: (?:\w+|C\d+))?"
+    r" ?(?:were|was|are|is|fell|lay)? ?$"
+)
 _CALLED = tuple(frozenset(terms(word)) for word in ("range", "interval", "limits"))
 _REFERRED = frozenset(t for word in ("reference", "normal", "ref") for t in terms(word))
 _BOUNDS = re.compile(r"^\s*([\d.,]+)\s*(?:-|\u2013|to)\s*([\d.,]+)")
@@ -68,6 +73,9 @@ def judge_ranges(shape: Shape) -> Iterator[Finding]:
             before = shape.text[: match.start()]
             clause = re.split(r"[;,] (?:and|but|while) |;| while | but ", before)[-1]
             if _DENIED.search(clause) or _DENIED.search(match[0]):
+                continue
+            if counted := _COUNTED.search(before):
+                yield from _count(shape, counted, match, said, column)
                 continue
             row = _row(shape, match.start())
             if row is None:
@@ -91,6 +99,24 @@ def judge_ranges(shape: Shape) -> Iterator[Finding]:
                 None if truth else span,
                 firm=True,
             )
+
+
+def _count(
+    shape: Shape, counted: re.Match[str], match: re.Match[str], said: str, column: int
+) -> Iterator[Finding]:
+    """As "three of the five tests were abnormal": so many rows are on that side."""
+    amount = shape.part(counted["number"]).amount
+    sides = [_side(shape, row, column) for row in sorted(shape.rows)]
+    if amount is None or amount.hedge or amount.number.decimals or None in sides:
+        return
+    count = sum(side != "normal" if said == "abnormal" else side == said for side in sides)
+    truth = amount.value == count
+    where = Span(amount.start, amount.digits_end)
+    expected = (str(count),)
+    reason = f"{said}: {count} of {len(sides)}"
+    yield shape.finding(where, truth, "NUM", reason, kind="number", expected=expected)
+    if truth:
+        yield shape.finding(shape.span(*match.span()), True, "CMP", reason)
 
 
 def _range_column(shape: Shape) -> int | None:

@@ -20,6 +20,10 @@ _COUNTED = re.compile(
     r" (?:is|are|was|were) (?P<value>V\d+)(?=[.;]|$)"
 )
 _SORT = re.compile(r"(?P<number>N\d+) (?P<value>V\d+)(?=[.;,]|$| in\b)")
+_VALUE = re.compile(
+    r"^(?:the )?(?P<row>R\d+)(?: \w+)? (?:is|was|measured|stood at|came to|registered|read)"
+    r" (?P<number>N\d+)(?: (?P<unit>V\d+))?(?=[.;,]|$)"
+)
 _WITHOUT = re.compile(r"\b(?P<word>(?P<loss>unbeaten|undefeated)|winless)\b")
 _NO_ROW = re.compile(r"^(?P<word>no|N0) (?:\w+|C\d+) (?:is|was|stayed|remained|finished|went) $")
 _DENIED = re.compile(r"\b(?:not|never|neither|nor|no)\b|n't\b")
@@ -34,6 +38,7 @@ def judge_states(shape: Shape) -> Iterator[Finding]:
     if _DENIED.search(shape.text):
         return
     yield from _being(shape)
+    yield from _only_value(shape)
     yield from _counted(shape)
     yield from _sorts(shape)
 
@@ -110,9 +115,42 @@ def _sorts(shape: Shape) -> Iterator[Finding]:
             for index in shape.numeric
         ):
             continue
-        right = shape.grid.cell(row, column)
+        right = _in_the_form_of(shape.name(value), shape.grid.cell(row, column))
         reason = shape.grid.evidence(row, column).text
         yield shape.finding(Span(value.start, value.end), False, "ATT", reason, expected=(right,))
+
+
+def _in_the_form_of(said: str, right: str) -> str:
+    """A word of a cell in small letters and as a plural where the text has it so."""
+    if said.islower():
+        right = right.lower()
+    return f"{right}s" if said.endswith("s") and not right.endswith("s") else right
+
+
+def _only_value(shape: Shape) -> Iterator[Finding]:
+    """As "Potassium was 455 mmol/L": the value of a row, where rows have one number."""
+    match = _VALUE.match(shape.text)
+    if match is None or len(shape.numeric) != 1:
+        return
+    row, part = shape.part(match["row"]), shape.part(match["number"])
+    cell = shape.only([row, Part("C", -1, -1, columns=shape.numeric)])
+    unit = shape.part(match["unit"]) if match["unit"] else None
+    if cell is None or part.amount is None:
+        return
+    if unit is not None and not any(place == cell.row for place, _ in unit.places):
+        return  # another unit than the row's
+    agreement = shape.agreement(part.amount, cell.value, cell)
+    if agreement in ("same", "different"):
+        reason = shape.grid.evidence(cell.row, cell.column).text
+        yield shape.finding(
+            Span(part.start, part.amount.digits_end),
+            agreement == "same",
+            "NUM",
+            reason,
+            (cell,),
+            kind="number",
+            expected=(shape.grid.cell(cell.row, cell.column),),
+        )
 
 
 def _records(shape: Shape) -> Iterator[Finding]:
