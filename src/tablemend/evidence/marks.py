@@ -14,6 +14,7 @@ _MARKED = re.compile(r"[\[<&]")
 _TAGS = re.compile(
     r"\[/?(?:bold|italic|underline|empty|continue)\]"
     r"|</?(?:bold|italic|underline|[biupsqa]|em|strong|su[bp]|span|small|big|font|div|code|abbr"
+    r"|t[dhrt]|table|tbody|thead|tfoot|caption|h[1-6]|dl|dt|dd|label|time|data|var|kbd|samp|pre"
     r"|center|cite|strike|del|ins|mark|nobr|li|ul|ol|img|ref)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )

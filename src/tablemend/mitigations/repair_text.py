@@ -191,6 +191,8 @@ def _read_edit(
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
     cells = list(_cells(source, verdict).values())
     scales = (ONE, *(scale for _, scale in cells))
+    if amount is not None and amount.number.percent:
+        bound = "" if expected not in (cell for cell, _ in cells) else bound
     if bound and len(cells) == 1:
         expected, scale = cells[0]  # what the verifier gives may be rounded already
         scales = (scale,)

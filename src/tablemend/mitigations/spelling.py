@@ -9,7 +9,7 @@ from typing import Literal
 
 from tablemend.evidence.marks import read_cell, read_counted
 from tablemend.tabfaith.periods import read_period, spellings
-from tablemend.values.numbers import Number, find_quantities, plain_digits
+from tablemend.values.numbers import Number, find_quantities, plain_digits, spelled_end
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 
@@ -141,10 +141,9 @@ def _spell_number(old: str, number: Number, amount: Decimal, *, grouped: bool, w
     size = abs(amount)
     digits = _DIGITS.search(old)
     if digits is None:
-        words = _spell_words(size)
-        if words is None or negative:
-            return plain_digits(amount)
-        return _cased(old, words) + old[len(_word_of(old)) :]
+        words = None if negative else _spell_words(size)
+        said = plain_digits(amount) if words is None else _cased(old, words)
+        return said + old[spelled_end(align(old), 0) :]
     own = max(0, -int(size.normalize(_CONTEXT).as_tuple().exponent)) if size else 0
     decimals = number.decimals
     rounded = round(size, decimals)
@@ -173,13 +172,6 @@ def _spell_words(size: Decimal) -> str | None:
         return _ONES[number]
     ten, one = divmod(number, 10)
     return _TENS[ten - 2] + (f"-{_ONES[one]}" if one else "")
-
-
-def _word_of(old: str) -> str:
-    match = re.match(r"[A-Za-z]+(?:-[A-Za-z]+)?", old)
-    word = match[0] if match else old
-    known = {*_ONES, *_TENS}
-    return word if word.lower() in known or "-" in word else word.partition("-")[0]
 
 
 def _read_ordinal(text: str) -> int | None:

@@ -23,6 +23,7 @@ _SIMPLE = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 _DIGIT = re.compile(r"\d")
 _EXACT = Context(prec=120)
 _MAX_DIGITS = 60
+_LARGEST = 60  # powers of ten: what is larger, or as small, is no amount of anything
 
 _DIGITS = re.compile(
     r"""
@@ -71,8 +72,14 @@ _WORDS |= {
     for dash in "- "
 }
 _ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
-_SPELLED = re.compile(rf"({_ANY_WORD})(?![\w-])", re.IGNORECASE)
-_SPELLED_INSIDE = re.compile(rf"(?<![\w-])({_ANY_WORD})(?![\w-])", re.IGNORECASE)
+# "nine hundred and one", "one thousand two hundred"; a thousand alone is a scale, as a million is
+_HUNDREDS = rf"(?:{_ANY_WORD})[ -]hundred(?:(?: and)? (?:{_ANY_WORD})(?![\w-]))?"
+_THOUSANDS = rf"(?:{_HUNDREDS}|{_ANY_WORD}) thousand(?:,? (?:{_HUNDREDS})| and (?:{_ANY_WORD}))"
+_PHRASE = rf"((?:{_THOUSANDS})|(?:{_HUNDREDS})|{_ANY_WORD})(?![\w-])"
+_SPELLED = re.compile(_PHRASE, re.IGNORECASE)
+_SPELLED_INSIDE = re.compile(rf"(?<![\w-]){_PHRASE}", re.IGNORECASE)
+_DOZENS = {"half a dozen": 6, "dozen": 12, "a dozen": 12, "one dozen": 12, "two dozen": 24}
+_PARTS = re.compile(rf"{_ANY_WORD}|hundred|thousand", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ def parse_number(text: str) -> Number | None:
     Read: thousands separators (``1,234``, ``12,34,567``, ``1'234``, ``1 234``, and
     ``1.234,5`` where it is unambiguous: ``1.234`` is a decimal), currencies, percent,
     parentheses for negatives, any minus sign, scales, the units of
-    :data:`~tablemend.values.units.MEASURES`, exponents, ordinals, number words to ninety-nine,
+    :data:`~tablemend.values.units.MEASURES`, exponents, ordinals, number words below a million,
     footnote marks, and hedges ("about", "~", "over"), which are dropped.
     """
     return parse_clean_number(clean(text))
@@ -195,12 +202,12 @@ def _find_digits(text: str) -> list[Stated]:
 
 
 def find_spelled(text: str) -> list[Stated]:
-    """The number words of a text in plain spelling, to ninety-nine, with their places."""
+    """The number words of a text in plain spelling, below a million, with their places."""
     found: list[Stated] = []
     position = 0
     while match := _SPELLED_INSIDE.search(text, position):
         unit, position = read_unit(text, match.end())
-        value = _EXACT.multiply(Decimal(_WORDS[match[1].casefold()]), unit.scale)
+        value = _EXACT.multiply(_read_words(match[1]), unit.scale)
         found.append(Stated(Number(value, unit), match.start(), position))
     return found
 
@@ -274,6 +281,8 @@ def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
     if exponent := _EXPONENT.match(text, end):
         value = value.scaleb(int(exponent[1]), _EXACT)
         end = exponent.end()
+        if value and abs(value.adjusted()) > _LARGEST:
+            return None
     elif ordinal := _ORDINAL.match(text, end):
         end = ordinal.end()
     unit, end = read_unit(text, end, currency)
@@ -281,11 +290,32 @@ def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
     return Number(value, unit, decimals), start, end
 
 
+def spelled_end(text: str, start: int) -> int:
+    """Where number words that begin at a place end; ``start`` where none do."""
+    match = _SPELLED.match(text, start)
+    return match.end() if match else start
+
+
+def _read_words(words: str) -> Decimal:
+    """The value of number words, their hundreds and thousands applied."""
+    total = part = 0
+    for match in _PARTS.finditer(words.casefold()):
+        if match[0] == "hundred":
+            part *= 100
+        elif match[0] == "thousand":
+            total, part = 1000 * part, 0
+        else:
+            part += _WORDS[match[0]]
+    return Decimal(total + part)
+
+
 def _parse_words(text: str) -> Number | None:
+    if (dozens := _DOZENS.get(text.casefold())) is not None:
+        return Number(Decimal(dozens))
     match = _SPELLED.match(text)
     if not match:
         return None
     unit, end = read_unit(text, match.end())
     if text[end:].strip():
         return None
-    return Number(_EXACT.multiply(Decimal(_WORDS[match[1].casefold()]), unit.scale), unit)
+    return Number(_EXACT.multiply(_read_words(match[1]), unit.scale), unit)

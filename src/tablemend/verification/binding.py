@@ -11,6 +11,7 @@ from tablemend.evidence.grid import Grid
 from tablemend.values.sentences import Span
 from tablemend.verification.lexicon import LITTLE_WORDS, header_terms, terms
 from tablemend.verification.linking import Linking, Links, MomentLink
+from tablemend.verification.lists import align_lists
 from tablemend.verification.periods import align_periods
 from tablemend.verification.reading import Amount
 
@@ -115,6 +116,11 @@ class Binder:
         return links.strangers if links else ()
 
     @cached_property
+    def _listed(self) -> dict[int, tuple[int, int]]:
+        """Whom the amounts of a list are said of, by their order."""
+        return align_lists(self.plain, *self.sentence, self.amounts, self._persons)
+
+    @cached_property
     def _periods(self) -> dict[int, int]:
         links = next(iter(self.by_grid.values()), None)
         moments = [link.moment for link in links.moments] if links else []
@@ -197,6 +203,9 @@ class Binder:
                 candidate = self._moment_candidate(amount, link, number, len(dated), rows)
                 found += [candidate] if candidate else []
         distinct = {rows for _, _, rows in named}
+        listed = self._listed.get(amount.start)
+        if listed and (own := [rows for *place, rows in named if tuple(place) == listed]):
+            return (Candidate(own[0], 0, len(own[0]) == 1, *listed),)
         for start, end, rows in named:
             distance = self._entity_distance(amount, start, end)
             clear = len(distinct) == 1 or distance <= 2
@@ -383,12 +392,23 @@ class Binder:
                 return False
             if any(start <= token.start < stop for start, stop in named):
                 return False
+            if self._counts(token.word):
+                return False
             if self.plain[token.end : token.end + 1] == "/" or token.word in _ADVERBS:
                 return False
             if _PLURAL.search(token.word):
                 return True
             place = token.end
         return False
+
+    def _counts(self, word: str) -> bool:
+        """Whether a word stands in the header of a column of numbers."""
+        return any(
+            heading.column >= 0
+            and self.linking.source.grids[heading.grid].columns[heading.column].kind == "number"
+            for term in terms(word)
+            for heading in self.linking.index.headings.get(term, ())
+        )
 
     def _amount_between(self, start: int, end: int) -> bool:
         return any(start <= other.start < end and other.role != "article" for other in self.amounts)

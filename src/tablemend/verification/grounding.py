@@ -33,6 +33,7 @@ _TIMES = frozenset(
     "standby talk life".split()
 )
 _SHARE = 1000  # percent
+_ROUNDED = Decimal("0.05")  # what rounding may change
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
 Cell = tuple[int, int]
@@ -147,6 +148,9 @@ class Grounder:
         """
         symbol = amount.number.unit.symbol
         own = self.grids[grid].unit(row, column)
+        dated = self.grids[grid].columns[column].kind == "date"
+        if dated and symbol and MEASURES[symbol][0] in ("time", "months"):
+            return False  # "30 years old" is no year
         if symbol == "%" and own.currency:
             return False
         if symbol == "%" and not self.grids[grid].unit(row, column).symbol:
@@ -289,6 +293,8 @@ class Grounder:
             written = grid.cell(row, column)
             if cell.unit[1:] != ("", "") or cell.unit.scale != ONE:
                 whole = True
+            elif stated.symbol == "%" and not unit.symbol and is_fraction(cell):
+                written = plain_digits(cell.value * 100)
             elif stated.scale != unit.scale:
                 written = _scaled(cell, unit.scale, stated.scale, amount)
             spellings.append(written)
@@ -301,10 +307,18 @@ class Grounder:
         return tuple(dict.fromkeys(spellings)), Span(start, end)
 
 
+def is_fraction(number: Number) -> bool:
+    """Whether a number without a unit can be a share of one: 0.25 is 25 %."""
+    return not number.unit.symbol and bool(number.decimals) and abs(number.value) <= 1
+
+
 def _scaled(cell: Number, scale: Decimal, stated: Decimal, amount: Amount) -> str:
     """A cell's value in the scale that the text uses: 1,234 (thousands) as "1.2" (million)."""
-    places = amount.number.decimals
-    return f"{round(cell.value * scale / stated, places):,.{places}f}"
+    places, value = amount.number.decimals, cell.value * scale / stated
+    rounded = round(value, places)
+    if abs(rounded - value) > _ROUNDED * abs(value):
+        return plain_digits(value)  # 120.4 million is 0.1204 billion, not 0.1
+    return f"{rounded:,.{places}f}"
 
 
 def _scales(linking: Linking) -> list[Decimal]:

@@ -14,9 +14,11 @@ from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
+from tablemend.verification.negation import denied, deny
 from tablemend.verification.partial import is_partial, withhold
 from tablemend.verification.phrases.judge import Phrases
 from tablemend.verification.reading import Reading
+from tablemend.verification.scripts import Scripts
 from tablemend.verification.series import Series
 from tablemend.verification.timelines import Timelines
 from tablemend.verification.values import Values, is_scoped
@@ -59,6 +61,7 @@ class DocumentJudge:
         self._phrases = Phrases(self.linking)
         self._series = Series(self.linking)
         self._timelines = Timelines(self.linking)
+        self._scripts = Scripts(document.text, source)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
 
@@ -68,6 +71,13 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="it has no place in the text")
         if not self.linking.source.grids:
             return Verdict(claim, "unjudged", reason="the source has no table")
+        if not any(grid.lines for grid in self.linking.source.grids):
+            return Verdict(claim, "unjudged", reason="the tables have no rows")
+        if self._scripts.is_foreign(
+            *self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
+        ):
+            reason = "the text is in another script than the tables"
+            return Verdict(claim, "unjudged", reason=reason)
         findings = self.findings(claim)
         if any(finding.torn for finding in findings):
             return combine(claim, findings)
@@ -111,11 +121,13 @@ class DocumentJudge:
     def _turns(self, number: int) -> list[Finding]:
         """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
         found = self._series.judge(number) or self._timelines.judge(number)
-        return found + [
+        found += [
             other
             for other in self._phrases.judge(number)
             if not any(f.start < other.end and other.start < f.end for f in found)
         ]
+        reaches = denied(self.linking, number) if found else []
+        return [f for f in found if not any(r.start <= f.start < r.end for r in reaches)]
 
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
@@ -144,6 +156,7 @@ class DocumentJudge:
                 f for f in found if not any(p.start < f.end and f.start < p.end for p in phrased)
             ]
             found += phrased
+            found = deny(found, self.linking, number)
             found.sort(key=lambda finding: finding.start)
             found = self._found[number] = _without_mentions(found)
         return found

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
-from tablemend.values.numbers import Number, Stated
+from tablemend.values.numbers import Number, Stated, spelled_end
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, sentence_spans
 from tablemend.values.text import align, placed_tokens
@@ -338,8 +338,7 @@ class Reading:
         while digits_end < stated.end and (spelled or not plain[digits_end].isspace()):
             digits_end += 1
         if spelled:
-            word = re.compile(r"[a-z]+(?:[- ][a-z]+)?").match(plain, stated.start)
-            digits_end = min(stated.end, word.end() if word else stated.end)
+            digits_end = min(stated.end, spelled_end(plain, stated.start))
         before = plain[max(0, stated.start - _HEDGED) : stated.start]
         hedge: Hedge = next((name for name, pattern in _HEDGES if pattern.search(before)), "")
         clause = re.split(r"[.;,]\s", plain[max(0, stated.start - 60) : stated.start])[-1]

@@ -10,7 +10,7 @@ from tablemend.verification.binding import Binder, Binding
 from tablemend.verification.computed import aggregates, is_computed
 from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
-from tablemend.verification.grounding import Grounder
+from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
@@ -33,6 +33,8 @@ _IDENTIFIER = re.compile(
 )
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
+_STATED = re.compile(r"\s*(?:of|was|is|were|are|at|:|=)\s*(?:[$€£]\s*)?")
+_BESIDE = 30  # characters
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
@@ -81,7 +83,7 @@ class Values:
             else:
                 named = [(start + first, start + last) for first, last in headers]
                 doubtful = scoped or is_computed(plain, amount, end, named)
-                found = self._judge_amount(amount, binder.bind(amount), doubtful)
+                found = self._judge_amount(binder, amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)
         results = judge_result(self._grounder, binder)
@@ -90,7 +92,7 @@ class Values:
         return [f for f in findings if f.start not in told] + results
 
     def _judge_amount(
-        self, amount: Amount, bindings: list[Binding], doubtful: bool
+        self, binder: Binder, amount: Amount, bindings: list[Binding], doubtful: bool
     ) -> Finding | None:
         """A number by its nearest reading; contradicted only where no other is as likely."""
         grounder = self._grounder
@@ -103,6 +105,9 @@ class Values:
             found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
             return replace(found, torn=True)
         if best.outcome == "same":
+            if binder.owner(amount) and not self._is_said(best, amount):
+                reason = "no column is named by what is counted"
+                return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
             return grounder.supported(amount, best)
         if best.outcome == "near":
             reason = "near the cell, neither equal nor clearly wrong"
@@ -124,6 +129,13 @@ class Values:
             reason = "it is not clear that this cell is meant"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
         return grounder.contradicted(amount, best)
+
+    def _is_said(self, grounding: Grounding, amount: Amount) -> bool:
+        """Whether words beside an amount name its column: "a total of 27 medals"."""
+        column = grounding.attribute
+        if column.start >= amount.start:
+            return column.start <= amount.end + _BESIDE
+        return _STATED.fullmatch(self.linking.reading.plain, column.end, amount.start) is not None
 
     def _judge_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
         """One where steals are counted and the text has "a steal"; "a game" states nothing."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from tablemend.values.numbers import plain_digits
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.condition import Condition, range_set
-from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.mentions import Heading, Stated
 
@@ -62,6 +62,8 @@ def holds(value: float, stated: Stated, hedge: str | None = None) -> bool:
 
 def fits(column: ColumnIndex, value: float, stated: Stated, hedge: str | None = None) -> bool:
     """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
+    if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
+        return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
     if column.scale == 1 or not value:
         return holds(value, stated, hedge)
     scaled = value * column.scale
@@ -157,6 +159,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
         column = frame.view.columns[heading.column]
         if stated.amount.role == "year" and not column.temporal:
             continue
+        if column.temporal and stated.amount.number.unit.symbol in TIME_UNITS:
+            continue  # "30 years old" is no year
         if heading.share < 0.4:
             continue
         if stated.amount.number.percent and column.kind == "number" and not column.percent:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tablemend.claims.cues import Cue
+from tablemend.verification.lexicon import terms
 from tablemend.verification.logic.amounts import digits, holds, preposition
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
@@ -19,6 +20,9 @@ from tablemend.verification.logic.words import opposite
 _STEADY = frozenset(
     "each every steadily consistently continuously continually monotonically constantly "
     "always".split()
+)
+_PERIODS = frozenset(
+    "year years quarter quarters month months week weeks day days season seasons times".split()
 )
 _BELOW = (("below",), ("under",), ("above",), ("short",))  # "fell below 10" is a bound
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
@@ -50,6 +54,8 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     times = timeline(frame.view)
     if times is None or any(cue.sense == "streak" for cue in frame.cues):
         return  # "in three consecutive quarters": in which?
+    if any(stated.first < 2 and _counts_rows(frame, stated) for stated in frame.amounts):
+        return  # "Two quarters had negative growth": which?
     for cue in frame.cues:
         if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue
@@ -57,10 +63,19 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if first == last or frame.words[last : last + 1] in _BELOW:
             continue
         for heading in _measures(frame, first):
+            if heading.first < last and first < heading.last:
+                continue  # the column is called "Growth"
             column = frame.view.columns[heading.column]
             change = _change(frame, found, times, column, heading, (first, last))
             if change is not None:
                 yield _judge(frame, cue, (first, last), change, found)
+
+
+def _counts_rows(frame: Frame, stated: Stated) -> bool:
+    """Whether an amount counts periods or rows: "two quarters", "3 regions"; no change is such."""
+    word = "".join(frame.words[stated.last : stated.last + 1])
+    key = frame.view.columns[frame.view.key].terms
+    return word in _PERIODS or (word.endswith("s") and any(term in key for term in terms(word)))
 
 
 def timeline(view: View) -> tuple[int, dict[int, float]] | None:
@@ -180,7 +195,7 @@ def _judge(
         )
     for stated in frame.amounts:
         tokens = range_set(stated.first, stated.last)
-        if tokens & used or stated.amount.role != "value":
+        if tokens & used or stated.amount.role != "value" or _counts_rows(frame, stated):
             continue
         used |= tokens
         right = _right(frame, stated, first, last, column)
@@ -219,9 +234,11 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     """What an amount of a change has to be; empty where it is right."""
     if stated.amount.number.unit.scale != 1:
         first, last = first * column.scale, last * column.scale
+    percent = stated.amount.number.percent
+    if percent and not column.percent and max(abs(first), abs(last)) <= 1:
+        first, last = 100 * first, 100 * last  # fractions
     gap = abs(last - first)
     word = preposition(frame, stated)
-    percent = stated.amount.number.percent
     points = "point" in frame.text(stated.first, stated.last)
     share = 100 * gap / abs(first) if first else None
     hedge = "" if stated.amount.hedge == "at most" else None  # "went up to 5"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tablemend.values.text import fold
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Heading
@@ -32,6 +33,8 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         return
     for first, last in frame.clauses:
         inside = [c for c in named if first <= c.first and c.last <= last]
+        if any(_counts_other(frame, found, c) for c in inside):
+            continue
         if len(inside) < 2 or len({c.column for c in inside}) < 2:
             continue
         rows = within(inside, frame.rows)
@@ -69,9 +72,22 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 tuple((row, c.column) for c in inside),
                 reason,
                 (wrong.first, wrong.last),
-                (column.cell(row),),
+                () if fold(column.cell(row)) == fold(said) else (column.cell(row),),  # "not 15"
                 "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
             )
+
+
+def _counts_other(frame: Frame, found: Sequence[Condition], number: Condition) -> bool:
+    """Whether a noun that names no column follows a number: "12 assists" in a table of goals."""
+    place = number.last
+    if not frame.view.columns[number.column].adds_up or place >= len(frame.words):
+        return False
+    word = frame.words[place]
+    if not frame.words[number.last - 1].isalnum() or frame.between(place - 1, place).strip():
+        return False
+    named = any(h.first <= place < h.last for h in frame.headings)
+    named = named or any(place in condition.used for condition in found)
+    return not named and len(word) > 3 and word.endswith("s") and not word.endswith("ss")
 
 
 def _disagree(frame: Frame, named: Sequence[Condition]) -> bool:

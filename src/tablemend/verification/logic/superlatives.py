@@ -28,6 +28,7 @@ _NP_ENDS = frozenset(
 )
 _MEASURES_OF = frozenset("number amount total percentage share rate sum count level value".split())
 _IN_TIME = frozenset({"first", "last", "early", "late", "recent", "new", "old", "young"})
+_FOLLOWER = 5  # tokens from "followed" to the name: "followed very closely by the"
 _UNCLEAR = frozenset({"near", "far"})
 _IDIOM = re.compile(
     r"\b(?:hit|reach(?:ed)?|(?:was|were|be|is|are) at) (?:a|its|their) "
@@ -169,6 +170,9 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
 
 def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of every superlative."""
+    border = _followed(frame)
+    own = [c for c in found if c.first < border]
+    after = next((c for c in found if 2 <= c.first - border <= _FOLLOWER), None)
     for cue in (*frame.cues, *_idioms(frame)):
         by_quality = cue.kind == "rank" and cue.sense in QUALITIES
         if cue.kind != "superlative" and not by_quality:
@@ -182,8 +186,16 @@ def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         if first and not by_quality and (ordinal := frame.ordinal(first - 1)):
             first, number = first - 1, ordinal
         for ordering in orderings(frame, cue, first, last)[:3]:
-            for scope, claimed in _splits(frame, found, first, last, ordering):
-                yield from _judge(frame, number, (first, last), ordering, scope, claimed)
+            for scope, claimed in _splits(frame, own, first, last, ordering):
+                claimed = [c for c in claimed if not c.first > border >= last]
+                yield from _judge(frame, number, (first, last), ordering, scope, claimed, after)
+
+
+def _followed(frame: Frame) -> int:
+    """The token of "followed" in "A has the most, followed by B"; the number of tokens without."""
+    pairs = zip(frame.words, frame.words[1:], strict=False)
+    places = (place for place, pair in enumerate(pairs) if pair == ("followed", "by"))
+    return next(places, len(frame.words))
 
 
 def _idioms(frame: Frame) -> Iterator[Cue]:
@@ -273,6 +285,7 @@ def _judge(
     ordering: Ordering,
     scope: list[Condition],
     claimed: list[Condition | Stated],
+    after: Condition | None = None,
 ) -> Iterator[Outcome]:
     column = ordering.column
     ordered = frozenset(row for _, row in ordering.ordered.values)
@@ -302,6 +315,16 @@ def _judge(
     reason = f"{frame.text(*words)} {column.header}: {value}, of {name_rows(frame, extreme)}"
     cells = tuple((row, column.index) for row in sorted(extreme)[:3])
     fault, expected = _mend(frame, ordering, words, rows, extreme, wrong)
+    if after is not None:
+        used |= after.used
+        # With two first ones nobody is second.
+        later = nth_rows(ordering.ordered, rows, ordering.direction, number + len(extreme))
+        if not wrong and later and not later & after.rows:
+            wrong = [after]
+            reason = f"{reason}; then {name_rows(frame, later)}"
+            cells += tuple((row, column.index) for row in sorted(later)[:3])
+            names = {frame.view.cell(row, after.column) for row in later}
+            fault, expected = (after.first, after.last), tuple(sorted(names))
     yield Outcome(
         "superlative", not wrong, frozenset(used), fit, cells, reason, fault, expected, "CMP"
     )

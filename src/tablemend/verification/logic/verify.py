@@ -222,7 +222,8 @@ def _negated(frame: Frame, found: list[Condition]) -> int | None:
     for place, word in enumerate(frame.words):
         contracted = word.endswith("n't")
         behind = place > 0 and frame.words[place - 1] in _AUXILIARIES
-        if (contracted or (word in ("not", "never") and behind)) and place not in taken:
+        denies = contracted or word == "never" or (word == "not" and behind)
+        if denies and place not in taken:
             return place
     return None
 

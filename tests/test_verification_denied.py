@@ -1,0 +1,152 @@
+"""What must not be taken at its word: denials, lists, other things counted, other scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tablemend.claims.extract import extract_claims
+from tablemend.evidence.files import read_source
+from tablemend.evidence.source import Source
+from tablemend.mitigations.repair_text import repair_text
+from tablemend.records import Verdict
+from tablemend.values.numbers import find_spelled, parse_number
+from tablemend.verification.program import verify_document
+
+PLAYERS = read_source(
+    "Player,Team,Goals,Year\nAnn Lee,Reds,12,2001\nBob Ray,Blues,9,2002\nCy Dow,Greens,15,2003\n"
+)
+QUARTERS = read_source(
+    "Quarter,Revenue ($ million),Growth (%),Margin\nQ1 2023,120.4,9.0,0.21\n"
+    "Q2 2023,131.2,12.0,0.22\nQ3 2023,128.0,-2.4,0.19\nQ4 2023,140.9,10.1,0.25\n"
+)
+
+
+def judged(text: str, source: Source) -> tuple[Verdict, ...]:
+    return verify_document(extract_claims(text), source)
+
+
+def said(text: str, source: Source) -> set[str]:
+    """The verdicts on a text, less those left open."""
+    return {verdict.verdict for verdict in judged(text, source)} - {"unjudged"}
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "expected"),
+    [
+        ("Cy Dow did not score 15 goals.", PLAYERS, {"contradicted"}),
+        ("Ann Lee never scored 12 goals.", PLAYERS, {"contradicted"}),
+        ("Bob Ray didn't score 9 goals.", PLAYERS, {"contradicted"}),
+        ("Ann Lee failed to score 12 goals.", PLAYERS, {"contradicted"}),
+        ("Cy Dow did not score 14 goals.", PLAYERS, {"supported"}),
+        ("Cy Dow not only scored 15 goals.", PLAYERS, {"supported"}),
+        ("Ann Lee scored 12 goals.", PLAYERS, {"supported"}),
+        ("Ann Lee and Bob Ray scored 12 and 9 goals.", PLAYERS, {"supported"}),
+        ("Ann Lee and Bob Ray scored 9 and 12 goals, respectively.", PLAYERS, {"contradicted"}),
+        ("Ann Lee scored 12 assists.", PLAYERS, set()),
+        ("Cy Dow is 30 years old.", PLAYERS, set()),
+        ("Cy Dow had the most goals, followed by Ann Lee.", PLAYERS, {"supported"}),
+        ("Margins improved by 4 percentage points between Q1 and Q4.", QUARTERS, {"supported"}),
+        ("Growth was highest in Q2 2023.", QUARTERS, {"supported"}),
+        ("Growth was highest in Q4 2023.", QUARTERS, {"contradicted"}),
+        ("Two quarters had negative growth.", QUARTERS, set()),
+    ],
+)
+def test_each_is_judged_as_it_is_meant(text: str, source: Source, expected: set[str]) -> None:
+    assert said(text, source) == expected
+
+
+def test_a_false_follower_is_wrong() -> None:
+    (wrong,) = (
+        v for v in judged("Cy Dow had the most goals, followed by Bob Ray.", PLAYERS) if v.wrong
+    )
+    assert wrong.expected == ("Ann Lee",)
+
+
+def test_a_wrong_gain_of_a_fraction_is_in_points() -> None:
+    text = "Margins improved by 6 percentage points between Q1 and Q4."
+    wrong = [v for v in judged(text, QUARTERS) if v.wrong]
+    assert wrong
+    assert {v.expected for v in wrong} == {("4",)}
+
+
+def test_a_denial_within_a_name_denies_nothing() -> None:
+    source = read_source("Answer,Share\nDid not want to tell,30\nDid not know,41\n")
+    assert said("Did not want to tell had a share of 30.", source) == {"supported"}
+    assert said("Did not want to tell had a share of 52.", source) == {"contradicted"}
+
+
+@pytest.mark.parametrize("amount", ["9" * 5000, "1e999", "1e-999", "9" * 400, "-1e400", "1e60"])
+def test_a_number_without_bounds_is_no_traceback(amount: str) -> None:
+    for text in (f"Ann Lee scored {amount} goals.", f"The total is {amount}.", f"{amount} players"):
+        assert all(v.verdict != "supported" for v in judged(text, PLAYERS))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["سجل آن لي ١٢ هدفا في 2005.", "אן לי הבקיעה 13 שערים ב-2001.", "安李进了13个球。"],
+)
+def test_another_script_is_left_open(text: str) -> None:
+    assert said(text, PLAYERS) == set()
+
+
+def test_a_table_in_the_same_script_is_used() -> None:
+    source = read_source("სახელი,გოლი\nანა,12\nლევანი,9\n")
+    assert any(
+        v.reason != "the text is in another script than the tables"
+        for v in judged("ანა: 12.", source)
+    )
+
+
+def test_a_table_without_rows_decides_nothing() -> None:
+    assert said("Ann has 12 goals.", read_source("Name,Goals\n")) == set()
+
+
+def test_markup_in_cells_is_no_content() -> None:
+    source = read_source("Name,Score\nAnn,<td>5</td>\nBob,<time>7</time>\n")
+    assert said("Ann has a score of 5.", source) == {"supported"}
+    assert said("Bob has a score of 5.", source) == {"contradicted"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nine hundred and one", 901),
+        ("one hundred", 100),
+        ("fifteen hundred", 1500),
+        ("two thousand five hundred", 2500),
+        ("one thousand and five", 1005),
+        ("five thousand", 5000),
+        ("three hundred million", 300_000_000),
+        ("a dozen", 12),
+        ("ninety-nine", 99),
+    ],
+)
+def test_number_words(text: str, value: int) -> None:
+    number = parse_number(text)
+    assert number is not None
+    assert number.value == value
+
+
+def test_numbers_side_by_side_stay_two() -> None:
+    found = find_spelled("nine hundred and one goals, two hundred and three")
+    assert [int(stated.number.value) for stated in found] == [901, 203]
+    assert [int(stated.number.value) for stated in find_spelled("twelve and nine")] == [12, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "mended"),
+    [
+        ("Two quarters had negative growth.", QUARTERS, "Two quarters had negative growth."),
+        ("Cy Dow is 30 years old.", PLAYERS, "Cy Dow is 30 years old."),
+        ("Growth was twelve percent in Q3.", QUARTERS, "Growth was -2.4 percent in Q3."),
+        (
+            "Revenue in Q1 2023 was 120.4 billion dollars.",
+            QUARTERS,
+            "Revenue in Q1 2023 was 0.1204 billion dollars.",
+        ),
+        ("The margin was 22% in Q4 2023.", QUARTERS, "The margin was 25% in Q4 2023."),
+        ("Cy Dow did not score 15 goals.", PLAYERS, "Cy Dow did not score 15 goals."),
+    ],
+)
+def test_edits_stay_in_what_the_text_counts(text: str, source: Source, mended: str) -> None:
+    assert repair_text(text, source).text == mended
