@@ -500,6 +500,10 @@ OPEN = [
     ("matches", "The Hawks and the Lions drew 0-0 in front of 15,377 fans.", True),
     ("staffing", "Headcount in Finance was unchanged between 2022 and 2023.", True),
     ("towns", "Oslo grew faster than Bergen between 2010 and 2020.", True),
+    ("league", "Arden Rovers had a goal difference of 23.", True),
+    ("staffing", "Engineering lost 8.5% of its staff.", True),
+    ("staffing", "Support added 14 customers.", True),
+    ("towns", "Oslo lost its lead in 2020.", True),
 ]
 """Not read yet; what counts is that no verdict on them is false."""
 

@@ -16,6 +16,7 @@ from tablemend.verification.reading import Reading, Token
 _BORDER = re.compile(r"[,;:()\[\]\d]|\b(?:and|or|but|while|with|more|less|fewer|most|fewest)\b")
 _JOINT = re.compile(r"\s*[(\[,]?\s*(?:of|in|for)?\s*(?:the )?\s*$")
 _CONCEDED = re.compile(r"\b(?:conced\w+|shipped|let in|allowed)\b[^,.;]*$")
+_DIFFERENCE = re.compile(r"[ -]differen\w+")
 _PERCENT = re.compile("%")
 _PARTED = 3  # words between two parts of one header
 
@@ -142,6 +143,8 @@ class Headings:
     def _terms(self, token: Token) -> tuple[str, ...]:
         """The terms of a word; the goals that a side concedes are those against it."""
         found = terms(token.word)
+        if found == ("scor",) and _DIFFERENCE.match(self._plain, token.end):
+            return ("difference",)
         before = self._plain[max(0, token.start - _PARTED * 10) : token.start]
         return (*found, "against") if found == ("scor",) and _CONCEDED.search(before) else found
 

@@ -17,6 +17,8 @@ _DENIAL = re.compile(
     r"(?! (?:only|just|merely|simply|solely|even|more|less|fewer|higher|lower|until|since|before"
     r"|unlike|again|yet|far|nearly)\b)"
 )
+# "failed to recoup its $80 million budget" denies no budget
+_GIVEN = re.compile(r"\b(?:its|their|his|her|the|this|these)\s+$")
 _BORDER = re.compile(
     r"[;:()]|,(?!\d)|\b(?:but|while|whereas|although|though|because|since|until|when|who|which|that"
     r"|before|after|than|and (?=\w+ed\b|had|has|was|were|is|are))\b"
@@ -63,6 +65,7 @@ def deny(findings: list[Finding], linking: Linking, number: int) -> list[Finding
             f
             for f in findings
             if reach.start <= f.start < reach.end
+            and not _GIVEN.search(linking.reading.plain, max(0, f.start - 8), f.start)
             and not (f.kind == "name" and f.verdict == "not_in_source")
         ]
         stated = [f for f in inside if f.firm or f.verdict != "supported"]

@@ -34,6 +34,7 @@ _IDENTIFIER = re.compile(
 _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|recorded))\s*$")
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
 _STATED = re.compile(r"\s*(?:of|was|is|were|are|at|:|=)\s*(?:[$€£]\s*)?")
+_PLAYED = re.compile(r" (?:games|matches|fixtures|fights|races|bouts|times)\b")
 _BESIDE = 30  # characters
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
@@ -135,7 +136,10 @@ class Values:
         column = grounding.attribute
         if column.start >= amount.start:
             return column.start <= amount.end + _BESIDE
-        return _STATED.fullmatch(self.linking.reading.plain, column.end, amount.start) is not None
+        plain = self.linking.reading.plain
+        if plain[column.end : amount.start].isspace() and _PLAYED.match(plain, amount.digits_end):
+            return True  # "won 13 matches"
+        return _STATED.fullmatch(plain, column.end, amount.start) is not None
 
     def _judge_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
         """One where steals are counted and the text has "a steal"; "a game" states nothing."""

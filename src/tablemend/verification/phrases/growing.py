@@ -16,13 +16,21 @@ from tablemend.verification.phrases.comparing import clauses
 from tablemend.verification.phrases.measures import heading_terms
 from tablemend.verification.phrases.shape import Cell, Part, Shape
 
+_HEDGES = (
+    r"(?:about |around |roughly |only |just |nearly |almost |over |more than |some |another )*"
+)
 _CHANGED = re.compile(
-    r"\b(?P<word>(?P<up>gr[eo]w|grown|rose|risen|increased|climbed|gained|added|expanded)"
-    r"|shr[aiu]nk|fell|fallen|declined|decreased|dropped|lost|shed|contracted)\b"
+    r"\b(?:(?P<word>(?P<up>gr[eo]w|grown|rose|risen|increased|climbed|expanded)"
+    r"|shr[aiu]nk|fell|fallen|declined|decreased|dropped|contracted)"
+    r"(?! (?:behind|short|out|to (?:the|a|an) ))"
+    # what is lost or gained can be anything else
+    rf"|(?P<count>(?P<gain>gained|added)|lost|shed)(?= {_HEDGES}N\d+"
+    r"(?: more)?(?: (?:people|employees|staff|workers|members|residents|inhabitants|jobs|points?"
+    r"|[CP]\d+)|[.,;]|$| (?:in|between|from|over|since)\b)))\b"
 )
 _AMOUNT = re.compile(
-    r"(?: \w+ly)?(?: (?:in|from|between|to|and|the)| [CP]\d+)* ?(?:by )?(?:about |around |roughly "
-    r"|only |just |nearly |almost |over |more than )*(?P<number>N\d+)(?! (?:in|of) P\d)"
+    r"(?: \w+ly)?(?: (?:in|from|between|to|and|the)| [CP]\d+)* ?(?:by )?"
+    rf"{_HEDGES}(?P<number>N\d+)\b(?! (?:in|of) P\d)"
 )
 _EVERY = re.compile(
     r"^(?P<word>all|every|each|both)(?: of)?(?: the)? (?:(?P<number>N\d+) )?(?P<noun>C\d+|\w+)"
@@ -127,7 +135,7 @@ def _judge(
     ]
     if len(changes) != len(subjects):
         return
-    up = bool(match["up"])
+    up = bool(match["up"] or match["gain"])
     wrong = [c for c in changes if (c.new.value > c.old.value) != up or c.new.value == c.old.value]
     shown = (wrong or changes)[0]
     grid = shape.grid
@@ -135,8 +143,9 @@ def _judge(
         f"{grid.cell(shown.old.row, grid.key)}: {grid.cell(shown.old.row, old)}, "
         f"then {grid.cell(shown.new.row, new)}"
     )
-    where = shape.span(*match.span("word"))
-    turned = opposite(match["word"]) if len(subjects) == 1 else ""
+    verb = match["word"] or match["count"]
+    where = shape.span(*match.span("word" if match["word"] else "count"))
+    turned = opposite(verb) if len(subjects) == 1 else ""
     yield shape.finding(
         where, not wrong, "CMP", reason, shown, expected=(turned,) if turned else ()
     )
@@ -162,8 +171,8 @@ def _total(
         sums.append((found[0], sum((cell.value for cell in found), Decimal(0))))
     (first, old), (second, new) = sums
     reason = f"the sums are {plain_digits(old)}, then {plain_digits(new)}"
-    truth = new > old if match["up"] else new < old
-    yield shape.finding(shape.span(*match.span("word")), truth, "CMP", reason)
+    truth = new > old if match["up"] or match["gain"] else new < old
+    yield shape.finding(shape.span(*match.span()), truth, "CMP", reason)
     told = _FROM_TO.match(shape.text, match.end(), end)
     if told is None:
         return
