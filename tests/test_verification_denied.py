@@ -44,11 +44,16 @@ def said(text: str, source: Source) -> set[str]:
         ("Ann Lee and Bob Ray scored 9 and 12 goals, respectively.", PLAYERS, {"contradicted"}),
         ("Ann Lee scored 12 assists.", PLAYERS, set()),
         ("Cy Dow is 30 years old.", PLAYERS, set()),
+        ("Neither Ann Lee nor Bob Ray scored 15 goals.", PLAYERS, {"supported"}),
+        ("Ann Lee scored between 10 and 14 goals.", PLAYERS, set()),
+        ("Ann Lee, 29, scored 12 goals.", PLAYERS, {"supported"}),
+        ("Ann Lee, 29, scored 13 goals.", PLAYERS, {"contradicted"}),
         ("Cy Dow had the most goals, followed by Ann Lee.", PLAYERS, {"supported"}),
         ("Margins improved by 4 percentage points between Q1 and Q4.", QUARTERS, {"supported"}),
         ("Growth was highest in Q2 2023.", QUARTERS, {"supported"}),
         ("Growth was highest in Q4 2023.", QUARTERS, {"contradicted"}),
         ("Two quarters had negative growth.", QUARTERS, set()),
+        ("Revenue grew by 20.5 million between Q1 and Q4.", QUARTERS, {"supported"}),
     ],
 )
 def test_each_is_judged_as_it_is_meant(text: str, source: Source, expected: set[str]) -> None:
@@ -150,3 +155,8 @@ def test_numbers_side_by_side_stay_two() -> None:
 )
 def test_edits_stay_in_what_the_text_counts(text: str, source: Source, mended: str) -> None:
     assert repair_text(text, source).text == mended
+
+
+def test_no_gain_is_read_into_a_count() -> None:
+    found = judged("Revenue grew in three of the four quarters.", QUARTERS)
+    assert all("20.5" not in verdict.expected for verdict in found)

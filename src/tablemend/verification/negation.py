@@ -13,7 +13,7 @@ _AUXILIARY = r"(?:do|does|did|is|are|was|were|be|has|have|had|can|could|will|wou
 # "not only 12", "no more than 12" and "not until 2004" deny nothing that stands behind them
 _DENIAL = re.compile(
     rf"(?:\b{_AUXILIARY}(?: not|n['\u2019]t)|\bcannot|\bnever|\bfail(?:ed|s|ing)? to"
-    r"|\bwithout|(?<=, )(?:and )?not)\b"
+    r"|\bwithout|\bneither|(?<=, )(?:and )?not)\b"
     r"(?! (?:only|just|merely|simply|solely|even|more|less|fewer|higher|lower|until|since|before"
     r"|unlike|again|yet|far|nearly)\b)"
 )
@@ -69,7 +69,8 @@ def deny(findings: list[Finding], linking: Linking, number: int) -> list[Finding
             and not (f.kind == "name" and f.verdict == "not_in_source")
         ]
         stated = [f for f in inside if f.firm or f.verdict != "supported"]
-        clear = len(stated) == 1 and stated[0].firm and stated[0].kind == "number"
+        each = linking.reading.plain.endswith("neither", 0, reach.start)  # of two: who is meant?
+        clear = not each and len(stated) == 1 and stated[0].firm and stated[0].kind == "number"
         findings = [
             f if f not in inside else _turned(f) if clear and f is stated[0] else _left_open(f)
             for f in findings

@@ -126,6 +126,9 @@ class Values:
                 return grounder.supported(amount, near[0])
             reason = "the value is another row's; whose is meant is not clear"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+        if amount.pair == "range" or self._is_apposition(best, amount):
+            reason = "a range or an age: not the value of the cell"
+            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
         if doubtful or amount.role == "ordinal" or not best.clear:
             reason = "it is not clear that this cell is meant"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
@@ -140,6 +143,12 @@ class Values:
         if plain[column.end : amount.start].isspace() and _PLAYED.match(plain, amount.digits_end):
             return True  # "won 13 matches"
         return _STATED.fullmatch(plain, column.end, amount.start) is not None
+
+    def _is_apposition(self, grounding: Grounding, amount: Amount) -> bool:
+        """Whether a number stands alone behind a name, as an age does: "Ann Lee, 29, scored"."""
+        plain = self.linking.reading.plain
+        before = grounding.entity.end >= 0 and plain[grounding.entity.end : amount.start] == ", "
+        return before and plain[amount.end : amount.end + 1] == ","
 
     def _judge_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
         """One where steals are counted and the text has "a steal"; "a game" states nothing."""

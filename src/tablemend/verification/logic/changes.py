@@ -56,6 +56,8 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         return  # "in three consecutive quarters": in which?
     if any(stated.first < 2 and _counts_rows(frame, stated) for stated in frame.amounts):
         return  # "Two quarters had negative growth": which?
+    if any(frame.words[stated.last : stated.last + 1] == ("of",) for stated in frame.amounts):
+        return  # "grew in three of the four quarters"
     for cue in frame.cues:
         if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue

@@ -26,6 +26,8 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     later = any(c.kind == "temporal" and c.sense in ("early", "late") for c in frame.cues)
     if (later and "than" in frame.words) or _is_extreme(frame):
         return
+    if any(stated.amount.pair == "range" for stated in frame.amounts):
+        return  # "between 10 and 14 goals" states neither
     if any(cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL):
         return
     named = [c for c in found if not c.bound or c.first]
