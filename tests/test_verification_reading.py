@@ -129,9 +129,7 @@ def test_other_words_stay_apart() -> None:
         ("It rose by 5", "-5", "", "different"),
     ],
 )
-def test_agreement_to_the_stated_precision(
-    said: str, cell: str, header: str, outcome: str
-) -> None:
+def test_agreement_to_the_stated_precision(said: str, cell: str, header: str, outcome: str) -> None:
     (amount,) = Reading(f"was {said} here").amounts
     number = parse_number(cell)
     assert number is not None
