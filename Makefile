@@ -68,7 +68,7 @@ demo: $(STAMP)
 	echo "done in $$((took / 60)) min $$((took % 60)) s: $(FOLDER)/report.html, $(FOLDER)/results.json"
 
 test: $(STAMP)
-	$(BIN)/pytest -q
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
 
 test-vllm: $(VLLM_STAMP)
 	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py tests/test_ray.py

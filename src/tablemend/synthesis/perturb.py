@@ -29,7 +29,7 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import sentence_spans
 
-ENGINE = "perturb/1"
+ENGINE = "perturb/2"
 _UNSPEAKABLE = frozenset("{}")
 
 
