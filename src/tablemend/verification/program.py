@@ -12,11 +12,13 @@ from tablemend.verification.context import verify_answer_claims
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
+from tablemend.verification.matches.judge import Matches
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
 from tablemend.verification.negation import denied, deny
 from tablemend.verification.partial import is_partial, withhold
 from tablemend.verification.phrases.judge import Phrases
+from tablemend.verification.profiles.judge import Profiles
 from tablemend.verification.reading import Reading
 from tablemend.verification.scripts import Scripts
 from tablemend.verification.series import Series
@@ -40,7 +42,8 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
     if document.table is not None:
         return verify_answer_claims(document, source)
     judge = DocumentJudge(document, source)
-    verdicts = [judge.judge(claim) for claim in document.claims]
+    profiles = Profiles(judge.linking)
+    verdicts = [profiles.judge(claim, judge.judge(claim)) for claim in document.claims]
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 
@@ -61,6 +64,7 @@ class DocumentJudge:
         self._phrases = Phrases(self.linking)
         self._series = Series(self.linking)
         self._timelines = Timelines(self.linking)
+        self._matches = Matches(self.linking)
         self._scripts = Scripts(document.text, source)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
@@ -79,7 +83,7 @@ class DocumentJudge:
             reason = "the text is in another script than the tables"
             return Verdict(claim, "unjudged", reason=reason)
         findings = self.findings(claim)
-        if any(finding.torn for finding in findings):
+        if any(finding.final for finding in findings):
             return combine(claim, findings)
         phrased = self._phrased(claim)
         if firm := [finding for finding in phrased if finding.firm]:
@@ -121,6 +125,7 @@ class DocumentJudge:
     def _turns(self, number: int) -> list[Finding]:
         """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
         found = self._series.judge(number) or self._timelines.judge(number)
+        found = found or list(self._matches.judge(number))
         found += [
             other
             for other in self._phrases.judge(number)

@@ -1,0 +1,1 @@
+"""Statements about the one thing that an info box describes."""

@@ -1,0 +1,154 @@
+"""The verdicts on claims about the one thing of an info box.
+
+A sentence is accepted only where the info box explains every word of it: each time, age and count
+in it holds, and each other word is a name of the thing, an attribute that is spoken of, or a value
+of one. A time, an age or a count that does not hold refutes it. Everything else stays open: that a
+word of a sentence stands in an info box proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tablemend.records import Claim, Verdict, VerdictName
+from tablemend.values.sentences import Span
+from tablemend.verification.linking import Linking
+from tablemend.verification.profiles.counted import Counted
+from tablemend.verification.profiles.dated import Dated
+from tablemend.verification.profiles.facts import Fact
+from tablemend.verification.profiles.profile import Profile, plain
+from tablemend.verification.profiles.told import Told, Vocabulary
+
+_TIMELY = re.compile(
+    r"\b(?:spring|summer|autumn|fall|winter|christmas|easter|day|birthday|january|february|march"
+    r"|april|may|june|july|august|september|october|november|december)s?\b",
+    re.I,
+)
+_WHERE = re.compile(r"\b(?:in|from|of|near|on|at|to|across|around)(?: the)? (?:[a-z]+ ){0,2}$")
+_WHEREABOUTS = re.compile(
+    r"\b(?:north|south|east|west|europe|asia|africa|america|australia|hemisphere|coast|ocean)"
+    r"|(?:ish|ese|ian|ean|can)s?\b",
+    re.I,
+)
+_NAME = re.compile(r"[^\W\d_]{2,}")
+_LONGEST = 400  # characters of a sentence
+_LOOSE = 3  # words beside a fact that may tell of something else
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """What is found of a sentence."""
+
+    verdict: VerdictName
+    facts: tuple[Fact, ...]
+    told: Told | None
+
+
+class Profiles:
+    """Judges the claims of a text against an info box.
+
+    Args:
+        linking: the text and its tables.
+    """
+
+    def __init__(self, linking: Linking) -> None:
+        self.linking = linking
+        grids = linking.source.grids
+        self.profile = Profile.of(grids[0]) if len(grids) == 1 else None
+        self._found: dict[int, _Sentence] = {}
+
+    def judge(self, claim: Claim, looked_up: Verdict) -> Verdict:
+        """The verdict on a claim.
+
+        Args:
+            claim: the claim.
+            looked_up: what is found of its words in the cells; it stays where the source is no
+                info box, and where it names something that stands nowhere.
+        """
+        if self.profile is None or claim.start is None or claim.end is None:
+            return looked_up
+        found = self._sentence(self.linking.sentence_at(claim.start))
+        if found.verdict == "contradicted":
+            return self._refuted(claim, found, looked_up)
+        if found.verdict == "supported":
+            return self._supported(claim, found)
+        if looked_up.verdict == "unjudged":
+            return looked_up
+        if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
+            return looked_up
+        reason = "the info box has words of it; what is said of them was not looked up"
+        return Verdict(claim, "unjudged", evidence=looked_up.evidence, reason=reason)
+
+    def _refuted(self, claim: Claim, found: _Sentence, looked_up: Verdict) -> Verdict:
+        """The claim that a false fact stands in is contradicted, the others stay open."""
+        wrong = [fact for fact in found.facts if not fact.truth]
+        focus = claim.focus or Span(claim.start or 0, claim.end or 0)
+        claims = [f for f in wrong if f.start < focus.end and focus.start < f.end]
+        if not claims:
+            holding = [f for f in wrong if (claim.start or 0) <= f.start < (claim.end or 0)]
+            claims = holding
+        if not claims:
+            return Verdict(claim, "unjudged", reason="another part of the sentence does not hold")
+        assert self.profile is not None
+        evidence = tuple(
+            self.profile.evidence(attribute) for f in claims for attribute in f.attributes
+        )
+        spans = tuple(Span(fact.start, fact.end) for fact in claims)
+        first = claims[0]
+        return Verdict(claim, "contradicted", first.error, evidence, first.reason, spans)
+
+    def _is_strange(self, verdict: Verdict) -> bool:
+        """Whether what stands nowhere is a name, and no form or larger place of one that does.
+
+        An info box that names a place is silent about what country or coast that lies in; its
+        numbers and dates are told in words and spans that no cell has.
+        """
+        assert self.profile is not None
+        text = self.linking.reading.text
+        for span in verdict.spans:
+            said = text[span.start : span.end]
+            before = text[max(0, span.start - 30) : span.start]
+            if any(c.isdigit() for c in said) or not said[:1].isupper():
+                continue
+            if _TIMELY.search(said) or _WHERE.search(before) or _WHEREABOUTS.search(said):
+                continue
+            words = [plain(word) for word in _NAME.findall(said)]
+            if not any(self.profile.resembles(word) for word in words):
+                return True
+        return False
+
+    def _sentence(self, number: int) -> _Sentence:
+        found = self._found.get(number)
+        if found is None:
+            found = self._found[number] = self._read(number)
+        return found
+
+    def _read(self, number: int) -> _Sentence:
+        assert self.profile is not None
+        reading = self.linking.reading
+        start, end = reading.sentences[number]
+        if end - start > _LONGEST:
+            return _Sentence("unjudged", (), None)
+        facts: list[Fact] = []
+        for judge in (Dated(self.profile), Counted(self.profile)):
+            for fact in judge.facts(reading.plain, start, end):
+                if not any(f.start < fact.end and fact.start < f.end for f in facts):
+                    facts.append(fact)
+        told = Vocabulary(self.profile).told(reading.tokens_within(start, end), facts)
+        if any(not fact.truth for fact in facts):
+            sure = len(told.open) <= _LOOSE
+            return _Sentence("contradicted" if sure else "unjudged", tuple(facts), told)
+        explained = not told.open and not told.loose
+        if explained and (facts or told.attributes):
+            return _Sentence("supported", tuple(facts), told)
+        return _Sentence("unjudged", tuple(facts), told)
+
+    def _supported(self, claim: Claim, found: _Sentence) -> Verdict:
+        assert self.profile is not None
+        attributes = [a for fact in found.facts for a in fact.attributes]
+        attributes += found.told.attributes if found.told else ()
+        evidence = tuple(self.profile.evidence(a) for a in dict.fromkeys(attributes))
+        return Verdict(
+            claim, "supported", evidence=evidence, reason="the info box has all that is said"
+        )
