@@ -12,8 +12,8 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.reading import Amount
 
-_TOLD = re.compile(r"(?<!near )(?<!near-)\b(double|triple)\s*-\s*doubles?\b(?! in | of the season)")
-_COUNTS = (
+TOLD = re.compile(r"(?<!near )(?<!near-)\b(double|triple)\s*-\s*doubles?\b(?! in | of the season)")
+COUNTS = (
     frozenset({"point"}),
     frozenset({"rebound"}),
     frozenset({"assist"}),
@@ -33,13 +33,13 @@ def judge_doubles(grounder: Grounder, binder: Binder, scoped: bool) -> list[Find
         scoped: whether the sentence speaks of other games than the table.
     """
     found = []
-    for match in _TOLD.finditer(binder.plain, *binder.sentence):
+    for match in TOLD.finditer(binder.plain, *binder.sentence):
         wanted = 2 if match[1] == "double" else 3
         for grid in grounder.grids:
             columns = [
                 heading.column
                 for heading, terms in grounder.linking.index.terms.items()
-                if heading.grid == grid.number and heading.column >= 0 and terms in _COUNTS
+                if heading.grid == grid.number and heading.column >= 0 and terms in COUNTS
             ]
             if len(columns) < wanted:
                 continue

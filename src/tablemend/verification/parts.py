@@ -61,7 +61,7 @@ def judge_part(
     if running:
         told = tuple(range(1, told[-1] + 1))
     for grid in grounder.grids:
-        columns = _part_columns(grounder, grid.number)
+        columns = part_columns(grounder, grid.number)
         if len(told) > 1 and 4 not in columns:
             continue  # a match of three periods has no halves
         if len(grid.lines) != 2 or not all(part in columns for part in told):
@@ -137,7 +137,7 @@ def _between(place: int, one: Amount, other: Amount) -> tuple[int, int]:
     return (other.end, place) if place >= other.end else (place, one.start)
 
 
-def _part_columns(grounder: Grounder, grid: int) -> dict[int, int]:
+def part_columns(grounder: Grounder, grid: int) -> dict[int, int]:
     """Number of a quarter or period -> its column."""
     found: dict[int, int] = {}
     for heading, said in grounder.linking.index.terms.items():
