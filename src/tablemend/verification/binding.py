@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tablemend.claims.cues import Cue, find_cues
@@ -164,8 +164,8 @@ class Binder:
         for link in links.columns:
             if any(
                 (moment.columns or moment.places)
-                and moment.start < link.end
-                and link.start < moment.end
+                and moment.start <= link.start
+                and link.end <= moment.end
                 for moment in links.moments
             ):
                 continue  # the "quarter" of "the first quarter of 2024"
@@ -178,10 +178,11 @@ class Binder:
                     Candidate(link.columns, distance + penalty, clear, link.start, link.end)
                 )
         count = sum(bool(link.columns) for link in links.moments)
+        said = {(c.start, c.end): c.indices for c in found}
         for number, moment in enumerate(links.moments):
-            if moment.columns:
+            if moment.columns and not _is_in(moment, said):
                 candidate = self._moment_candidate(amount, moment, number, count, moment.columns)
-                found += [candidate] if candidate else []
+                found += [_narrowed(candidate, found)] if candidate else []
         if not found and len(grid.columns) == 1:
             found.append(Candidate((0,), 0, True))
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
@@ -385,13 +386,17 @@ class Binder:
                 if any(columns[column].kind == "number" for column in link.columns)
             ]
             named += [(link.start, link.end) for link in links.rows]
+        written = self.linking.reading.text
         place = amount.end
         for token in self.linking.reading.tokens_within(amount.end, end)[:2]:
             between = self.plain[place : token.start]
             if _STOP.search(between) or token.word in LITTLE_WORDS or not token.word.isalpha():
                 return False
             if any(start <= token.start < stop for start, stop in named):
-                return False
+                if not written[token.start].islower():
+                    return False
+                place = token.end
+                continue  # the "red" of "12 red cards", where a team is called Reds
             if self._counts(token.word):
                 return False
             if self.plain[token.end : token.end + 1] == "/" or token.word in _ADVERBS:
@@ -440,6 +445,23 @@ def _meet(candidates: list[Candidate]) -> list[Candidate]:
         else Candidate(candidate.indices, candidate.distance, False, candidate.start, candidate.end)
         for candidate in (*met, *kept)
     ]
+
+
+def _is_in(moment: MomentLink, said: dict[tuple[int, int], tuple[int, ...]]) -> bool:
+    """Whether a period is a part of words that name one of its columns: "share in 2014"."""
+    return any(
+        start <= moment.start and moment.end <= end and set(columns) <= set(moment.columns)
+        for (start, end), columns in said.items()
+    )
+
+
+def _narrowed(period: Candidate, named: list[Candidate]) -> Candidate:
+    """A period's columns, only those that the nearest words name too: "share" of "2014, share"."""
+    for other in sorted(named, key=lambda candidate: candidate.distance):
+        both = tuple(index for index in period.indices if index in other.indices)
+        if both and len(both) < len(period.indices):
+            return replace(period, indices=both)
+    return period
 
 
 def named_rows(grid: Grid, links: Links) -> list[tuple[int, int, tuple[int, ...]]]:

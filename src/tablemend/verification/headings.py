@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tablemend.values.sentences import Span
@@ -38,6 +39,7 @@ class Headings:
     """
 
     def __init__(self, reading: Reading, index: Index) -> None:
+        self._reading = reading
         self._plain = reading.plain
         self._index = index
 
@@ -75,7 +77,7 @@ class Headings:
         labels = [s for s in covered if any(c.isdigit() for c in self._plain[s.start : s.end])]
         for grid, links in linked.items():
             links.sort(key=lambda link: link.start)
-            linked[grid] = self._joined(links)
+            linked[grid] = list(map(self._closed, self._joined(links, grid)))
         return linked, labels
 
     def _whole(self, tokens: Sequence[Token]) -> list[tuple[Span, list[Heading]]]:
@@ -186,7 +188,7 @@ class Headings:
                 }
         return [(grid, link) for grid, links in linked.items() for link in links]
 
-    def _joined(self, links: list[ColumnLink | RowLink]) -> list[ColumnLink | RowLink]:
+    def _joined(self, links: list[ColumnLink | RowLink], grid: int) -> list[ColumnLink | RowLink]:
         """Neighbours that each name a part of one header, as one link."""
         joined: list[ColumnLink | RowLink] = []
         for link in links:
@@ -194,18 +196,41 @@ class Headings:
             if (
                 isinstance(link, ColumnLink)
                 and isinstance(last, ColumnLink)
-                and (link.coverage < 1 or last.coverage < 1)
                 and link.start >= last.end
                 and _JOINT.match(self._plain[last.end : link.start])
             ):
                 both = tuple(column for column in last.columns if column in link.columns)
-                if both and (len(both) < len(last.columns) or len(both) < len(link.columns)):
+                if not both:
+                    said = self._all_of(last, grid), self._all_of(link, grid)
+                    both = tuple(column for column in said[0] if column in said[1])
+                if both and not set(both) == set(last.columns) == set(link.columns):
                     coverage = min(1.0, last.coverage + link.coverage)
                     terms_said = last.terms + link.terms
                     joined[-1] = ColumnLink(last.start, link.end, both, coverage, terms_said)
                     continue
             joined.append(link)
         return joined
+
+    def _all_of(self, link: ColumnLink, grid: int) -> list[int]:
+        """The columns whose header has what is said, also where another's says little more."""
+        found: list[set[int]] = [
+            {
+                heading.column
+                for term in self._terms(token)
+                for heading in self._index.headings.get(term, ())
+                if heading.grid == grid and heading.column >= 0
+            }
+            for token in self._reading.tokens_within(link.start, link.end)
+            if token.word not in LITTLE_WORDS
+        ]
+        return sorted(set.intersection(*found)) if found else []
+
+    def _closed(self, link: ColumnLink | RowLink) -> ColumnLink | RowLink:
+        """With the bracket that closes behind "yards (rushing)": it is no border."""
+        said = self._plain[link.start : link.end]
+        if said.count("(") == said.count(")") or self._plain[link.end : link.end + 1] != ")":
+            return link
+        return replace(link, end=link.end + 1)
 
 
 def _scored(

@@ -172,17 +172,21 @@ class Linking:
             if not size and written.isupper() and 2 <= len(written) <= 6:
                 places = self.index.acronyms.get(token.word, [])
                 size, full = (1, True) if places else (0, False)
-            if size and not self._can_name(tokens[at : at + size], full):
+            if size and not self._can_name(tokens[at : at + size], full, places):
                 size = 0
             if size:
                 found.append((token.start, tokens[at + size - 1].end, places, full))
             at += size or 1
         return found
 
-    def _can_name(self, tokens: Sequence[Token], full: bool) -> bool:
-        """Whether words of a cell are said as a name: a part of one needs a capital."""
+    def _can_name(self, tokens: Sequence[Token], full: bool, places: Sequence[Place]) -> bool:
+        """Whether words of a cell are said as a name: a part of one needs a capital.
+
+        Numbers alone are none, but a range is that names rows: "5 to 11".
+        """
         if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
-            return False
+            grids = self.source.grids
+            return full and len(tokens) > 2 and any(p.column == grids[p.grid].key for p in places)
         if full or len(tokens) > 1:
             return True
         token = tokens[0]
