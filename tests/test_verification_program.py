@@ -320,9 +320,9 @@ def test_time_is_linear_in_cells() -> None:
             ],
         )
         text = "Person 5 had a score of 15. Person 7 had a score of 20."
-        start = time.perf_counter()
+        start = time.process_time()
         DocumentJudge(extract_claims(text), Source((table,))).judge(extract_claims(text).claims[0])
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small, large = min(seconds(1000) for _ in range(3)), seconds(8000)
     assert large < 40 * small + 0.5  # eight times the cells, with room for a busy machine

@@ -85,7 +85,7 @@ def _compare(amount: Amount, value: Decimal) -> Agreement:
             return "same"
         return "near" if difference <= max(rounded, _DISTANT * abs(value)) else "different"
     if difference <= step * _HALF and _finer(value, step):
-        return "same"
+        return "near" if _is_count(amount) else "same"
     if difference < step and abs(value) > abs(stated) and _finer(value, step):
         return "near"  # cut off, not rounded
     return "near" if rounded > step and difference <= rounded * _HALF else "different"
@@ -109,6 +109,11 @@ def _compare_bound(amount: Amount, value: Decimal) -> Agreement:
     if precise or amount.hedge in ("just over", "just under"):
         return "different" if difference > (_BOUND if precise else _DISTANT) * scale else "near"
     return "near"
+
+
+def _is_count(amount: Amount) -> bool:
+    """Whether a number in words has no unit: "three" counts things, and rounds no 3.5."""
+    return amount.spelled and not any(amount.number.unit[1:]) and amount.number.unit.scale == ONE
 
 
 def _digits(amount: Amount) -> int:

@@ -159,7 +159,7 @@ class Binder:
         if len(value_columns) == 1:
             return (Candidate((value_columns[0],), 0, True),)
         found = []
-        owned = self.owner(amount)
+        owned = bool(self.other_noun(amount))
         alone = len({link.columns for link in links.columns}) == 1
         for link in links.columns:
             if any(
@@ -371,8 +371,8 @@ class Binder:
         also = " also " in match[0] or " same " in match[0]
         return match[1] in _ANYONE or (also and any(term in key for term in terms(match[1])))
 
-    def owner(self, amount: Amount) -> bool:
-        """Whether a noun that no header has follows the amount, so that it counts that.
+    def other_noun(self, amount: Amount) -> str:
+        """The noun that no header has behind an amount, so that it counts that; else nothing.
 
         "six games", "three straight games"; a unit ("290 mmol/L") is none.
         """
@@ -391,20 +391,20 @@ class Binder:
         for token in self.linking.reading.tokens_within(amount.end, end)[:2]:
             between = self.plain[place : token.start]
             if _STOP.search(between) or token.word in LITTLE_WORDS or not token.word.isalpha():
-                return False
+                return ""
             if any(start <= token.start < stop for start, stop in named):
                 if not written[token.start].islower():
-                    return False
+                    return ""
                 place = token.end
                 continue  # the "red" of "12 red cards", where a team is called Reds
             if self._counts(token.word):
-                return False
+                return ""
             if self.plain[token.end : token.end + 1] == "/" or token.word in _ADVERBS:
-                return False
+                return ""
             if _PLURAL.search(token.word):
-                return True
+                return token.word
             place = token.end
-        return False
+        return ""
 
     def _counts(self, word: str) -> bool:
         """Whether a word stands in the header of a column of numbers."""

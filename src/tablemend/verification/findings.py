@@ -44,7 +44,8 @@ class Finding:
         span: the words at fault.
         expected: what the source says in their place.
         firm: whether a row and a column were named; a value found somewhere is weaker.
-        torn: whether the table itself says several things, so that nobody can judge it.
+        final: whether no other reading may judge it: the table itself says several things, or
+            nothing of what the text counts.
         subject: whom a number was taken to be said of.
         columns: the columns (of a transposed table the rows) that it was compared with.
     """
@@ -59,7 +60,7 @@ class Finding:
     span: Span | None = None
     expected: tuple[str, ...] = ()
     firm: bool = False
-    torn: bool = False
+    final: bool = False
     subject: Subject | None = None
     columns: tuple[int, ...] = ()
 

@@ -24,6 +24,7 @@ from tablemend.verification.reading import Amount
 _ORDER: tuple[Agreement, ...] = ("same", "near", "different")
 _MANY = 2000  # places of a number that are looked at
 _TELLING = 3  # digits that make a number specific
+_TOLD = 5  # rows that tell in what the columns count
 _SHOWN = 3  # cells given as evidence
 _CANDIDATES = 4
 _MEASURED = re.compile(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s[A-Za-z\u00b5%]{1,8}(?:/[A-Za-z]{1,6})?\s*$")
@@ -88,6 +89,7 @@ class Grounder:
         self.grids = linking.source.grids
         self.text = linking.reading.text
         self._scales = _scales(linking)
+        self._money: dict[int, bool] = {}
 
     def ground(self, amount: Amount, bindings: Sequence[Binding]) -> list[Grounding]:
         """All readings of an amount that can be compared, the likeliest first."""
@@ -117,6 +119,17 @@ class Grounder:
                             )
                         )
         return sorted(found, key=lambda grounding: grounding.rank)
+
+    def _has_money(self, grid: int) -> bool:
+        """Whether a table has a column of money."""
+        found = self._money.get(grid)
+        if found is None:
+            own = self.grids[grid]
+            rows = [line.index for line in own.lines[:_TOLD]]
+            found = self._money[grid] = any(
+                own.unit(row, column.index).currency for row in rows for column in own.columns
+            )
+        return found
 
     @cached_property
     def _twins(self) -> dict[tuple[int, int], str]:
@@ -153,6 +166,10 @@ class Grounder:
             return False  # "30 years old" is no year
         if symbol == "%" and own.currency:
             return False
+        if amount.number.unit.currency and not own.currency and self._has_money(grid):
+            number = self.number(grid, row, column)
+            if number is None or not number.unit.currency:
+                return False  # "$680,000" is no number of units beside a column of dollars
         if symbol == "%" and not self.grids[grid].unit(row, column).symbol:
             # No share of some hundred is the count beside it.
             number = self.number(grid, row, column)

@@ -30,6 +30,22 @@ _QUARTER = re.compile(r"\bq([1-4])\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_LETTERS = re.compile(r"[a-z]+")
+_SHORT = 5  # letters: "thurs", "sept"
+_DAY_READINGS = {
+    form: day
+    for day in sorted(WEEKDAYS)
+    for form in (day, day[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(day[:3], day))
+} | {"thur": "thursday"}
+_MONTH_READINGS = {
+    form: f"--{number:02d}"
+    for number, name in enumerate(
+        "january february march april may june july august september october november "
+        "december".split(),
+        1,
+    )
+    for form in (name, name[:3])
+} | {"sept": "--09"}
 _YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({'|'.join(_MONTHS)})[a-z]*|q([1-4]))\b")
 
 
@@ -148,6 +164,9 @@ class Index:
             for name in {header, *grid.columns[heading.column].path}:
                 self._add_phrase(heading, name)
             for reading in _periods(header):
+                self.header_dates[reading].append((grid.number, heading.column))
+        for heading, reading in _calendar(named):
+            if (grid.number, heading.column) not in self.header_dates[reading]:
                 self.header_dates[reading].append((grid.number, heading.column))
 
     def _add_phrase(self, heading: Heading, name: str) -> None:
@@ -303,6 +322,23 @@ def _periods(header: str) -> tuple[str, ...]:
         found.append(f"q{quarter}")
         found += [f"{year}-q{quarter}" for year in years]
     return tuple(dict.fromkeys(found))
+
+
+def _calendar(named: list[tuple[Heading, str]]) -> Iterator[tuple[Heading, str]]:
+    """The weekdays and months that headers name, with how a text's are read.
+
+    A short form counts only beside another one of its sort: "Mon" and "Tue", not "Sun" alone.
+    """
+    for sort in (_DAY_READINGS, _MONTH_READINGS):
+        found = [
+            (heading, word, reading)
+            for heading, header in named
+            for word in _LETTERS.findall(header.casefold())
+            for reading in (sort.get(word),)
+            if reading
+        ]
+        several = len({reading for _, _, reading in found}) > 1
+        yield from ((h, reading) for h, word, reading in found if several or len(word) > _SHORT)
 
 
 def _month(year: str, name: str) -> str:

@@ -325,6 +325,7 @@ _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
 _FIELD_GOAL = re.compile(r"\bfield[ -]goals?\b", re.I)  # no goal of football
 _INITIALS = re.compile(r"\b(?:[A-Za-z]\.)+[A-Za-z]\b\.?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_SHORT = 3  # letters of a header that is no word
 _ENDINGS = ("ings", "ing", "edly", "ed", "ers", "er", "es", "s", "ly")
 
 
@@ -377,6 +378,15 @@ def header_terms(header: str) -> tuple[str, ...]:
             continue
         found += ("percent",) if word == "%" else terms(word)
     return tuple(dict.fromkeys(found))
+
+
+def is_opaque(header: str) -> bool:
+    """Whether a header is a short form that can stand for anything: "F", "SHG"."""
+    text = clean(header).strip(" .")
+    if not text.isalpha() or len(text) > _SHORT or not (text.isupper() or len(text) == 1):
+        return False
+    low = text.casefold()
+    return low not in _WHOLE_HEADERS and low not in _ABBREVIATIONS and low not in _SYNONYMS
 
 
 def phrase_terms(text: str) -> list[tuple[int, int, tuple[str, ...]]]:

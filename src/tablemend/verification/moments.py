@@ -12,7 +12,8 @@ from tablemend.values.dates import covers_date, same_date
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
 from tablemend.verification.findings import Finding
-from tablemend.verification.indexing import Place
+from tablemend.verification.indexing import Heading, Place
+from tablemend.verification.lexicon import stem, terms
 from tablemend.verification.linking import Linking, MomentLink
 from tablemend.verification.reading import Moment
 
@@ -23,6 +24,21 @@ _FUTURE = re.compile(
 )
 _PAST = re.compile(r"\b(?:last|previous|earlier|prior|came in(?:to)?|checked in|coming off)\b")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_CALLED = re.compile(
+    r" (?!(?:fiscal|financial|calendar|year|season|campaign|edition)\b)([a-z]{4,})\b"
+)
+_ARTICLE = re.compile(r"\b(?:the|a|an|his|her|its|their|this|that)\s+$")
+_LIFE = re.compile(r"\b(born|died|killed|married|buried|baptised|retired|graduated)\b[^.;]*$")
+_LIVES = {
+    "born": ("born", "birth", "life", "lived"),
+    "died": ("died", "death", "life", "lived"),
+    "killed": ("died", "death", "killed"),
+    "married": ("married", "marriage", "wedding"),
+    "buried": ("buried", "burial", "death"),
+    "baptised": ("baptised", "baptism"),
+    "retired": ("retired", "retirement", "end"),
+    "graduated": ("graduated", "graduation"),
+}
 _FULL = 10  # characters of an ISO date
 
 
@@ -55,7 +71,9 @@ class Moments:
 
     def _judge(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
         moment = next(iter(links.values())).moment
-        if moment.kind == "weekday" and not any(link.places for link in links.values()):
+        if moment.kind == "weekday" and not any(
+            link.places or link.columns for link in links.values()
+        ):
             return self._judge_weekday(binder, moment)
         columns = [
             link
@@ -69,7 +87,10 @@ class Moments:
         if stated:
             wrong = self._stands_elsewhere(binder, links)
             if wrong is None:
-                found = self._supported(moment, links)
+                found = self._supported(binder, moment, links)
+                if self._is_title(moment) or self._is_of_life(moment, links):
+                    reason = "the table does not say what was in that year"
+                    return replace(found, verdict="unjudged", reason=reason, final=True)
                 return replace(found, firm=self._meets(binder, links))
             return wrong
         own = self._own_date(binder, moment)
@@ -200,6 +221,12 @@ class Moments:
         rows = {row for group in named for row in group}
         return next(iter(rows)) if len(rows) == 1 else None
 
+    def _rows_about(self, binder: Binder, number: int) -> set[int]:
+        """The rows that the names of the sentence, or of an earlier one, leave."""
+        links = binder.by_grid[number]
+        rows = {row for link in links.rows for row in link.rows}
+        return rows or set(links.subject)
+
     def _finer(self, reading: str) -> bool:
         """Whether the tables state a longer period that holds this one."""
         known = self.index.dates
@@ -209,12 +236,51 @@ class Moments:
             if len(reading) > length
         )
 
-    def _supported(self, moment: Moment, links: dict[int, MomentLink]) -> Finding:
+    def _is_title(self, moment: Moment) -> bool:
+        """Whether a year is a part of what something is called: "the 2001 championship".
+
+        That the row has the year says nothing of a thing that no header and no cell names.
+        """
+        if moment.kind != "year":
+            return False
+        plain, after = (
+            self.linking.reading.plain,
+            _CALLED.match(self.linking.reading.plain, moment.end),
+        )
+        if after is None or not _ARTICLE.search(plain, 0, moment.start):
+            return False
+        word = after[1]
+        return not (
+            stem(word) in self.index.words
+            or stem(word) in self.index.caption
+            or any(term in self.index.header_terms for term in terms(word))
+        )
+
+    def _is_of_life(self, moment: Moment, links: dict[int, MomentLink]) -> bool:
+        """Whether somebody's birth or death is told, of which the column of the date is not."""
+        plain = self.linking.reading.plain
+        told = _LIFE.search(plain, max(0, moment.start - 40), moment.start)
+        if told is None:
+            return False
+        wanted = {term for word in _LIVES[told[1]] for term in terms(word)}
+        named = {
+            term
+            for number, link in links.items()
+            for row, column in link.places
+            for place in (Heading(number, -1, column), Heading(number, row, -1))
+            for term in self.index.terms.get(place, ())
+        }
+        return wanted.isdisjoint(named)
+
+    def _supported(self, binder: Binder, moment: Moment, links: dict[int, MomentLink]) -> Finding:
+        """What has the period: first the cells of the row that the sentence is about."""
         places = [
             Place(number, row, column)
             for number, link in links.items()
             for row, column in link.places
         ]
+        about = {number: self._rows_about(binder, number) for number in links}
+        places = [p for p in places if p.row in about[p.grid]] or places
         return Finding(
             moment.start,
             moment.end,

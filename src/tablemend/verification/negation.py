@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from tablemend.records import ClaimError
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
@@ -19,6 +20,11 @@ _DENIAL = re.compile(
 )
 # "failed to recoup its $80 million budget" denies no budget
 _GIVEN = re.compile(r"\b(?:its|their|his|her|the|this|these)\s+$")
+# "did not play for the Reds" denies the very thing that the row says of its name
+_BELONGS = re.compile(
+    r"\s*(?:play|played|drive|driven|ride|ridden|run|race|raced|work|worked|compete|competed|swim"
+    r"|fight|row|skate)\s+(?:for|with)\s+(?:the\s+)?$"
+)
 _BORDER = re.compile(
     r"[;:()]|,(?!\d)|\b(?:but|while|whereas|although|though|because|since|until|when|who|which|that"
     r"|before|after|than|and (?=\w+ed\b|had|has|was|were|is|are))\b"
@@ -65,14 +71,30 @@ def deny(findings: list[Finding], linking: Linking, number: int) -> list[Finding
             f
             for f in findings
             if reach.start <= f.start < reach.end
-            and not _GIVEN.search(linking.reading.plain, max(0, f.start - 8), f.start)
+            and not (
+                f.kind != "name"
+                and _GIVEN.search(linking.reading.plain, max(0, f.start - 8), f.start)
+            )
             and not (f.kind == "name" and f.verdict == "not_in_source")
         ]
         stated = [f for f in inside if f.firm or f.verdict != "supported"]
         each = linking.reading.plain.endswith("neither", 0, reach.start)  # of two: who is meant?
         clear = not each and len(stated) == 1 and stated[0].firm and stated[0].kind == "number"
+        belongs = [
+            f
+            for f in inside
+            if f.firm
+            and f.kind == "name"
+            and f.verdict == "supported"
+            and not each
+            and _BELONGS.fullmatch(linking.reading.plain, reach.start, f.start)
+        ]
         findings = [
-            f if f not in inside else _turned(f) if clear and f is stated[0] else _left_open(f)
+            f
+            if f not in inside
+            else _turned(f)
+            if (clear and f is stated[0]) or f in belongs
+            else _left_open(f)
             for f in findings
         ]
     return findings
@@ -82,7 +104,8 @@ def _turned(finding: Finding) -> Finding:
     reason = f"{finding.reason}, and the text denies it"
     if finding.verdict == "supported":
         span = Span(finding.start, finding.end)
-        return replace(finding, verdict="contradicted", error="NUM", span=span, reason=reason)
+        error: ClaimError = "ATT" if finding.kind == "name" else "NUM"
+        return replace(finding, verdict="contradicted", error=error, span=span, reason=reason)
     if finding.verdict == "contradicted":
         return replace(
             finding, verdict="supported", error=None, span=None, expected=(), reason=reason

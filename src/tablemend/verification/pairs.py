@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tablemend.verification.binding import Binder, Binding, Candidate
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Cell, Grounder, Grounding
+from tablemend.verification.indexing import Heading, Place
 from tablemend.verification.parts import judge_part
 from tablemend.verification.reading import Amount
 
@@ -17,6 +18,7 @@ _RECORD = re.compile(
     r"\b(?:record|improv\w+|mark|(?:now|is|are) at|dropp\w+ to|f[ea]ll\w* to)\b[^,;]*$"
 )
 _SCORES = ({"point"}, {"run"}, {"result"}, {"scor"}, {"scor", "fulltim"}, {"scor", "display"})
+_RESULTS = ({"result"}, {"scor", "fulltim"}, {"scor", "display"})
 _HALVES = (({"win"}, {"loss"}), ({"made"}, {"attempt"}))
 
 
@@ -267,13 +269,25 @@ def _grounding(slot: _Slot, index: int) -> Grounding:
     return Grounding(0, slot.grid, column, slot.entity, cells, "same", False)
 
 
+def _can_face(grounder: Grounder, one: Amount, place: Place) -> bool:
+    """Whether two rows of a column can be the sides of a pair; goals of two players are no score.
+
+    Of a score only where the table tells of one match: two rows, or a column of results.
+    """
+    if one.pair != "score" or len(grounder.grids[place.grid].lines) == 2:
+        return True
+    said = grounder.linking.index.terms[Heading(place.grid, -1, place.column)]
+    return said in _RESULTS
+
+
 def _found_together(grounder: Grounder, one: Amount, other: Amount) -> list[Finding]:
     """Both numbers in one row, column or cell of a table, or nothing said."""
     places = [list(grounder.places(amount)) for amount in (one, other)]
     for first in places[0][:50]:
         for second in places[1][:50]:
             near = first.grid == second.grid and (
-                first.row == second.row or first.column == second.column
+                first.row == second.row
+                or (first.column == second.column and _can_face(grounder, one, first))
             )
             if near:
                 return [

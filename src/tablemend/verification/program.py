@@ -77,10 +77,8 @@ class DocumentJudge:
             return Verdict(claim, "unjudged", reason="the source has no table")
         if not any(grid.lines for grid in self.linking.source.grids):
             return Verdict(claim, "unjudged", reason="the tables have no rows")
-        if self._scripts.is_foreign(
-            *self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
-        ):
-            reason = "the text is in another script than the tables"
+        sentence = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
+        if reason := self._scripts.unread(*sentence):
             return Verdict(claim, "unjudged", reason=reason)
         findings = self.findings(claim)
         if any(finding.final for finding in findings):

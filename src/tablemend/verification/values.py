@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.verification.attribution import find_wrong_names
@@ -11,6 +12,7 @@ from tablemend.verification.computed import aggregates, is_computed
 from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
+from tablemend.verification.lexicon import is_opaque
 from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
@@ -35,6 +37,16 @@ _LIST = re.compile(r"(?:,|\b(?:and|with|had|has|plus|added|adding|including|reco
 _MEASURED = re.compile(r"[.\s]*\)?\s*(?:\([^)]*\))?\s*of\b")
 _STATED = re.compile(r"\s*(?:of|was|is|were|are|at|:|=)\s*(?:[$€£]\s*)?")
 _PLAYED = re.compile(r" (?:games|matches|fixtures|fights|races|bouts|times)\b")
+# Kinds of what a column counts in all: "12 own goals" are no 12 goals.
+_KINDS = re.compile(
+    r"\b(own|away|home|headed|penalty|disallowed|career|consecutive|straight|domestic|foreign"
+    r"|overseas|international|net|gross|male|female|winning|losing|expected|projected|planned"
+    r"|estimated|unpaid|cancelled|average|median)\b"
+)
+# Nouns that many a header means without saying them: "Headcount", "Sold"; "" is none.
+_ANY_NOUN = frozenset(
+    ["", *"people persons men women employees workers members units items pieces copies".split()]
+)
 _BESIDE = 30  # characters
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
@@ -61,7 +73,8 @@ class Values:
             for link in links.columns
             if link.coverage == 1
         ]
-        scoped = is_scoped(plain, start, end) or aggregates(plain[start:end], binder.cues, headers)
+        scoped = is_scoped(plain, start, end, headers)
+        scoped = scoped or aggregates(plain[start:end], binder.cues, headers)
         findings: list[Finding] = []
         paired: set[int] = set()
         for amount in binder.amounts:
@@ -97,16 +110,22 @@ class Values:
     ) -> Finding | None:
         """A number by its nearest reading; contradicted only where no other is as likely."""
         grounder = self._grounder
+        if _is_ratio(self.linking.reading.plain, amount):
+            return replace(grounder.weak(amount, "unjudged", "a side of a ratio"), final=True)
         groundings = grounder.ground(amount, bindings)
         if not groundings:
-            return self._judge_unbound(amount, bindings, doubtful)
+            return self._judge_unbound(binder, amount, bindings, doubtful)
         best = groundings[0]
         if best.torn:
             reason = "the table has rows of one name with different values"
             found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
-            return replace(found, torn=True)
+            return replace(found, final=True)
+        if other := self._narrower(best, amount):
+            reason = f'the table does not say how many are "{other}"'
+            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return replace(found, final=True)
         if best.outcome == "same":
-            if binder.owner(amount) and not self._is_said(best, amount):
+            if binder.other_noun(amount) and not self._is_said(best, amount):
                 reason = "no column is named by what is counted"
                 return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
             return grounder.supported(amount, best)
@@ -129,6 +148,10 @@ class Values:
         if amount.pair == "range" or self._is_apposition(best, amount):
             reason = "a range or an age: not the value of the cell"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+        if self._may_be_short_for(best, amount):
+            reason = "another column of the row has the value, and its header is a short form"
+            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return replace(found, final=True)
         if doubtful or amount.role == "ordinal" or not best.clear:
             reason = "it is not clear that this cell is meant"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
@@ -144,6 +167,27 @@ class Values:
             return True  # "won 13 matches"
         return _STATED.fullmatch(plain, column.end, amount.start) is not None
 
+    def _may_be_short_for(self, best: Grounding, amount: Amount) -> bool:
+        """Whether the row has the value in a column whose header nobody can read: "F" of goals."""
+        rows = {row for row, _ in best.cells}
+        columns = self.linking.source.grids[best.grid].columns
+        return any(
+            place.grid == best.grid
+            and place.row in rows
+            and is_opaque(columns[place.column].header)
+            for place in self._grounder.places(amount)
+        )
+
+    def _narrower(self, grounding: Grounding, amount: Amount) -> str:
+        """The word by which an amount counts less than its column: "12 own goals"."""
+        column = grounding.attribute
+        if column.start < amount.end:
+            return ""
+        grid = self.linking.source.grids[grounding.grid]
+        words = _KINDS.findall(self.linking.reading.plain, amount.end, column.start)
+        known = grid.caption.casefold() + " ".join(c.header.casefold() for c in grid.columns)
+        return next((word for word in words if word not in known), "")
+
     def _is_apposition(self, grounding: Grounding, amount: Amount) -> bool:
         """Whether a number stands alone behind a name, as an age does: "Ann Lee, 29, scored"."""
         plain = self.linking.reading.plain
@@ -157,6 +201,8 @@ class Values:
             column = grounding.attribute
             if column.distance or not column.clear or column.start < amount.end - 1:
                 continue
+            if len(plain[amount.end : column.start].split()) > 1:
+                continue  # the Monday of "a high of 4 on Monday"
             if not self._in_list(amount):
                 continue
             if not _LISTED.match(plain, column.end) or _MEASURED.match(plain, column.end):
@@ -179,11 +225,12 @@ class Values:
         return _LIST.search(before) is not None
 
     def _judge_unbound(
-        self, amount: Amount, bindings: list[Binding], doubtful: bool
+        self, binder: Binder, amount: Amount, bindings: list[Binding], doubtful: bool
     ) -> Finding | None:
         """A number whose row or column is not named: found beside it, anywhere, or nowhere."""
         grounder = self._grounder
         places = list(grounder.places(amount))
+        telling = grounder.is_telling(amount)
         for binding in bindings:
             rows = {index for candidate in binding.entities for index in candidate.indices}
             columns = {index for candidate in binding.attributes for index in candidate.indices}
@@ -195,13 +242,16 @@ class Values:
                 if place.grid == binding.grid
                 and (place.row in rows or (not rows and place.column in columns))
             ]
+            if here and not telling and binder.other_noun(amount) not in _ANY_NOUN:
+                # "12 red cards": that some column has 12 says nothing of cards
+                reason = "no column is named by what is counted"
+                return grounder.weak(amount, "unjudged", reason, binding.grid, here)
             if here:
                 return grounder.weak(
                     amount, "supported", "the row or column has the value", binding.grid, here
                 )
         if amount.role == "ordinal":
             return None
-        telling = grounder.is_telling(amount)
         if places and telling:
             first = places[0]
             here = [(place.row, place.column) for place in places if place.grid == first.grid]
@@ -212,12 +262,24 @@ class Values:
         return grounder.weak(amount, "unjudged", "no row and column are named")
 
 
-def is_scoped(plain: str, start: int, end: int) -> bool:
+def _is_ratio(plain: str, amount: Amount) -> bool:
+    """Whether a number is a side of a ratio: "1/2"."""
+    before = plain[max(0, amount.start - 2) : amount.start]
+    return bool(re.match(r"/\d", plain[amount.end :][:2]) or re.fullmatch(r"\d/", before))
+
+
+def is_scoped(plain: str, start: int, end: int, headers: Sequence[tuple[int, int]] = ()) -> bool:
     """Whether a sentence speaks of other times than a table of one event or period tells.
 
     Args:
         plain: the text in small letters.
         start: where the sentence begins.
         end: where it ends.
+        headers: places of whole headers, from the start of the sentence; one of several words
+            names a column and no time: "wins (regular season)".
     """
-    return _SCOPE.search(plain, start, end) is not None
+    said = plain[start:end]
+    for first, last in headers:
+        if " " in said[first:last]:
+            said = said[:first] + "\0" * (last - first) + said[last:]
+    return _SCOPE.search(said) is not None
