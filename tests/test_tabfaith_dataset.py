@@ -211,6 +211,7 @@ def test_damaged_files_are_one_line(tmp_path: Path) -> None:
         (["generator=gpt"], "generator"),
         (["sources.dataset_config=x"], "only a `hub:` source has one"),
         (["max_eror=2"], "did you mean"),
+        (["n=50"], "n: unknown key; sizes.general=N"),
         (["recipe=tabfath"], "did you mean tabfaith"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from random import Random
@@ -99,6 +100,102 @@ def test_wrong_values_of_relational_errors_stand_in_the_table() -> None:
             assert part.role in ("column", "value")
 
 
+DOMAINS = ("general", "financial", "clinical", "operations")
+
+
+def many(domain: Any, tried: int, *types: ClaimError) -> list[tuple[Table, Summary, Unfaithful]]:
+    """One error of each type in as many summaries of a domain as have room for it."""
+    found = []
+    for number in range(tried):
+        table = make_table(8, number).table
+        if domain != "general":
+            table = domain_table(domain, 8, number)
+        try:
+            verbaliser = Verbaliser(table)
+            summary = verbaliser.summarise(Random(number))
+        except Unverbalisable:
+            continue
+        injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+        for type in types:
+            planted = injector.plant([type], Random(f"{number}{type}"))
+            if planted is not None:
+                found.append((table, summary, planted))
+    return found
+
+
+def beside_digits(text: str) -> str:
+    """What a number has around its digits, without a hedge."""
+    hedge = r"(?i)^(?:about|roughly|approximately|around|nearly|almost|just \w+|over|more than)"
+    return re.sub(r"[\d.,+-]", "", re.sub(hedge, "", text)).strip()
+
+
+def around(table: Table, row: int, column: int) -> tuple[str, ...]:
+    """Unit and scale of a cell: its own, those of its header and of the unit column."""
+    header = re.sub(r"^[^(]*", "", table.columns[column])
+    units = [i for i, name in enumerate(table.columns) if name == "Unit"]
+    cell = beside_digits(table.rows[row][column] or "")
+    return (cell, header, *(table.rows[row][i] or "" for i in units))
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_unit_or_scale_gives_an_error_away(domain: str) -> None:
+    checked: Counter[str] = Counter()
+    for table, summary, planted in many(domain, 75, "REL", "ATT"):
+        (error,) = planted.errors
+        judge = Recomputation(table)
+        for index in error.facts:
+            fact, before = planted.facts[index], summary.facts[index]
+            role = next(p.role for p in fact.parts if (p.start, p.end) == (error.start, error.end))
+            if before.kind in ("attribute", "temporal"):
+                continue  # a text has no unit
+            checked[error.type] += 1
+            if role == "value":
+                assert beside_digits(error.text) == beside_digits(error.original), error
+                continue
+            cell = judge.lookup.cell({part.role: part.text for part in fact.parts})
+            assert cell is not None
+            assert around(table, *cell) == around(table, *before.cells[0]), (planted.text, error)
+    assert checked["REL"] >= 40 and checked["ATT"] >= 15
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_wrong_numbers_are_off_by_7_to_110_percent_as_printed(domain: str) -> None:
+    checked = 0
+    for _, _, planted in many(domain, 60, "NUM"):
+        (error,) = planted.errors
+        one, other = read_stated(error.original), read_stated(error.text)
+        assert one is not None and other is not None
+        if error.original.isalpha():
+            assert error.text.isalpha()  # a count in words stays one
+            continue
+        checked += 1
+        assert 0.0699 <= abs(one.value - other.value) / abs(one.value) <= 1.1001, error
+    assert checked >= 35
+
+
+def test_planted_counts_are_possible() -> None:
+    checked = 0
+    for domain in DOMAINS:
+        for table, _, planted in many(domain, 60, "NUM"):
+            (error,) = planted.errors
+            fact = planted.facts[error.facts[0]]
+            if fact.operation != "count":
+                continue
+            checked += 1
+            counts = {
+                bool(other.part("column")): read_stated(part.text)
+                for other in planted.facts
+                if other.operation == "count"
+                and other.sentence == fact.sentence
+                and (part := other.part("value")) is not None
+            }
+            some, whole = counts.get(True), counts.get(False)
+            if some is not None:
+                assert 1 < some.value <= (len(table.rows) if whole is None else whole.value - 1)
+            assert error.text.isdigit() == error.original.isdigit()
+    assert checked >= 15
+
+
 def test_wrong_periods_are_of_the_same_sort() -> None:
     for _, _, planted in planted_ones("TMP"):
         (error,) = planted.errors
@@ -172,7 +269,7 @@ def test_accidental_truth_is_refused() -> None:
             continue
         checked += 1
         for type in ("REL", "ATT"):
-            planted = inject(summary, table, seed, [type])  # type: ignore[list-item]
+            planted = inject(summary, table, seed, [type])
             if planted is not None:
                 fact = planted.facts[planted.errors[0].facts[0]]
                 assert fact.kind == "attribute"  # only the cities differ

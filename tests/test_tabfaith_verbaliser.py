@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tablemend.synthesis.sources import find_table
 from tablemend.synthesis.topics import make_table
 from tablemend.tabfaith.domains import domain_table
+from tablemend.tabfaith.labels import is_plural_label
 from tablemend.tabfaith.lookup import Lookup, read_stated
 from tablemend.tabfaith.periods import move_period, read_period, spellings
 from tablemend.tabfaith.reading import open_sheet
@@ -48,7 +50,7 @@ def texts_of(fact: Fact) -> dict[Any, str]:
 def summaries() -> list[tuple[Table, Summary]]:
     tables = [CLUBS, YEARS] * 6
     for domain in ("financial", "clinical", "operations"):
-        tables += [domain_table(domain, 3, number) for number in range(12)]
+        tables += [domain_table(domain, 3, number) for number in range(15)]
     tables += [make_table(3, number).table for number in range(12)]
     return [(table, verbalise(table, number)) for number, table in enumerate(tables)]
 
@@ -108,6 +110,73 @@ def test_all_kinds_of_facts_and_claims_are_said() -> None:
     }  # fmt: skip
     kinds = {fact.kind for fact in facts}
     assert kinds == {"numeric", "relational", "comparative", "temporal", "attribute"}
+
+
+STUMBLES = re.compile(
+    r"a total \w*s? (?:won|lost)|(?:highest|largest|greatest) (?:deals|opportunities|employees)"
+    r"|the (?:deals|opportunities|days|churned|new customers)[a-z ]* (?:came to|was|were) "
+    r"|\d in (?:lower|higher|smaller|larger)|(?:largest|smallest|greatest) (?:sales cycle|MRR|NPS)"
+    r"|(?:^|\. )(?:White Blood Cells|Neutrophils) was|lowest days|For none of|by Year"
+)
+
+
+@pytest.mark.parametrize("domain", ["general", "financial", "clinical", "operations"])
+def test_the_english_agrees_and_keeps_one_style(domain: Any) -> None:
+    said = 0
+    for number in range(60):
+        table = make_table(9, number).table
+        if domain != "general":
+            table = domain_table(domain, 9, number)
+        try:
+            summary = verbalise(table, number)
+        except Unverbalisable:
+            continue
+        said += 1
+        assert not STUMBLES.search(summary.text), summary.text
+        shares = "%" in summary.text, re.search(r"\d percent\b", summary.text) is not None
+        assert shares != (True, True), summary.text
+        days = [
+            part.text
+            for fact in summary.facts
+            for part in fact.parts
+            if part.role in ("period", "until", "value")
+            and (period := read_period(part.text)) is not None
+            and period.grain == "day"
+        ]
+        shapes = {re.sub(r"[A-Z][a-z]+", "M", re.sub(r"\d+", "1", day)) for day in days}
+        assert len(shapes) <= 1, summary.text
+    assert said >= 50
+
+
+@pytest.mark.parametrize(
+    ("label", "plural"),
+    [
+        ("points", True), ("deals won", True), ("days of inventory", True), ("bird species", True),
+        ("customers at start", True), ("votes in favour", True), ("sales cycle", False),
+        ("win rate", False), ("COGS", False), ("year of discovery", False),
+    ],
+)  # fmt: skip
+def test_labels_are_plural_by_their_head(label: str, plural: bool) -> None:
+    assert is_plural_label(label) is plural
+
+
+def test_adjectives_go_with_what_is_measured() -> None:
+    rows = [[f"Reg {name}", str(9 + 7 * n), str(30 + n * n), f"{5 + n * 3.1:.1f}%"]
+            for n, name in enumerate(["Alba", "Borea", "Corvo", "Dorna", "Esker"])]  # fmt: skip
+    table = Table.of(["Region", "Deals Won", "Sales Cycle (days)", "Win Rate"], rows)
+    said = " ".join(verbalise(table, seed).text for seed in range(80))
+    assert re.search(r"the (?:most|fewest) deals won", said)
+    assert re.search(r"(?:longest|shortest) sales cycle", said)
+    assert re.search(r"(?:highest|lowest) win rate", said)
+    assert not re.search(r"(?:highest|lowest|largest|smallest) (?:deals|sales cycle)", said)
+    assert not re.search(r"(?:largest|smallest|most|fewest) win rate", said)
+
+
+def test_churn_titles_name_the_months_of_their_tables() -> None:
+    monthly = [t for n in range(60) if "Month" in (t := domain_table("operations", 4, n)).columns]
+    assert len(monthly) >= 5
+    for table in monthly:
+        assert table.title == f"Customer churn, {table.rows[0][0]} to {table.rows[-1][0]}"
 
 
 def test_totals_are_no_entities() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tablemend.records import ClaimKind
-from tablemend.synthesis.sentences import EVENTS, is_plural, with_article
+from tablemend.synthesis.sentences import EVENTS, with_article
 from tablemend.tabfaith import templates
-from tablemend.tabfaith.periods import read_period, spell_period
+from tablemend.tabfaith.labels import is_plural_label
+from tablemend.tabfaith.periods import read_period
 from tablemend.tabfaith.sentences import Plan, Word
 from tablemend.tabfaith.sheet import Row
 from tablemend.tabfaith.speech import Datum, Speech
@@ -25,7 +26,7 @@ def say_value(speech: Speech) -> Plan | None:
         pool = templates.COUNTED + templates.OWNER
     else:
         pool = templates.VALUE + templates.VALUE_OF_ENTITY
-        pool += () if is_plural(measure.label) else templates.OWNER_OF_AMOUNT
+        pool += () if is_plural_label(measure.label) else templates.OWNER_OF_AMOUNT
     template = speech.choose(pool, measure)
     owner = template in templates.OWNER + templates.OWNER_OF_AMOUNT
     claim = speech.value_claim(datum, "v", "relational" if owner else "numeric")
@@ -46,11 +47,11 @@ def say_attribute(speech: Speech) -> Plan | None:
     if measure.kind == "date":
         if row.entity is None or (period := read_period(text)) is None:
             return None
-        words["v"] = Word(spell_period(period, speech.rng), text)
+        words["v"] = speech.period(period)._replace(style=text)
         pool = templates.EVENT if measure.label in EVENTS else templates.DATE
     else:
         words["v"] = Word(text, "text")
-        plural = is_plural(measure.label)
+        plural = is_plural_label(measure.label)
         if measure.flags and row.entity is not None:
             words["m"], words["v"] = Word(templates.FLAGGED), flag_word(text)
             pool = templates.FLAG
@@ -94,12 +95,12 @@ def _list(speech: Speech, row: Row, template: str, carried: Part | None) -> Plan
     measures = [
         measure
         for measure in [*speech.numbers, *speech.texts]
-        if (row.index, measure.index) not in speech.said
+        if not measure.flags
+        and (row.index, measure.index) not in speech.said
         and speech.sheet.text(row.index, measure.index)
         and (measure.kind == "text" or (row.index, measure.index) in speech.amounts)
         and (
-            speech.is_counted(Datum(row, measure.index, measure, None))
-            or not any(map(is_plural, measure.label.split()))
+            speech.is_counted(Datum(row, measure.index, measure, None)) or speech.is_single(measure)
         )
     ]
     wanted = speech.rng.choice((1, 2)) if carried is not None else speech.rng.choice((2, 2, 3))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tablemend.synthesis.sentences import EVENTS
 from tablemend.tabfaith import templates
+from tablemend.tabfaith.degrees import degrees_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.sheet import Measure, Row
@@ -23,14 +24,16 @@ def say_compared(speech: Speech) -> Plan | None:
     words["o"], words["w"] = speech.name(other.row), speech.amount(other)
     a, b = speech.amounts[one.cell], speech.amounts[other.cell]
     counted = one.measure is not None and one.measure.counted
-    up, down = (templates.MORE, templates.FEWER) if counted else (templates.HIGHER, templates.LOWER)
-    words["c"] = Word(speech.rng.choice(up if a.value > b.value else down))
+    degrees = degrees_of(one.measure)
+    words["c"] = Word(speech.rng.choice(degrees.more if a.value > b.value else degrees.less))
     words["d"] = speech.difference(a, b)
     if one.measure is None:
         pool = templates.COMPARE_ENTITIES
     else:
         pool = templates.COMPARE_COUNTED if counted else templates.COMPARE
     template = speech.choose(pool, one.measure)
+    if "{v} to {w}" in template and ":" in words["v"].style + words["w"].style:
+        return None  # "almost 11,900 to 15,886" reads as a range
     address: dict[Role, str | Part] = {**speech.address(one), "other": "o", "cue": "c"}
     cells = (one.cell, other.cell)
     claims = [
@@ -84,18 +87,13 @@ def say_superlative(speech: Speech) -> Plan | None:
         return None
     datum = Datum(best, column, measure, period)
     words = speech.words(datum)
-    words["N"] = speech.count_word(len(rows))
-    counted = measure is not None and measure.counted
-    cues = templates.HIGHEST, templates.LOWEST
-    if counted:
-        cues = templates.MOST, templates.FEWEST
-    words["c"] = Word(speech.rng.choice(cues[0] if highest else cues[1]))
+    (words["N"],) = speech.count_words(len(rows))
+    counted, degrees = measure is not None and measure.counted, degrees_of(measure)
+    words["c"] = Word(speech.rng.choice(degrees.most if highest else degrees.least))
     pool = templates.SUPERLATIVE if measure else templates.SUPERLATIVE_OF_ENTITY
     if measure is not None and speech.rng.random() < 0.15:
         pool = templates.UNMATCHED_COUNTED if counted else templates.UNMATCHED
-        plain = templates.HIGHER, templates.LOWER
-        cues = (templates.MORE, templates.FEWER) if counted else plain
-        words["c"] = Word(speech.rng.choice(cues[0] if highest else cues[1]))
+        words["c"] = Word(speech.rng.choice(degrees.more if highest else degrees.less))
     template = speech.choose(pool, measure)
     return speech.plan(template, words, _ranking_claims(speech, datum, "superlative", rows), datum)
 
@@ -122,7 +120,8 @@ def say_rank(speech: Speech) -> Plan | None:
         words["c"] = Word(ordinal, "place")
         template = speech.choose(templates.PLACED, measure)
     else:
-        words["c"] = Word(f"the {ordinal}-{'most' if measure.counted else 'highest'}", "rank")
+        most = degrees_of(measure).most[0].removeprefix("the ")
+        words["c"] = Word(f"the {ordinal}-{most}", "rank")
         template = speech.choose(templates.RANKED, measure)
     return speech.plan(template, words, _ranking_claims(speech, datum, "rank", rows), datum)
 
@@ -158,7 +157,6 @@ def say_order(speech: Speech) -> Plan | None:
     words["o"] = speech.name(other)
     words["v"], words["w"] = speech.period(first), speech.period(second)
     cues = templates.EARLIER if first.order < second.order else templates.LATER
-    words["c"] = Word(speech.rng.choice(cues))
     address: dict[Role, str | Part] = {**speech.address(datum), "other": "o", "cue": "c"}
     claims = [
         Claimed("temporal", "compare", address, "cue", (datum.cell, against.cell)),
@@ -166,7 +164,12 @@ def say_order(speech: Speech) -> Plan | None:
         speech.value_claim(against, "w", "temporal", entity="o"),
     ]
     pool = templates.ORDER_OF_EVENTS if measure.label in EVENTS else templates.ORDER
-    return speech.plan(speech.choose(pool, measure), words, claims, datum)
+    pool = pool if measure.label in EVENTS or speech.is_single(measure) else pool[:1]
+    template = speech.choose(pool, measure)
+    if "had {c} {m}" in template:
+        cues = templates.AN_EARLIER if first.order < second.order else templates.A_LATER
+    words["c"] = Word(speech.rng.choice(cues))
+    return speech.plan(template, words, claims, datum)
 
 
 def say_range(speech: Speech) -> Plan | None:

@@ -10,7 +10,7 @@ from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.sheet import Measure
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Operation, Part, Role
-from tablemend.tabfaith.wording import spell, word_count
+from tablemend.tabfaith.wording import spell
 from tablemend.values.units import ONE, Unit
 
 
@@ -23,7 +23,7 @@ def say_count(speech: Speech) -> Plan | None:
     if measure is None:
         return None
     column = measure.index
-    words = {"m": speech.label(measure), "N": speech.count_word(len(sheet.rows))}
+    words = {"m": speech.label(measure)}
     roles: dict[Role, str | Part] = {"column": "m", "value": "n"}
     cells = tuple((row.index, column) for row in sheet.rows)
     if measure.kind == "text":
@@ -47,7 +47,7 @@ def say_count(speech: Speech) -> Plan | None:
         roles |= {"cue": "c", "threshold": "t"}
         pool = templates.COUNT_COUNTED if measure.counted else templates.COUNT
         template = speech.choose(pool, measure)
-    words["n"] = Word(*word_count(count, speech.rng))
+    words["n"], words["N"] = speech.count_words(count, len(sheet.rows), template=template)
     claims = [Claimed("numeric", "count", roles, "value", cells), speech.row_count_claim("N")]
     return speech.plan(template, words, claims, None)
 
@@ -113,13 +113,17 @@ def say_quantified(speech: Speech) -> Plan | None:
     roles: dict[Role, str | Part] = {"column": "m", "quantifier": "k", "cue": "c", "threshold": "t"}
     cells = tuple((row.index, measure.index) for row in sheet.rows)
     claim = Claimed("comparative", "quantifier", roles, "quantifier", cells)
-    pool = templates.QUANTIFIED_COUNTED if measure.counted else templates.QUANTIFIED
+    pool = templates.QUANTIFIED_MOST if kind is templates.MOST_OF else templates.QUANTIFIED
+    if measure.counted:
+        pool = templates.QUANTIFIED_COUNTED
     return speech.plan(speech.choose(pool, measure), words, [claim], None)
 
 
 def _spell_threshold(threshold: Decimal, unit: Unit) -> str:
     exponent = int((threshold / unit.scale).normalize().as_tuple().exponent)
-    return spell(threshold, unit, max(0, -exponent))
+    decimals = max(0, -exponent)
+    cents = decimals == 1 and unit.currency and unit.scale == ONE
+    return spell(threshold, unit, 2 if cents else decimals)
 
 
 def say_total(speech: Speech) -> Plan | None:
@@ -135,12 +139,11 @@ def say_total(speech: Speech) -> Plan | None:
     total = sum((amount.value for amount in known), Decimal(0))
     decimals = max(amount.decimals for amount in known)
     unit = known[0].unit
-    words = {"m": speech.label(measure), "N": speech.count_word(len(known))}
+    words = {"m": speech.label(measure), "N": speech.count_words(len(known))[0]}
     average = speech.rng.random() < 0.5
     if average:
         mean = total / len(known)
-        # In thousands three more are said, as millions.
-        decimals = 0 if unit.scale == 1000 else min(decimals + 1, 3)
+        decimals = _mean_decimals(mean, unit, decimals)
         step = Decimal(1).scaleb(-decimals) * unit.scale
         mean = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
         words["v"] = Word(spell(mean, unit, decimals), "computed")
@@ -155,6 +158,21 @@ def say_total(speech: Speech) -> Plan | None:
         speech.row_count_claim("N"),
     ]
     return speech.plan(speech.choose(pool, measure), words, claims, None)
+
+
+def _mean_decimals(mean: Decimal, unit: Unit, decimals: int) -> int:
+    """Decimal places of a mean, in its unit's scale: one more than the cells have, fewer if large.
+
+    In thousands three more are said, as millions; sums of money have cents or none.
+    """
+    size = abs(mean) / unit.scale
+    if unit.scale == 1000 and not unit.symbol:
+        return -2 if size >= 10**4 else 0
+    if size >= 1000:
+        return 0
+    if unit.currency and unit.scale == ONE:
+        return 2
+    return min(decimals + 1, 3) if size < 100 else min(decimals + 1, 1)
 
 
 def _rows_are_one_thing(speech: Speech) -> bool:

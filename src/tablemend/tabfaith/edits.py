@@ -8,13 +8,16 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.records import ClaimError
-from tablemend.synthesis.sentences import is_plural, with_article
+from tablemend.synthesis.sentences import with_article
 from tablemend.tabfaith import templates
+from tablemend.tabfaith.labels import is_plural_label, spoken_name
 from tablemend.tabfaith.periods import Period, move_period, read_period, spellings
 from tablemend.tabfaith.sheet import Sheet
 from tablemend.tabfaith.summary import Fact, Part
 from tablemend.tabfaith.wording import NUMBER_WORDS, word_alike
 
+RANGE = (0.07, 1.10)
+"""How far a wrong number is from the right one at least and at most, as printed."""
 COMPUTED = ("difference", "change_amount", "change_percent", "total", "average")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FACTORS = (0.4, 0.55, 0.7, 0.8, 0.88, 0.93, 1.07, 1.12, 1.2, 1.35, 1.6, 2.1)
@@ -82,11 +85,11 @@ def _replacements(
 
 
 def _other_numbers(text: str, rng: Random) -> Iterator[str]:
-    """The number moved by 7 % or more, with as many digits that count."""
+    """The number moved within :data:`RANGE`, with as many digits that count; a count's word."""
     folded = text.casefold()
     if folded in NUMBER_WORDS:
         words = [word for word in NUMBER_WORDS[2:] if word != folded]
-        yield from rng.sample(words, 6)
+        yield from rng.sample(words, len(words))
         return
     match = _DIGITS.search(text)
     if match is None:
@@ -97,15 +100,20 @@ def _other_numbers(text: str, rng: Random) -> Iterator[str]:
     zeros = len(whole) - len(whole.rstrip("0")) if not decimals and len(whole) > 3 else 0
     value = float(digits.replace(",", ""))
     step = 10.0 ** (zeros - decimals)
-    for factor in rng.sample(_FACTORS, len(_FACTORS)):
-        moved = round(value * factor / step) * step
-        if abs(moved - value) < step / 2:
-            moved = value + rng.choice((-1, 1, 2)) * step
+    near = [value + number * step for number in (-2, -1, 1, 2)]
+    moves = [round(value * factor / step) * step for factor in rng.sample(_FACTORS, len(_FACTORS))]
+    for moved in (*moves, *rng.sample(near, len(near))):
         if moved <= step / 2 or ("%" in text and value <= 100 < moved):
             continue
-        other = f"{moved:{',' if ',' in digits or moved >= 10_000 else ''}.{decimals}f}"
-        if other != digits and other != "1":
+        commas = "," in digits or moved >= 10_000 or value < 1000
+        other = f"{moved:{',' if commas else ''}.{decimals}f}"
+        if other != "1" and _is_in_range(value, float(other.replace(",", ""))):
             yield text[: match.start()] + other + text[match.end() :]
+
+
+def _is_in_range(value: float, other: float) -> bool:
+    least, most = RANGE
+    return value > 0 and least - 1e-9 <= abs(other - value) / value <= most + 1e-9
 
 
 def _other_cells(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
@@ -117,10 +125,13 @@ def _other_cells(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[
         columns = columns or [index for index, _ in sheet.periods]
         places += [(row, other) for other in columns if other != column]
         own = sheet.amount(row, column)
+        counted = {measure.index for measure in sheet.measures if measure.counted}
         for place in rng.sample(places, min(len(places), 12)):
             amount = sheet.amount(*place)
             alike = amount is not None and own is not None and amount.unit == own.unit
-            if amount is not None and alike and amount.value != 1:
+            if amount is None or not alike or amount.value == 1:
+                continue
+            if column not in counted or amount.value == int(amount.value):  # no "4.5 wins"
                 yield word_alike(amount, sheet.stated_unit(place[0]), part.style)
     elif part.role == "column":
         own_measure = next((m for m in sheet.measures if m.index == column), None)
@@ -130,7 +141,7 @@ def _other_cells(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[
             if own_measure is not None
             and measure.kind == "number"
             and measure.counted == own_measure.counted
-            and is_plural(measure.label) == is_plural(own_measure.label)
+            and is_plural_label(measure.label) == is_plural_label(own_measure.label)
             and with_article(measure.label).split()[0] == part.style
             and measure.index != column
             and _same_unit(sheet, row, column, measure.index)
@@ -168,7 +179,8 @@ def _opposites(part: Part, rng: Random) -> Iterator[str]:
 
 def _other_names(part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
     names = {row.entity for row in sheet.rows if row.entity and row.entity != part.style}
-    yield from rng.sample(sorted(names), min(len(names), 8))
+    for name in rng.sample(sorted(names), min(len(names), 8)):
+        yield spoken_name(sheet.noun, name)
 
 
 def _other_texts(fact: Fact, sheet: Sheet, rng: Random) -> Iterator[str]:

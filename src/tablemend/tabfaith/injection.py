@@ -1,10 +1,12 @@
 """Errors planted in a faithful summary: named types, exact places, proven false (TabFaith, 3.1).
 
 - NUM: a number that no cell of the table has, and that the table does not yield either.
-- REL: the value of another row or column, or the name of another column.
+- REL: the value of another row or column, or the name of another column; of the same unit and
+  scale, so that no error is seen without the table.
 - CMP: a superlative, rank or direction turned round, or given to another entity.
 - TMP: another period of the table or one that it does not have; earlier for later.
-- ATT: the name of another entity, or another entity's attribute.
+- ATT: the name of another entity, whose value has the same unit and scale, or another entity's
+  attribute.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ from random import Random
 
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.tabfaith.edits import COMPUTED, Edit, propose
-from tablemend.tabfaith.lookup import read_stated
+from tablemend.tabfaith.lookup import read_stated, unit_words
 from tablemend.tabfaith.periods import read_period
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sheet import Sheet
-from tablemend.tabfaith.summary import Fact, Part, PlantedError, Summary
+from tablemend.tabfaith.summary import Fact, Part, PlantedError, Role, Summary
 from tablemend.tabfaith.verbaliser import Verbaliser
+from tablemend.tabfaith.wording import NUMBER_WORDS
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 
-VERSION = "injection-1"
+VERSION = "injection-2"
 
 MIX: dict[ClaimError, float] = {"NUM": 30.6, "REL": 23.8, "CMP": 23.1, "TMP": 13.4, "ATT": 9.1}
 """Shares of the types in the paper's Table 1, in percent."""
@@ -128,8 +131,11 @@ class Injector:
         order = rng.sample(range(len(facts)), len(facts))
         order.sort(key=lambda index: facts[index].sentence in hit)
         taken = [facts[index].parts[edit.part] for index, edit in chosen.items()]
+        counts = {facts[i].sentence for i in chosen if facts[i].operation == "count"}
         for index in order:
             fact = facts[index]
+            if fact.operation == "count" and fact.sentence in counts:
+                continue  # "nine of the seven" could come of two
             for edit in propose(fact, self._sheet, type, rng):
                 part = fact.parts[edit.part]
                 users = self._users_of(part)
@@ -184,14 +190,58 @@ class Injector:
             return period is not None and not self._recomputation.lookup.has_period(period)
         if self._recomputation.holds(fact.operation, texts) is not False:
             return False
+        if edit.type in ("REL", "ATT") and not self._keeps_unit(fact, texts):
+            return False
         if edit.type == "REL" and part.role == "value":
             return self._is_apart(part.text, edit.text)
-        if edit.type != "NUM" or fact.operation == "count":
+        if fact.operation == "count" and role == "value":
+            return self._is_possible(fact, edit.text)
+        if edit.type != "NUM":
             return True
         stated = read_stated(edit.text)
         if stated is None or not self._is_apart(part.text, edit.text):
             return False
         return fact.operation in COMPUTED or not self._recomputation.lookup.has_number(stated.value)
+
+    def _keeps_unit(self, fact: Fact, texts: dict[Role, str]) -> bool:
+        """Whether unit and scale stay: of the words, or of the cell that they now speak of.
+
+        Args:
+            fact: the claim as it was.
+            texts: the words of the claim with the edit in it.
+        """
+        if fact.operation != "value":
+            return True
+        before = {part.role: part.text for part in fact.parts}
+        if texts["value"] != before["value"]:
+            return unit_words(texts["value"]) == unit_words(before["value"])
+        lookup = self._recomputation.lookup
+        cells = lookup.cell(before), lookup.cell(texts)
+        if cells[0] is None or cells[1] is None:
+            return False
+        return lookup.unit_at(*cells[0]) == lookup.unit_at(*cells[1])
+
+    def _is_possible(self, fact: Fact, text: str) -> bool:
+        """Whether a count stays below the whole that it is said to be of, and above its part."""
+        stated = read_stated(text)
+        if stated is None:
+            return False
+        wholes, counted = [float(len(self._recomputation.lookup.body))], [1.0]
+        for other in self._summary.facts:
+            value = other.part("value")
+            if other.operation != "count" or other.sentence != fact.sentence or value is None:
+                continue
+            number = read_stated(value.text)
+            if other is fact or number is None:
+                continue
+            (wholes if other.part("column") is None else counted).append(number.value)
+        if fact.part("column") is None:
+            own = fact.part("value")
+            in_digits = own is not None and own.style == "digits"
+            words_end = len(NUMBER_WORDS) - 1  # "two of the 40" does not become "two of the 16"
+            return stated.value > (max(words_end, *counted) if in_digits else max(counted))
+        said_of = len(wholes) > 1  # "six of the six" is no English
+        return 1 < stated.value <= min(wholes) - said_of
 
     @staticmethod
     def _is_apart(old: str, new: str) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, words_of
-from tablemend.synthesis.sentences import JOINING, is_plural, label_of
+from tablemend.synthesis.sentences import EVENTS, JOINING, is_plural, label_of
 from tablemend.values.cells import read_value
 
 MAX_NAME = 60
@@ -20,10 +20,41 @@ _DASHBOARD = frozenset(
     analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
     inventory lost margin measurement metric net new operating opportunities pipeline points range
     reference reported result retention sales segment start status sku stock stockout test turnover
-    unit warehouse win won
+    rep unit warehouse win won
+    """.split()
+)
+_HEADINGS = frozenset(
+    """
+    acceptance act admission amendments annual approval articles athlete auditor awards bank
+    battery beds best bird body bonus box brand budget campaign candidate case catches census
+    central centuries chef chief citations citing colours completed compound constituency
+    continent contractor copies count credit crop cuisine cultivated curator damages deaths decision
+    deliveries device diameter discoverer discovery dividend downloads elevators emissions enacted
+    enforcing established estate executive expenses exports faculties favour females film
+    financial fleet fouls funding gauge governor guests guide habitat harvest highest homes
+    hospital hospitals households imports independent inflation injuries instruments investigator
+    judge kitchens laboratory law libraries line listeners literacy loans males mass mayor median
+    melting menu metro molar mortality municipality museum nearest negotiator neighbourhood nights
+    objects occupancy officer orders output overs ownership pages paintings participants
+    parking passes patents patients peak penalties phase platforms point policy presiding prime
+    projects ranger readers rebounds recoveries rector red rent report response restaurant
+    restaurants revenues rooms running salary saves schools screen seasonal sections settlement
+    shots signatories signed signing singles sites sixes sold songs species spending stations stay
+    steals storeys stores study subscribers surgeons system target tax taxes terminus theme titles
+    treaty trees trial trips tuition turnout unemployment users vehicles visitors vote voters
+    wickets women workers yards yield
+    """.split()
+)
+_ACRONYM = re.compile(r"[A-Z][a-z]?[A-Z]+")
+_PARTICIPLES = frozenset(
+    """
+    awarded built caught completed conceded contested drawn earned elected enacted held issued
+    lost made missed opened played produced published received released scored served shipped
+    signed sold spent started taken tied used withheld won
     """.split()
 )
 _NO_NOUNS = frozenset("name title number date year result notes type status group".split())
+_PREPOSITIONS = frozenset("at during with under".split())
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -39,16 +70,41 @@ def measure_label(grid: Grid, column: int) -> str:
         return ""
     label = spoken(header.rstrip(" %,$"))
     words = label.casefold().split()
+    if len(words) == 2 and words[0] in ("year", "date") and words[1] in EVENTS:
+        return words[1]  # "was enacted in 1961"
     if not words or JOINING.intersection((words[0], words[-1])) or words[-1] == "with":
         return ""
     return label
 
 
 def spoken(header: str) -> str:
-    """The header in small letters, if all its words are common ones or those of dashboards."""
+    """The header in small letters, but for acronyms, if its other words are common ones."""
     words = header.split()
-    usual = all(word.lower() in _DASHBOARD or label_of(word) == word.lower() for word in words)
-    return header.lower() if usual else label_of(header)
+    if all(_ACRONYM.fullmatch(word) or _is_common(word) for word in words):
+        return " ".join(
+            word if len(words) > 1 and _ACRONYM.fullmatch(word) else _lowered(word)
+            for word in words
+        )
+    return label_of(header)
+
+
+def _is_common(word: str) -> bool:
+    folded = word.lower()
+    return folded in _DASHBOARD or folded in _HEADINGS or label_of(word) == folded
+
+
+def _lowered(word: str) -> str:
+    return word.lower() if _is_common(word) else word
+
+
+def is_plural_label(label: str) -> bool:
+    """Whether what a column is called is a plural: "deals won", "votes in favour", "points"."""
+    words = label.split()
+    inner = (i for i, word in enumerate(words) if i and (word in JOINING or word in _PREPOSITIONS))
+    head = words[: next(inner, len(words))]
+    while len(head) > 1 and head[-1].casefold() in _PARTICIPLES:
+        head = head[:-1]
+    return head[-1] == "species" or (head[-1] != "COGS" and is_plural(head[-1]))
 
 
 def is_name(text: str) -> bool:
@@ -64,8 +120,25 @@ def is_name(text: str) -> bool:
     )
 
 
+def is_mixed_label(label: str) -> bool:
+    """Whether it is open if a label is a plural: "goals against"; not so "sales cycle"."""
+    words = label.split()
+    singular = is_plural_label(label) or not any(map(is_plural, words))
+    return not singular and not (_is_common(words[-1]) and words[-1] not in JOINING)
+
+
 def noun_of(header: str) -> str:
-    """``team`` for the header "Team"; empty where the header is no single common word."""
+    """``team`` for the header "Team"; empty where the header is not one or two common words."""
     label = spoken(header.strip())
-    usual = label.isalpha() and label.islower() and not is_plural(label)
-    return label if usual and label not in _NO_NOUNS | JOINING else ""
+    words = label.split()
+    usual = (
+        0 < len(words) < 3
+        and all(word.isalpha() and word.islower() for word in words)
+        and not is_plural(label)
+    )
+    return label if usual and not (_NO_NOUNS | JOINING).intersection(words) else ""
+
+
+def spoken_name(noun: str, name: str) -> str:
+    """An entity within a sentence: "net income" of a table of metrics, proper names as they are."""
+    return spoken(name) if noun in ("metric", "measure", "indicator") else name

@@ -27,7 +27,8 @@ Texts = Mapping[Role, str]
 _WORDS = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen sixteen seventeen eighteen nineteen twenty".split()
     )
 }
 _STATED = re.compile(
@@ -37,6 +38,14 @@ _STATED = re.compile(
     re.DOTALL,
 )
 SLACK = 1e-9
+
+
+def unit_words(text: str) -> str:
+    """What the words of a number say beside its digits and its hedge: ``$ million``."""
+    match = _STATED.fullmatch(text.casefold().strip())
+    if match is None:
+        return ""
+    return " ".join((match[part] or "").strip() for part in ("before", "scale", "after")).strip()
 
 
 class Stated(NamedTuple):
@@ -201,14 +210,30 @@ class Lookup:
         unit = before if scale is not None and after.casefold() in SCALES else before + after
         return value * float(scale or 1), unit
 
+    def unit_at(self, row: int, column: int) -> tuple[str, ...] | None:
+        """What a number's cell, header and unit column say of unit and scale; ``None`` for text."""
+        read = read_number(self.cells[row][column])
+        if read is None:
+            return None
+        said = header_unit(self.grid.table.columns[column])
+        return (
+            read[1],
+            read[2].casefold(),
+            str(said),
+            *(self.cells[row][index] for index in self._unit_columns if index != column),
+        )
+
+    @cached_property
+    def _unit_columns(self) -> list[int]:
+        return [index for index, label in enumerate(self.labels) if label.strip() == "unit"]
+
     def numbers(self, cells: Sequence[tuple[int, int]]) -> list[float] | None:
         """The values of cells that all are numbers of one unit."""
         amounts = [self.amount(*cell) for cell in cells]
         known = [amount for amount in amounts if amount is not None]
         if len(known) < len(amounts) or len({unit for _, unit in known}) > 1:
             return None
-        units = [index for index, label in enumerate(self.labels) if label.strip() == "unit"]
-        if len({self.cells[row][column] for column in units for row, _ in cells}) > 1:
+        if len({self.cells[row][column] for column in self._unit_columns for row, _ in cells}) > 1:
             return None
         return [value for value, _ in known]
 

@@ -72,8 +72,10 @@ def _churn(rng: Random) -> Table:
     monthly = rng.random() < 0.5
     if monthly:
         names = _months(rng.randint(6, 12), rng)
+        when = f"{names[0]} to {names[-1]}"
     else:
         names = rng.sample(_SEGMENTS, rng.randint(5, 9))
+        when = str(_year(rng))
     customers = rng.randint(400, 9000)
     rows: list[list[Cell]] = []
     for name in names:
@@ -105,7 +107,7 @@ def _churn(rng: Random) -> Table:
         "MRR",
         "NPS",
     ]
-    return _thin(columns, rows, f"Customer churn, {_year(rng)}", rng)
+    return _thin(columns, rows, f"Customer churn, {when}", rng)
 
 
 def _stock(rng: Random) -> Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tablemend.synthesis.sentences import is_plural
 from tablemend.tabfaith import templates
+from tablemend.tabfaith.labels import is_mixed_label, is_plural_label
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.speech import Datum, Speech
 from tablemend.tabfaith.summary import Part, Role
@@ -27,7 +27,7 @@ def say_change(speech: Speech) -> Plan | None:
     words["w"] = speech.amount(other)
     words["p"], words["q"] = speech.period(one.period), speech.period(other.period)
     words["c"] = Word(speech.rng.choice(templates.ROSE if b.value > a.value else templates.FELL))
-    words["d"] = speech.difference(a, b)
+    words["d"] = speech.difference(a, b, speech.sheet.stated_unit(one.row.index))
     pool = templates.CHANGE
     if a.value > 0 and b.value > 0 and a.unit.symbol != "%":
         words["r"] = speech.percentage(100 * abs(b.value - a.value) / a.value)
@@ -94,7 +94,9 @@ def say_peak(speech: Speech) -> Plan | None:
     words = speech.words(best)
     words["p"] = speech.period(best.period)
     cues = templates.PEAKED if highest else templates.BOTTOMED
-    if best.measure is not None and any(map(is_plural, best.measure.label.split())):
+    label = "" if best.measure is None else best.measure.label
+    several = is_plural_label(label) or is_mixed_label(label) if label else False
+    if several or (not label and speech.is_plural_name(best.row.entity or "")):
         cues = tuple(cue for cue in cues if not cue.startswith("was "))
     words["c"] = Word(speech.rng.choice(cues))
     roles: dict[Role, str | Part] = {**speech.address(best), "period": "p", "cue": "c"}

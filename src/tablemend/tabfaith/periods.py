@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from random import Random
 from typing import Literal, NamedTuple
 
 from tablemend.values.dates import parse_date
@@ -58,13 +57,6 @@ def read_period(text: str) -> Period | None:
     if len(iso) == 7:
         return Period("month", 12 * year + int(iso[5:]) - 1, iso, text)
     return Period("day", 372 * year + 31 * (int(iso[5:7]) - 1) + int(iso[8:]) - 1, iso, text)
-
-
-def spell_period(period: Period, rng: Random) -> str:
-    """The period in the table's spelling or another usual one."""
-    if rng.random() < 0.5 or period.grain in ("year", "season"):
-        return period.text
-    return rng.choice(spellings(period))
 
 
 def spellings(period: Period) -> list[str]:

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, words_of
-from tablemend.synthesis.sentences import is_plural
-from tablemend.tabfaith.labels import MEDALS, ODD, is_name, measure_label, noun_of
+from tablemend.tabfaith.labels import MEDALS, ODD, is_name, is_plural_label, measure_label, noun_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import (
     FLAGS,
@@ -233,7 +232,7 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         comparable
         and "%" not in {symbol for symbol, _, _ in units}
         and not _RATE.search(sheet.grid.table.columns[index]),
-        whole and plain and label.islower() and len(words) < 3 and is_plural(label),
+        whole and plain and label.islower() and len(words) < 4 and is_plural_label(label),
     )
 
 

@@ -20,12 +20,13 @@ from tablemend.tabfaith.summary import Operation, Role
 from tablemend.tables.table import Table
 
 _UP = re.compile(
-    r"\b(?:higher|greater|larger|more|highest|largest|greatest|most|latest|most recent|later"
-    r"|peaked|high|maximum|rose|increased|grew|climbed|went up|above|over|at least)\b"
+    r"\b(?:higher|greater|larger|longer|more|highest|largest|greatest|longest|most|latest"
+    r"|most recent|later|peaked|high|maximum|rose|increased|grew|climbed|went up|above|over"
+    r"|at least)\b"
 )
 _DOWN = re.compile(
-    r"\b(?:lower|smaller|fewer|less|lowest|smallest|fewest|earliest|earlier|bottomed|low|minimum"
-    r"|fell|decreased|declined|dropped|went down|below|under|at most)\b"
+    r"\b(?:lower|smaller|shorter|fewer|less|lowest|smallest|shortest|fewest|earliest|earlier"
+    r"|bottomed|low|minimum|fell|decreased|declined|dropped|went down|below|under|at most)\b"
 )
 _OVER_TIME = re.compile(r"peaked|bottomed|\bhit\b|reached|\bwas\b")
 _ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -12,7 +13,7 @@ from tablemend.backends.names import ModelName
 from tablemend.config import HUB, Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
-from tablemend.config.load import recipes_of
+from tablemend.config.load import ConfigError, recipes_of
 from tablemend.config.section import ModelString
 from tablemend.errors import TablemendError
 from tablemend.records import ClaimError
@@ -21,6 +22,8 @@ from tablemend.tabfaith.domains import Domain
 
 SYNTHETIC = "synthetic"
 MIMIC = "mimic:"
+_OF_SIZE = re.compile(r"^((?:n|size|count|number|examples|total): unknown key)[^(]*")
+_SIZES = r"\1; sizes.general=N, sizes.financial=N and so on say how many examples are made "
 
 
 class Sources(Section):
@@ -162,7 +165,8 @@ class TabFaith(Section):
     max_new_tokens: int = Field(default=2048, ge=16)
     """Longest answer in tokens, thinking included."""
     verifier: str = "program"
-    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+llm:MODEL`."""
+    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+nli:MODEL` or
+    `program+llm:MODEL`."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Ranges that are upside down, and settings that nobody would read."""
@@ -207,10 +211,13 @@ def read_settings(argv: Sequence[str] | None = None) -> TabFaith:
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
     if {"--help", "-h"} & set(tokens):
-        print("usage: [recipe=NAME] [key.sub=value ...] [--check]\n\nrecipes:")
+        print("usage: data_gen/tabfaith.py [recipe=NAME] [key.sub=value ...] [--check]\n\nrecipes:")
         for name, head in recipes_of(TabFaithRecipe):
             print(f"  {name:<14} {head}")
         print(f"\n{help_text(TabFaith, [])}")
         raise SystemExit(0)
     with_recipe = any(token.startswith("recipe=") for token in tokens)
-    return load(TabFaithRecipe if with_recipe else TabFaith, tokens)
+    try:
+        return load(TabFaithRecipe if with_recipe else TabFaith, tokens)
+    except ConfigError as error:
+        raise ConfigError([_OF_SIZE.sub(_SIZES, line) for line in error.problems]) from None

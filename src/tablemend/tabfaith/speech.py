@@ -10,15 +10,21 @@ from typing import TypeVar
 from tablemend.records import ClaimKind
 from tablemend.synthesis.sentences import is_plural, with_article
 from tablemend.tabfaith import templates
-from tablemend.tabfaith.periods import Period, read_period, spell_period
+from tablemend.tabfaith.labels import is_mixed_label, is_plural_label, spoken_name
+from tablemend.tabfaith.periods import Period, read_period, spellings
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.sheet import Amount, Measure, Row, Sheet
 from tablemend.tabfaith.summary import Part, Role
-from tablemend.tabfaith.wording import short_names, spell, word_amount, word_count
+from tablemend.tabfaith.wording import short_names, spell, word_amount, word_counts
 from tablemend.values.units import ONE, PLAIN, Unit
 
 T = TypeVar("T")
 _TENTH = Decimal("0.1")
+_SINGLE = ("<a> {m}", " a {c} {m}", "<A>", " a total {m}", "average {m}")
+"""What stands in templates for singulars."""
+_UNCOUNTABLE = frozenset("money staff information equipment".split())
+_THINGS = ("test", "metric", "measure", "category", "item", "product", "segment", "department")
+"""What is called by common names, so that a plural among them is one."""
 
 
 class Datum:
@@ -51,6 +57,8 @@ class Speech:
 
     def __init__(self, sheet: Sheet, rng: Random) -> None:
         self.sheet, self.rng = sheet, rng
+        self._percent = rng.random() < 0.2
+        self._spelling = rng.choice((None, None, 0, 1, 2))
         self.named: set[str] = set()
         self.said: set[tuple[int, int]] = set()
         measures = sheet.measures
@@ -143,7 +151,7 @@ class Speech:
         """An entity; in a shorter form where it has one and was named before."""
         name = row.entity or ""
         forms = short_names(self.sheet, name)
-        text = name
+        text = spoken_name(self.sheet.noun, name)
         if forms and (self.rng.random() < 0.3 or name in self.named):
             text = self.rng.choice(forms)
         self.named.add(name)
@@ -159,20 +167,25 @@ class Speech:
         return Word(measure.label, with_article(measure.label).split()[0])
 
     def period(self, period: Period) -> Word:
-        """A period, in one of its spellings."""
-        return Word(spell_period(period, self.rng), period.text)
+        """A period, in the spelling of this summary."""
+        usual = spellings(period)
+        if self._spelling is None or period.grain in ("year", "season"):
+            return Word(period.text, period.text)
+        return Word(usual[min(self._spelling, len(usual) - 1)], period.text)
 
-    def count_word(self, count: int) -> Word:
-        """A count."""
-        return Word(*word_count(count, self.rng))
+    def count_words(self, *counts: int, template: str = "") -> list[Word]:
+        """Counts of one sentence, in one style; none in digits begins it unless it must."""
+        digits = self.rng.random() < 0.15 and not template.startswith("{")
+        return [Word(*words) for words in word_counts(*counts, digits=digits)]
 
-    def difference(self, a: Amount, b: Amount) -> Word:
-        """How far apart two amounts are."""
+    def difference(self, a: Amount, b: Amount, said: str = "") -> Word:
+        """How far apart two amounts are; ``said`` is what a unit column says of both."""
         unit, decimals = a.unit, max(a.decimals, b.decimals)
-        if unit.symbol == "%":
+        if "%" in (unit.symbol, said):
             number = spell(abs(a.value - b.value), PLAIN, decimals)
             return Word(f"{number} percentage points", "computed")
-        return Word(spell(abs(a.value - b.value), unit, decimals), "computed")
+        text = spell(abs(a.value - b.value), unit, decimals)
+        return Word(f"{text} {said}" if said else text, "computed")
 
     def percentage(self, value: Decimal) -> Word:
         """A change in percent, to a tenth or rounded."""
@@ -188,13 +201,18 @@ class Speech:
         """A template; one with an article only before a singular."""
         if self.sheet.totals:
             pool = [template for template in pool if "{N}" not in template]
-        if measure is not None and _is_mixed(measure.label):
+        if measure is not None and is_mixed_label(measure.label):
             pool = [template for template in pool if "<was>" not in template]
-        if measure is not None and any(map(is_plural, measure.label.split())):
-            pool = [
-                t for t in pool if "<a> {m}" not in t and " a {c} {m}" not in t and "<A>" not in t
-            ]
+        if measure is not None and not self.is_single(measure):
+            pool = [t for t in pool if not any(mark in t for mark in _SINGLE)]
         return self.rng.choice(pool) if pool else ""
+
+    @staticmethod
+    def is_single(measure: Measure) -> bool:
+        """Whether "a" can stand before a measure."""
+        label = measure.label
+        unsure = is_plural_label(label) or is_mixed_label(label)
+        return not unsure and label.split()[-1].casefold() not in _UNCOUNTABLE
 
     def plan(
         self,
@@ -206,20 +224,32 @@ class Speech:
         """The template without its ``<marks>``; the period goes to the front or the end."""
         if not template:
             return None
-        rng = self.rng
+        rng, of_entity = self.rng, False
         measure = None if datum is None else datum.measure
         if "{x}" in template:
             if datum is None or datum.row.entity is None:
                 pool = templates.QUANTITY_OF_PERIOD
             else:
                 pool = templates.QUANTITY if measure else templates.QUANTITY_OF_ENTITY
+            counted = measure is not None and measure.counted
+            if counted and pool is templates.QUANTITY:
+                pool = templates.QUANTITY_COUNTED
+            elif counted:
+                pool = templates.QUANTITY_COUNTED_OF_PERIOD
             quantity = rng.choice(pool)
+            of_entity = quantity == "{e}"
             if "{e}'s" in quantity and words["e"].text.endswith(("s", ".", ")")):
                 quantity = pool[0]
             template = template.replace("{x}", quantity)
         if "<tail>" in template:
             template = template.replace("<tail>", rng.choice(templates.TAILS))
-        plural = "m" in words and is_plural(words["m"].text)
+        if "<at>" in template:
+            template = template.replace("<at>", rng.choice(templates.TAILS_AT))
+        things = "e" in words and self.is_plural_name(words["e"].text)
+        plural = (
+            "m" in words and is_plural_label(words["m"].text) and "number of {m}" not in template
+        )
+        plural = things if of_entity else plural
         rows = self.rows_word()
         article = words["m"].style if "m" in words else ""
         for mark, text in (
@@ -228,12 +258,14 @@ class Speech:
             ("<a>", article),
             ("<A>", article.capitalize()),
             ("<was>", "were" if plural else "was"),
+            ("<were>", "were" if things else "was"),
             ("<that>", "those" if plural else "that"),
         ):
             template = template.replace(mark, text)
         if "p" in words and "{p}" not in template:
             period = _preposition(words["p"])
-            if rng.random() < 0.5 and "<when>" in template:
+            opened = template.startswith(("At ", "For "))  # one thing in front is enough
+            if (opened or rng.random() < 0.5) and "<when>" in template:
                 template = template.replace("<when>", f" {period} {{p}}")
             else:
                 lowered = _lower_first(template.replace("<when>", ""))
@@ -243,7 +275,13 @@ class Speech:
             mark = f"{{in}} {{{slot}}}"
             if mark in template:
                 template = template.replace(mark, f"{_preposition(words[slot])} {{{slot}}}")
+        if self._percent:
+            words = {slot: _in_percent(word) for slot, word in words.items()}
         return Plan(template, words, claims)
+
+    def is_plural_name(self, name: str) -> bool:
+        """Whether an entity is several things: "Platelets", but no club or person."""
+        return self.sheet.noun in _THINGS and is_plural(name)
 
     def rows_word(self) -> str:
         """What the rows are called, all together."""
@@ -261,14 +299,17 @@ class Speech:
         return self.rng.choice(items) if items else None
 
 
+def _in_percent(word: Word) -> Word:
+    """A share with the word for its sign."""
+    if not word.text.endswith("%"):
+        return word
+    style = "percent" if word.style == "cell" else word.style
+    return Word(f"{word.text[:-1]} percent", style)
+
+
 def _preposition(word: Word) -> str:
     period = read_period(word.style)
     return "on" if period is not None and period.grain in ("day", "date") else "in"
-
-
-def _is_mixed(label: str) -> bool:
-    """Whether it is open if a label is a plural: "votes withheld"."""
-    return not is_plural(label) and any(map(is_plural, label.split()))
 
 
 def _lower_first(template: str) -> str:

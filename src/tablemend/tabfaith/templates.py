@@ -4,26 +4,27 @@ Slots: ``{x}`` is the quantity ("the points of Lyon"), which :mod:`planner` spel
 and ``{o}`` are entities, ``{m}`` a measure, ``{p}`` and ``{q}`` periods, ``{v}`` and ``{w}``
 values, ``{d}`` a difference, ``{r}`` a percentage, ``{c}`` a cue, ``{n}`` and ``{N}`` counts,
 ``{t}`` a threshold, ``{k}`` a category. ``<when>`` is where a period may be added, ``<tail>`` a
-value in addition, ``<rows>`` what rows are called, ``<row>``
-one of them, ``<a>`` the article of ``{m}`` (such templates
-are for singulars), ``<was>`` and ``<that>`` agree with it. Other verbs stand in the past tense,
-which needs no agreement.
+value in addition, ``<at>`` one that no "with" can lead in, ``<rows>`` what rows are called,
+``<row>`` one of them, ``<a>`` the article of ``{m}`` (such templates are for singulars), ``<was>``
+and ``<that>`` agree with it, ``<were>`` with ``{e}``. Other verbs stand in the past tense, which
+needs no agreement.
 """
 
 from __future__ import annotations
 
 QUANTITY: tuple[str, ...] = ("the {m} of {e}", "the {m} of {e}", "{e}'s {m}", "the {m} for {e}")
 QUANTITY_OF_PERIOD: tuple[str, ...] = ("the {m}",)
+QUANTITY_COUNTED: tuple[str, ...] = ("the number of {m} for {e}", "{e}'s number of {m}")
+QUANTITY_COUNTED_OF_PERIOD: tuple[str, ...] = ("the number of {m}",)
 QUANTITY_OF_ENTITY: tuple[str, ...] = ("{e}",)
 
 VALUE: tuple[str, ...] = (
     "{x} came to {v}<when>.",
     "{x} stood at {v}<when>.",
-    "{x} amounted to {v}<when>.",
-    "{x} reached {v}<when>.",
+    "{x} <was> {v}<when>.",
 )
 VALUE_OF_ENTITY: tuple[str, ...] = (
-    "{e} posted <a> {m} of {v}<when>.",
+    "{e} showed <a> {m} of {v}<when>.",
     "{e} had <a> {m} of {v}<when>.",
     "{e} recorded <a> {m} of {v}<when>.",
     "For {e}, the {m} came to {v}<when>.",
@@ -36,7 +37,7 @@ COUNTED: tuple[str, ...] = (
 )
 OWNER: tuple[str, ...] = (
     "It was {e} that recorded {v} {m}<when>.",
-    "The {v} {m} belonged to {e}<when>.",
+    "It was {e} that had {v} {m}<when>.",
 )
 OWNER_OF_AMOUNT: tuple[str, ...] = (
     "It was {e} that had <a> {m} of {v}<when>.",
@@ -104,18 +105,26 @@ SUPERLATIVE: tuple[str, ...] = (
     "Among the {N} <rows>, {e} had {c} {m}<when><tail>.",
     "Of all <rows>, {e} showed {c} {m}<when><tail>.",
 )
-UNMATCHED: tuple[str, ...] = ("No other <row> had a {c} {m} than {e}<when><tail>.",)
-UNMATCHED_COUNTED: tuple[str, ...] = ("No other <row> had {c} {m} than {e}<when><tail>.",)
+UNMATCHED: tuple[str, ...] = (
+    "No other <row> had a {c} {m} than {e}<when>.",
+    "No other <row> had a {c} {m} than {e} ({v})<when>.",
+)
+UNMATCHED_COUNTED: tuple[str, ...] = (
+    "No other <row> had {c} {m} than {e}<when>.",
+    "No other <row> had {c} {m} than {e}<when>, which had {v}.",
+    "No other <row> had {c} {m} than {e} ({v})<when>.",
+)
 SUPERLATIVE_OF_ENTITY: tuple[str, ...] = (
     "{c} figure<when> was that of {e}<tail>.",
     "{e} had {c} figure<when><tail>.",
 )
 SUPERLATIVE_OF_PERIOD: tuple[str, ...] = (
-    "{x} {c} {in} {p}<tail>.",
-    "{x} {c} {in} {p}<tail>.",
-    "{in} {p}, {x} {c}<tail>.",
+    "{x} {c} {in} {p}<at>.",
+    "{x} {c} {in} {p}<at>.",
+    "{in} {p}, {x} {c}<at>.",
 )
 TAILS: tuple[str, ...] = (", at {v}", " ({v})", ", with {v}", "", "")
+TAILS_AT: tuple[str, ...] = (", at {v}", " ({v})", "")
 RANKED: tuple[str, ...] = (
     "{e} had {c} {m}<when><tail>.",
     "With {v}, {e} had {c} {m}<when>.",
@@ -139,7 +148,7 @@ TREND: tuple[str, ...] = (
 )
 COUNT: tuple[str, ...] = (
     "{n} of the {N} <rows> had <a> {m} of {c} {t}.",
-    "For {n} of the {N} <rows>, the {m} came to {c} {t}.",
+    "For {n} of the {N} <rows>, the {m} <was> {c} {t}.",
     "{n} <rows> had <a> {m} of {c} {t}.",
 )
 COUNT_COUNTED: tuple[str, ...] = (
@@ -151,10 +160,8 @@ COUNT_CATEGORY: tuple[str, ...] = (
     "{n} <rows> had {k} as the {m}.",
     "The {m} was {k} for {n} of the {N} <rows>.",
 )
-QUANTIFIED: tuple[str, ...] = (
-    "{k} <rows> had <a> {m} of {c} {t}.",
-    "For {k} <rows>, the {m} came to {c} {t}.",
-)
+QUANTIFIED: tuple[str, ...] = ("{k} <rows> had <a> {m} of {c} {t}.",)
+QUANTIFIED_MOST: tuple[str, ...] = (*QUANTIFIED, "For {k} <rows>, the {m} <was> {c} {t}.")
 QUANTIFIED_COUNTED: tuple[str, ...] = ("{k} <rows> had {c} {t} {m}.",)
 TOTAL: tuple[str, ...] = (
     "The {m} added up to {v} across all {N} <rows>.",
@@ -174,8 +181,8 @@ AVERAGE_COUNTED: tuple[str, ...] = (
     "The {N} <rows> averaged {v} {m}.",
 )
 ORDER: tuple[str, ...] = (
-    "The {m} of {e} ({v}) came {c} than that of {o} ({w}).",
-    "{e} came {c} than {o} by {m}.",
+    "The {m} of {e} ({v}) was {c} than that of {o} ({w}).",
+    "{e} had {c} {m} than {o}.",
 )
 ORDER_OF_EVENTS: tuple[str, ...] = (
     "{e} was {m} {c} than {o}.",
@@ -184,7 +191,7 @@ ORDER_OF_EVENTS: tuple[str, ...] = (
 FLAGGED = "flagged"
 """What stands for the label of a column of flags in the templates below."""
 FLAG: tuple[str, ...] = (
-    "{e} was {m} {v}<when>.",
+    "{e} <were> {m} {v}<when>.",
     "The value for {e} was {m} {v}<when>.",
 )
 FLAGS: tuple[str, ...] = (
@@ -192,34 +199,45 @@ FLAGS: tuple[str, ...] = (
     "{n} <rows> were {m} {k}.",
 )
 RANGE: tuple[str, ...] = (
-    "{x} was {c} the reference range<when>.",
-    "At {v}, {x} was {c} the reference range<when>.",
-    "{x} came to {v}, {c} the reference range<when>.",
+    "{x} <was> {c} the reference range<when>.",
+    "At {v}, {x} <was> {c} the reference range<when>.",
+    "{x} came to {v}<when>, {c} the reference range.",
 )
 CONNECTIVES: tuple[str, ...] = (
     "Meanwhile, ",
     "In addition, ",
     "Furthermore, ",
-    "By contrast, ",
     "Moreover, ",
 )
 
-HIGHER: tuple[str, ...] = ("higher", "greater", "larger")
-LOWER: tuple[str, ...] = ("lower", "smaller")
+HIGHER: tuple[str, ...] = ("higher",)
+LOWER: tuple[str, ...] = ("lower",)
+LARGER: tuple[str, ...] = ("larger",)
+SMALLER: tuple[str, ...] = ("smaller",)
+GREATER: tuple[str, ...] = ("greater",)
+LONGER: tuple[str, ...] = ("longer",)
+SHORTER: tuple[str, ...] = ("shorter",)
 MORE: tuple[str, ...] = ("more",)
 FEWER: tuple[str, ...] = ("fewer",)
-HIGHEST: tuple[str, ...] = ("the highest", "the largest", "the greatest")
-LOWEST: tuple[str, ...] = ("the lowest", "the smallest")
+HIGHEST: tuple[str, ...] = ("the highest",)
+LOWEST: tuple[str, ...] = ("the lowest",)
+LARGEST: tuple[str, ...] = ("the largest",)
+SMALLEST: tuple[str, ...] = ("the smallest",)
+GREATEST: tuple[str, ...] = ("the greatest",)
+LONGEST: tuple[str, ...] = ("the longest",)
+SHORTEST: tuple[str, ...] = ("the shortest",)
 MOST: tuple[str, ...] = ("the most", "the highest number of")
 FEWEST: tuple[str, ...] = ("the fewest", "the lowest number of")
 EARLIEST: tuple[str, ...] = ("the earliest",)
 LATEST: tuple[str, ...] = ("the latest", "the most recent")
-PEAKED: tuple[str, ...] = ("peaked", "was highest", "reached a high", "was at a maximum")
-BOTTOMED: tuple[str, ...] = ("bottomed out", "was lowest", "hit a low", "was at a minimum")
+PEAKED: tuple[str, ...] = ("peaked", "was highest", "reached a high")
+BOTTOMED: tuple[str, ...] = ("bottomed out", "was lowest", "hit a low")
 ROSE: tuple[str, ...] = ("rose", "increased", "grew", "climbed", "went up")
 FELL: tuple[str, ...] = ("fell", "decreased", "declined", "dropped", "went down")
 EARLIER: tuple[str, ...] = ("earlier",)
 LATER: tuple[str, ...] = ("later",)
+AN_EARLIER: tuple[str, ...] = ("an earlier",)
+A_LATER: tuple[str, ...] = ("a later",)
 OVER: tuple[str, ...] = ("more than", "over", "at least")
 UNDER: tuple[str, ...] = ("less than", "under", "at most")
 OVER_COUNTED: tuple[str, ...] = ("more than", "at least", "over")
@@ -243,13 +261,20 @@ FEW: tuple[str, ...] = ("fewer than half of the", "less than half of the")
 
 OPPOSITES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (HIGHER, LOWER),
+    (LARGER, SMALLER),
+    (GREATER, SMALLER),
+    (LONGER, SHORTER),
     (MORE, FEWER),
     (HIGHEST, LOWEST),
+    (LARGEST, SMALLEST),
+    (GREATEST, SMALLEST),
+    (LONGEST, SHORTEST),
     (MOST, FEWEST),
     (EARLIEST, LATEST),
     (PEAKED, BOTTOMED),
     (ROSE, FELL),
     (EARLIER, LATER),
+    (AN_EARLIER, A_LATER),
     (OVER, UNDER),
     (OVER_COUNTED, UNDER_COUNTED),
     (ALL, NONE),

@@ -15,7 +15,7 @@ from tablemend.tabfaith.summary import Fact, Part, Summary
 from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans
 
-VERSION = "verbaliser-1"
+VERSION = "verbaliser-2"
 SENTENCES = (2, 5)
 _TRIES = 40
 """Draws for one sentence."""
@@ -82,6 +82,8 @@ class Verbaliser:
             facts += found
             speech.said |= {cell for f in found if f.operation == "value" for cell in f.cells}
             carried = _only_entity(found)
+            if carried is not None and carried.start < start:
+                carried = None  # "The team also" does not stand twice in a row
             made += 1
         if made < sentences[0]:
             raise Unverbalisable("too little can be said beyond doubt")

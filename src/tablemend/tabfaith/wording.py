@@ -9,7 +9,10 @@ from tablemend.synthesis.columns import words_of
 from tablemend.tabfaith.sheet import Amount, Sheet
 from tablemend.values.units import ONE, PLAIN, Unit
 
-NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+NUMBER_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+).split()
 HEDGES = {
     "near": ("about", "roughly", "approximately", "around"),
     "below": ("nearly", "almost", "just under"),
@@ -40,8 +43,6 @@ _LEAST_ROUNDED = 10_000
 def word_amount(amount: Amount, said_unit: str, rng: Random) -> tuple[str, str]:
     """An amount in words, and the style of these words."""
     styles = ["cell"] * 4
-    if amount.unit.symbol == "%" and not amount.in_points:
-        styles.append("percent")
     if (
         amount.value >= _LEAST_ROUNDED
         and amount.unit.symbol in ("", "%")
@@ -72,7 +73,9 @@ def word_alike(amount: Amount, said_unit: str, style: str) -> str:
     text = text or spell(amount.value, amount.unit, amount.decimals, "," in amount.shown)
     if not said_unit or said_unit in text:
         return text
-    return f"{text}%" if said_unit == "%" else f"{text} {said_unit}"
+    if said_unit == "%":
+        return f"{text} percent" if kind == "percent" else f"{text}%"
+    return f"{text} {said_unit}"
 
 
 def _is_complete(amount: Amount) -> bool:
@@ -97,7 +100,7 @@ def spell(value: Decimal, unit: Unit, decimals: int, commas: bool = True) -> str
     if scale != unit.scale and decimals > 2:
         number = number.quantize(Decimal(1).scaleb(-decimals))
         shortened = format(number.normalize(), "f")
-        decimals = max(1, len(shortened.partition(".")[2]))
+        decimals = len(shortened.partition(".")[2])
     commas = commas or number >= _LEAST_ROUNDED
     digits = f"{number:{',' if commas else ''}.{decimals}f}"
     sign = _SIGNS.get(unit.currency, "")
@@ -112,6 +115,8 @@ def spell(value: Decimal, unit: Unit, decimals: int, commas: bool = True) -> str
         return f"{text}%"
     if unit.symbol in _COUNTED and number != 1:
         return f"{text} {unit.symbol}s"
+    if unit.symbol == "in":  # "2 in lower" would stumble
+        return f"{text} {'inch' if number == 1 else 'inches'}"
     symbol = _WRITTEN.get(unit.symbol, unit.symbol)
     return f"{text} {symbol}" if symbol else text
 
@@ -136,11 +141,14 @@ def _direction(value: Decimal, wanted: str) -> str:
     return "below" if abs(value) < rounded else "above"
 
 
-def word_count(count: int, rng: Random) -> tuple[str, str]:
-    """A count in words up to twelve, most of the time."""
-    if count < len(NUMBER_WORDS) and rng.random() < 0.85:
-        return NUMBER_WORDS[count], "word"
-    return str(count), "digits"
+def word_counts(*counts: int, digits: bool = False) -> list[tuple[str, str]]:
+    """Counts of one sentence: in words up to twenty, or all in digits."""
+    return [
+        (f"{count:,}", "digits")
+        if digits or count >= len(NUMBER_WORDS)
+        else (NUMBER_WORDS[count], "word")
+        for count in counts
+    ]
 
 
 def short_names(sheet: Sheet, name: str) -> list[str]:
