@@ -11,6 +11,7 @@ from tablemend.claims.extract import extract_claims
 from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
+from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.program import verify_document
 from tablemend.verification.reading import Reading
@@ -182,4 +183,4 @@ def test_tables_of_other_sorts_are_left_alone() -> None:
     rows = [("Ann", "2031-03-03", "5"), ("Bob", "2031-03-03", "9"), ("Cem", "2031-03-04", "7")]
     source = Source((Table.of(("Name", "Day", "Points"), rows),))
     text = "Bob had 5 points on March 3, 2031."
-    assert Series(Linking(Reading(text), source)).judge(0) == []
+    assert Series(Grounder(Linking(Reading(text), source))).judge(0) == []

@@ -10,6 +10,7 @@ from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verification.context import verify_answer_claims
 from tablemend.verification.findings import Finding
+from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
 from tablemend.verification.matches.judge import Matches
@@ -58,13 +59,14 @@ class DocumentJudge:
     def __init__(self, document: Document, source: Source) -> None:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
-        self._values = Values(self.linking)
+        grounder = Grounder(self.linking)
+        self._values = Values(grounder)
         self._moments = Moments(self.linking)
         self._names = Names(self.linking)
-        self._phrases = Phrases(self.linking)
-        self._series = Series(self.linking)
-        self._timelines = Timelines(self.linking)
-        self._matches = Matches(self.linking)
+        self._phrases = Phrases(grounder)
+        self._series = Series(grounder)
+        self._timelines = Timelines(grounder)
+        self._matches = Matches(grounder)
         self._scripts = Scripts(document.text, source)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None

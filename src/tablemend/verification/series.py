@@ -20,7 +20,7 @@ from tablemend.verification.days import WEEKDAYS, Period, Periods
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.lexicon import header_terms, terms
-from tablemend.verification.linking import CellLink, Linking
+from tablemend.verification.linking import CellLink
 from tablemend.verification.reading import Amount
 
 Role = Literal["low", "high", "value"]
@@ -106,12 +106,12 @@ class Series:
     """Judges the numbers and states that a text tells of days, against tables of many rows a day.
 
     Args:
-        linking: the text and its tables.
+        grounder: of the text and its tables.
     """
 
-    def __init__(self, linking: Linking) -> None:
-        self.linking = linking
-        self._grounder = Grounder(linking)
+    def __init__(self, grounder: Grounder) -> None:
+        self.linking = linking = grounder.linking
+        self._grounder = grounder
         self._logs = [log for grid in linking.source.grids if (log := _read_log(grid)) is not None]
         self._periods = [Periods(linking.reading, log.days, log.weekdays) for log in self._logs]
         self._found: dict[int, list[Finding]] = {}

@@ -13,7 +13,6 @@ from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
-from tablemend.verification.linking import Linking
 from tablemend.verification.reading import Amount, Moment
 
 _FEWEST = 8  # rows
@@ -63,12 +62,12 @@ class Timelines:
     """Judges the values that a text gives at a time.
 
     Args:
-        linking: the text and its tables.
+        grounder: of the text and its tables.
     """
 
-    def __init__(self, linking: Linking) -> None:
-        self.linking = linking
-        self._grounder = Grounder(linking)
+    def __init__(self, grounder: Grounder) -> None:
+        self.linking = linking = grounder.linking
+        self._grounder = grounder
         found = [_read(grid, self._grounder) for grid in linking.source.grids]
         self._timelines = [timeline for timeline in found if timeline is not None]
 

@@ -13,7 +13,6 @@ from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.lexicon import is_opaque
-from tablemend.verification.linking import Linking
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
 from tablemend.verification.results import judge_result
@@ -55,12 +54,12 @@ class Values:
     """Judges the numbers of a linked text.
 
     Args:
-        linking: the text and its tables.
+        grounder: of the text and its tables.
     """
 
-    def __init__(self, linking: Linking) -> None:
-        self.linking = linking
-        self._grounder = Grounder(linking)
+    def __init__(self, grounder: Grounder) -> None:
+        self.linking = grounder.linking
+        self._grounder = grounder
 
     def judge(self, number: int) -> list[Finding]:
         """Findings on the amounts of a sentence, in their order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
-from tablemend.verification.linking import Linking
 from tablemend.verification.matches.earlier import judge_earlier_matches
 from tablemend.verification.matches.leaders import Leaders
 from tablemend.verification.matches.match import read_match
@@ -19,12 +18,12 @@ class Matches:
     """Judges the report of a match, where the tables are those of one.
 
     Args:
-        linking: the text and its tables.
+        grounder: of the text and its tables.
     """
 
-    def __init__(self, linking: Linking) -> None:
-        self._sentences = linking.reading.sentences
-        self._match = match = read_match(linking, Grounder(linking))
+    def __init__(self, grounder: Grounder) -> None:
+        self._sentences = grounder.linking.reading.sentences
+        self._match = match = read_match(grounder.linking, grounder)
         self._rules: list[Leaders | Roles | Sides] = []
         if match is not None and match.roster is not None:
             squad = Squad(match, match.roster)

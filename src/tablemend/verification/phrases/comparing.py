@@ -11,6 +11,7 @@ from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.logic.words import opposite
+from tablemend.verification.negation import denial
 from tablemend.verification.phrases.measures import default_measure, is_inverse, is_place
 from tablemend.verification.phrases.repeated import repetitions
 from tablemend.verification.phrases.shape import LINKED, Cell, Part, Shape
@@ -60,7 +61,7 @@ _TIMES = {
     "four times": Decimal(4),
     "five times": Decimal(5),
 }
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|no|only|n't|cannot)\b|n't\b")
+_DENIED = denial("only", "cannot")
 _JOINT = re.compile(
     r";|, and (?=R\d)|, (?:while|whereas|but|although|though)\b| (?:while|whereas|but|although) "
 )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
-from tablemend.verification.linking import Linking
 from tablemend.verification.phrases.comparing import compare_two
 from tablemend.verification.phrases.earlier import judge_earlier
 from tablemend.verification.phrases.growing import judge_growth
@@ -40,12 +39,12 @@ class Phrases:
     """Judges the turns of phrase of a linked text.
 
     Args:
-        linking: the text and its tables.
+        grounder: of the text and its tables.
     """
 
-    def __init__(self, linking: Linking) -> None:
-        self.linking = linking
-        self._grounder = Grounder(linking)
+    def __init__(self, grounder: Grounder) -> None:
+        self.linking = grounder.linking
+        self._grounder = grounder
         self._found: dict[int, list[Finding]] = {}
 
     def judge(self, number: int) -> list[Finding]:

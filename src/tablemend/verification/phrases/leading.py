@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import terms
+from tablemend.verification.negation import denial
 from tablemend.verification.phrases.comparing import clauses
 from tablemend.verification.phrases.measures import default_measure, heading_terms, is_inverse
 from tablemend.verification.phrases.repeated import periods, repetitions, series
@@ -47,7 +48,7 @@ _SHARE_OF = re.compile(
 )
 _NOUN = re.compile(r" C\d+ (?:share|rate|count|level|figure|value|score)\b")
 _EACH = re.compile(r"\b(?P<word>every|each|both|all)\b(?: of)?(?: the)? (?:\w+|[RCP]\d+)")
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|no|if|would)\b|n't\b")
+_DENIED = denial("if", "would")
 _MAIN = frozenset(term for word in ("total", "points", "votes", "gold") for term in terms(word))
 _PLACES = frozenset(term for word in ("rank", "pos", "position", "place") for term in terms(word))
 

@@ -12,6 +12,7 @@ from tablemend.values.numbers import parse_number
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import header_terms, terms
+from tablemend.verification.negation import denial
 from tablemend.verification.phrases.shape import Shape
 
 Side = Literal["low", "high", "normal"]
@@ -51,7 +52,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _CARRIED = re.compile(r"(?:it|this|that|which|the (?:value|result|level|test|measurement))\b")
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|no|none|all|every|each|both|only)\b|n't\b")
+_DENIED = denial("none", "all", "every", "each", "both", "only")
 _COUNTED = re.compile(
     r"(?:^| and )(?:just |exactly )?(?P<number>N\d+)(?: of (?:the |all )?N\d+)?(?: (?:\w+|C\d+))?"
     r" ?(?:were|was|are|is|fell|lay)? ?$"

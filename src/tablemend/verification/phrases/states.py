@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import terms
+from tablemend.verification.negation import DENIED
 from tablemend.verification.phrases.measures import heading_terms
 from tablemend.verification.phrases.shape import Part, Shape
 
@@ -26,7 +27,6 @@ _VALUE = re.compile(
 )
 _WITHOUT = re.compile(r"\b(?P<word>(?P<loss>unbeaten|undefeated)|winless)\b")
 _NO_ROW = re.compile(r"^(?P<word>no|N0) (?:\w+|C\d+) (?:is|was|stayed|remained|finished|went) $")
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|no)\b|n't\b")
 _LOSS, _WIN = frozenset(terms("lost")), frozenset(terms("won"))
 
 
@@ -35,7 +35,7 @@ def judge_states(shape: Shape) -> Iterator[Finding]:
     if shape.grid.transposed or shape.grid.key_value:
         return
     yield from _records(shape)
-    if _DENIED.search(shape.text):
+    if DENIED.search(shape.text):
         return
     yield from _being(shape)
     yield from _only_value(shape)
@@ -170,7 +170,7 @@ def _records(shape: Shape) -> Iterator[Finding]:
                 continue
             truth = all(cell.value > 0 for cell in cells)
             shown = min(cells, key=lambda cell: cell.value)
-        elif len(named) == 1 and not _DENIED.search(before):
+        elif len(named) == 1 and not DENIED.search(before):
             own = shape.only([named[0], measure])
             if own is None:
                 continue

@@ -9,6 +9,7 @@ from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import includes
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import header_terms, terms
+from tablemend.verification.negation import DENIED
 from tablemend.verification.phrases.shape import Part, Shape
 
 _FOR = re.compile(
@@ -67,13 +68,12 @@ _TRUTHS = {
 }
 _OWN_OF = re.compile(r"N\d+ (?:out )?of (?:its|their|his|her) (?P<number>N\d+) (?P<noun>\w+)")
 _PLAYED = frozenset(t for word in ("played", "games", "matches", "gp") for t in terms(word))
-_DENIED = re.compile(r"\b(?:not|never|neither|nor|no)\b|n't\b")
 
 
 def judge_statements(shape: Shape) -> Iterator[Finding]:
     """Findings on what the sentence says of its one row in a phrase that names the column."""
     yield from _features(shape)
-    if _DENIED.search(shape.text):
+    if DENIED.search(shape.text):
         return
     yield from _values(shape)
     yield from _dates(shape)
