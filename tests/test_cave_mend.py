@@ -97,6 +97,9 @@ def test_an_answer_table_is_mended_in_its_answer(
         (["mend", "--text", "summary.txt"], "give --source FILE"),
         ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
         ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
+        ([*TEXT, "--labels", "a,b"], "--labels is for an nli model"),
+        ([*TEXT, "--out", "none/out.txt"], "there is no folder none"),
+        ([*TEXT, "--out", "."], "is a folder"),
     ],
 )
 def test_bad_options_are_one_line(
@@ -105,6 +108,25 @@ def test_bad_options_are_one_line(
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+def test_a_text_without_a_claim_stays_and_is_said_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    (folder / "summary.txt").write_text("")
+    assert main([*TEXT, *method]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "Nothing was changed." in captured.err
+    assert "no claim was found" in captured.err
+
+
+def test_what_stays_unjudged_is_printed_beside_staf(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "summary.txt").write_text(WRONG + "Alba was lucky.\n", encoding="utf-8")
+    assert main(TEXT) == 0
+    assert "unjudged        0.333 before, 0.333 after" in capsys.readouterr().err
 
 
 def test_an_answer_without_a_table_is_said_so(
@@ -157,7 +179,7 @@ def test_three_lines_of_python(folder: Path) -> None:
     source = load_source("table.csv")
     assert mend_text(WRONG, source).text == RIGHT
     assert mend_text(WRONG, source, "cave", "scripted:").text == RIGHT
-    assert "| Sella |" in mend_answer(ANSWER, CONTEXT, QUERY).text
+    assert "| Sella |" in mend_answer(ANSWER, context=CONTEXT, query=QUERY).text
     with pytest.raises(TablemendError, match="cave needs a model"):
         mend_text(WRONG, source, "cave")
     with pytest.raises(TablemendError, match="repair asks no model"):

@@ -258,6 +258,22 @@ def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) ->
     assert "base|careful|follow|cot" in page
 
 
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        ("eval/validate.py", "[key.sub=value ...] [--check]"),
+        ("eval/compare.py", "recipe=NAME [key.sub=value ...] [--check]"),
+        ("data_gen/tablehallu.py", "[engine=program|llm | recipe=NAME] [key.sub=value"),
+    ],
+)
+def test_help_begins_with_the_command_as_it_is_typed(script: str, arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(f"usage: python {script} {arguments}"), done.stderr
+    assert done.stdout.count("usage:") == 1
+
+
 def test_a_class_without_recipes_takes_overrides_alone() -> None:
     class Command(Section):
         n: int = 3

@@ -104,10 +104,51 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
     found = [json.loads(line) for line in captured.out.splitlines()]
     assert [one["line"] for one in found] == [1, 2, 3, 4, 5]
     assert [one.get("staf") for one in found[:3]] == [1.0, 0.0, None]
-    assert "no table found" in found[3]["error"] and "counts as unjudged" in captured.err
+    assert "no table found" in found[3]["error"] and "no table found" in captured.err
     assert main(["verify", "--batch", str(batch)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("STAF") and "documents       5, " in out
+    assert out.startswith("STAF") and "documents       5, 2 without a judged claim" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"text": 5, "source": TABLE}, "text must be a string, not a number"),
+        ({"text": None, "source": TABLE}, "text must be a string, not null"),
+        ({"answer": "|a|", "context": ["x"]}, "context must be a string, not a list"),
+        ({"source": TABLE}, "wanted text (a text about a table) or answer"),
+        ({"text": "a", "answer": "b", "context": "c"}, "not both"),
+        ({"text": "a"}, "give source (a table) or context (a text)"),
+        ({"text": "a", "source": TABLE, "query": "q"}, "query belongs to answer"),
+        ({"text": "a", "source": 5}, "a number, not a table"),
+        ({"text": "a", "source": []}, "the source cannot be read"),
+        ({"text": "a", "source": "Sella had 37 points."}, "text to go by is given as context"),
+        ({"text": "a", "source": [["Team", "Points"], ["Alba"]]}, "row 1 has 1 cells"),
+        ([1], "wanted an object with text, answer, source, context, query"),
+        ({"txt": "a", "source": TABLE}, "did you mean text?"),
+    ],
+)
+def test_a_line_that_is_not_what_is_wanted_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: Any, message: str
+) -> None:
+    batch = folder / "batch.jsonl"
+    batch.write_text(json.dumps(line) + "\n", "utf-8")
+    for command in ("verify", "mend"):
+        assert main([command, "--batch", str(batch)]) == 2
+        captured = capsys.readouterr()
+        assert "batch.jsonl, line 1: " in captured.err and message in captured.err
+        assert captured.err.count("\n") == 1 and captured.out == ""
+
+
+def test_rows_in_a_list_are_a_table_whose_header_is_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["Team", "Points"], ["Alba", 41], ["Sella", 37]]
+    batch = folder / "batch.jsonl"
+    batch.write_text(json.dumps({"text": "Sella has 39 points.", "source": rows}), "utf-8")
+    assert main(["verify", "--batch", str(batch), "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["verdict"] == "contradicted" and claim["expected"] == ["37"]
 
 
 @pytest.mark.parametrize(
@@ -120,12 +161,11 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
         (["--text", "summary.txt", "--source", "table.csv", "--query", "q"], "belongs to --answer"),
         (["--text", "none.txt", "--source", "table.csv"], "no such file"),
         (["--text", "summary.txt", "--source", "none.csv"], "no such file"),
-        (["--text", "summary.txt", "--source", "summary.txt"], ""),
         (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
         (["--text", "summary.txt", "--source", "table.csv", "--verifier", "nil"], "no verifier"),
         (
             [*FILES, "--verifier", "llm:scripted:", "--option", "concurency=2"],
-            "did you mean concurrency",
+            "--option concurency: unknown key; did you mean concurrency?",
         ),
         ([*FILES, "--option", "concurrency=2"], "--option is for models"),
         ([*FILES, "--verifier", "llm:scripted:", "--max-new-tokens", "0"], "a number from 1"),
@@ -135,8 +175,15 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
         ),
         (["--batch", "summary.txt"], "line 1: not JSON"),
         ([*FILES, "--batch", "summary.txt"], "leave --text out"),
-        (["--batch", "fields.jsonl"], "did you mean text?"),
-        (["--batch", "both.jsonl"], "wanted one of the texts text and answer"),
+        ([*FILES, "--format", "csv"], "--format is an answer table's"),
+        ([*FILES, "--labels", "a,b"], "--labels is for an nli model"),
+        ([*FILES, "--verifier", "program+llm:scripted:", "--labels", "a"], "is for an nli model"),
+        ([*FILES, "--verifier", "program+program"], "behind program+ stands a model"),
+        ([*FILES, "--verifier", "program+gpt"], "program+nli:MODEL or program+llm:MODEL"),
+        ([*FILES, "--verifier", "llm:"], "no verifier 'llm:'"),
+        ([*FILES, "--verifier", "llm:gpt"], "'gpt' names no engine"),
+        ([*FILES, "--extractor", "nli:x"], "no extractor 'nli:x'"),
+        (["--text", "summary.txt", "--source", "empty.txt"], "the file is empty"),
     ],
 )
 def test_bad_options_and_files_are_one_line(
@@ -149,15 +196,11 @@ def test_bad_options_and_files_are_one_line(
     monkeypatch.chdir(folder)
     Path("summary.txt").write_text(TEXT, "utf-8")
     Path("bytes.txt").write_bytes(b"\xff\xfe caf\xe9")
-    Path("fields.jsonl").write_text('{"txt": "a", "source": "a,b\\n1,2"}\n', "utf-8")
-    Path("both.jsonl").write_text('{"text": "a", "answer": "b", "context": "c"}\n', "utf-8")
+    Path("empty.txt").touch()
     status = main(["verify", *arguments])
     captured = capsys.readouterr()
-    if not message:  # a context in prose is a source too
-        assert status == 0
-        return
     assert status == 2 and message in captured.err and captured.out == ""
-    assert captured.err.startswith("error: ") and "Traceback" not in captured.err
+    assert captured.err.startswith("error: ") and captured.err.count("\n") == 1
 
 
 TEXTS = {
@@ -225,11 +268,23 @@ def test_two_rows_of_one_name_and_two_values_are_not_judged(
     assert claim["verdict"] == "unjudged" and claim["reason"]
 
 
-def test_an_empty_text_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(folder, " \n ") == 2
-    assert "the file is empty" in capsys.readouterr().err
-    assert run(folder, "!") == 1
-    assert "nothing is judged" in capsys.readouterr().err
+@pytest.mark.parametrize("text", ["", " \n ", "!"])
+def test_a_text_without_a_claim_has_no_staf(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert run(folder, text, "--json") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["staf"] is None and "nothing is judged" in captured.err
+
+
+def test_the_program_judges_no_text_without_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "prose.txt").write_text("Sella won 37 points.", "utf-8")
+    assert run(folder, TEXT, "--json", source="prose.txt") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["unjudged"] == 1.0
+    assert "its source has no table" in captured.err and captured.err.count("\n") == 1
 
 
 def test_an_answer_table_is_verified_by_its_context() -> None:

@@ -182,15 +182,20 @@ def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        (["errors=x.jsonl"], "half=rules only"),
-        (["metrics=[blue]"], "did you mean bleu"),
-        (["metrics=[bleu:model]"], "no metric bleu:model"),
-        (["sets=[tabfakt]"], "did you mean 'tabfact'|tabfact"),
+        (["errors=x.jsonl"], "errors: single records are written of half=rules only"),
+        (["metrics=[blue]"], "did you mean bleu?; there are bleu, parent, overlap, bertscore"),
+        (["metrics=[bleu:model]"], "metrics: bleu:model: bleu takes no model"),
+        (["sets=[tabfakt]"], "'logicnlg' or 'injection', not 'tabfakt'; did you mean tabfact?"),
+        (["sets=[]"], "sets: needs at least 1, and has 0"),
+        (["sets=tabfact"], "sets: needs a list, such as sets=[tabfact], not 'tabfact'"),
+        (["verifiers=[program,gpt]"], "verifiers: no verifier 'gpt'; there are program, nli"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(tokens: list[str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+def test_settings_that_cannot_be_are_one_problem(tokens: list[str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         parse(ValidateCommand, tokens)
+    (problem,) = caught.value.problems
+    assert message in problem
 
 
 def test_missing_and_damaged_sets_are_one_line(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from typing import ClassVar
 
 FULL_DISK = {
     errno.ENOSPC: "no space left on the disk",
@@ -15,8 +16,10 @@ FULL_DISK = {
 class TablemendError(Exception):
     """Input that is refused: one line saying what, where and how to mend it.
 
-    Scripts print it without a traceback and exit with status 2.
+    Scripts print it without a traceback and exit with :attr:`status`.
     """
+
+    status: ClassVar[int] = 2
 
 
 class Stopped(TablemendError):

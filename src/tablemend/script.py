@@ -11,7 +11,7 @@ from typing import NoReturn
 from tablemend.backends.limits import BudgetSpent
 from tablemend.errors import FULL_DISK, Stopped, TablemendError
 
-REFUSED = 2
+REFUSED = TablemendError.status
 INTERRUPTED = 130
 FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
 EXTRAS = {
@@ -37,9 +37,10 @@ EXTRAS = {
 def run_script(main: Callable[[], None]) -> None:
     """Run ``main``; what a user can mend ends in one line on stderr, without a traceback.
 
-    A :class:`TablemendError`, a path that may not be used and a missing extra exit with 2, a full
-    disk or quota, a cap that is reached and servers that answer nothing more with 1, Ctrl-C with
-    130. A reader of our output that has gone (``| head``) ends it with 1 and without a word. Any
+    A :class:`TablemendError` exits with its status (2 where it says no other), a path that may not
+    be used and a missing extra with 2, a full disk or quota, a cap that is reached and servers that
+    answer nothing more with 1, Ctrl-C with 130. A reader of our output that has gone (``| head``)
+    ends it with 1 and without a word. Any
     other exception is a defect of ours and keeps its traceback.
     """
     try:
@@ -47,7 +48,7 @@ def run_script(main: Callable[[], None]) -> None:
     except (BudgetSpent, Stopped) as error:
         _leave(f"stopped: {error}", 1)
     except TablemendError as error:
-        _leave(f"error: {error}", REFUSED)
+        _leave(f"error: {error}", error.status)
     except KeyboardInterrupt:
         _leave("interrupted; the same command continues", INTERRUPTED)
     except ModuleNotFoundError as error:

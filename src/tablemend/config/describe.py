@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -47,14 +49,25 @@ def keys_of(cls: type[Section]) -> list[Key]:
 
 
 def help_text(cls: type[Section], recipes: Sequence[tuple[str, str]]) -> str:
-    """The page that ``--help`` prints."""
-    lines = []
-    if kinds_of(cls):
-        lines += ["usage: recipe=NAME [key.sub=value ...] [--check]", "", "recipes:"]
-        lines += [f"  {name:<14} {head}" for name, head in recipes] or ["  (none here)"]
-    else:
-        lines += ["usage: [key=value ...] [--check]"]
-    lines += ["", "--check  print the resolved configuration and stop", "", "keys:"]
+    """The page that ``--help`` prints; a class without kinds may have recipes or do without."""
+    named = "recipe=NAME " if kinds_of(cls) else "[recipe=NAME] " if recipes else ""
+    listed = recipes if named else None
+    return f"{usage_text(f'{named}[key.sub=value ...]', listed)}\n\n{keys_text(cls)}"
+
+
+def usage_text(arguments: str, recipes: Sequence[tuple[str, str]] | None) -> str:
+    """The head of a page of help; ``None``: a command without recipes."""
+    name = f"python {sys.argv[0]}" if sys.argv[0].endswith(".py") else Path(sys.argv[0]).name
+    lines = [f"usage: {name} {arguments} [--check]", ""]
+    if recipes is not None:
+        lines += ["recipes:", *(f"  {name:<14} {head}" for name, head in recipes)]
+        lines += [""] if recipes else ["  (none here)", ""]
+    return "\n".join([*lines, "--check  print the resolved configuration and stop"])
+
+
+def keys_text(cls: type[Section]) -> str:
+    """Every key with its type, its default and what it is."""
+    lines = ["keys:"]
     for key in keys_of(cls):
         default = f" = {key.default}" if key.default else ""
         lines.append(f"  {key.path}: {key.type}{default}")

@@ -220,13 +220,24 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
             found = error.errors()
         unknown = [(problem, _unknown_keys(problem)) for problem in found]
         unknown = [(problem, locations) for problem, locations in unknown if locations]
-        for problem in [problem for problem, _ in unknown] or found:
+        for problem in [problem for problem, _ in unknown] or _causes(found):
             reading.problems += _lines(problem, keys, reading)
         if not unknown:
             return None
         for _, locations in unknown:
             for location in locations:
                 _remove(values, location)
+
+
+def _causes(found: Sequence[Any]) -> list[Any]:
+    """The problems without what they bring about: a list is too short without its wrong entries."""
+    wrong = [problem["loc"] for problem in found]
+    return [
+        problem
+        for problem in found
+        if problem["type"] != "too_short"
+        or not any(loc[:-1] == problem["loc"] for loc in wrong if loc)
+    ]
 
 
 def _unknown_keys(problem: Any) -> list[tuple[str | int, ...]]:
@@ -262,6 +273,10 @@ def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
         return f"unknown key{_nearest_key(path, keys)}"
     if problem["type"] == "missing":
         return "missing"
+    if problem["type"] == "too_short":
+        return f"needs at least {problem['ctx']['min_length']}, and has {len(problem['input'])}"
+    if problem["type"] == "tuple_type":
+        return f"needs a list, such as {path}=[{problem['input']}], not {problem['input']!r}"
     text = str(problem["msg"]).removeprefix("Value error, ")
     text = text[:1].lower() + text[1:]
     if problem["type"] == "literal_error":

@@ -7,91 +7,66 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tablemend.errors import TablemendError
+from tablemend.faithfulness.options import (
+    add_batch_option,
+    add_input_options,
+    add_verifier_options,
+    open_named_extractor,
+    open_named_verifier,
+    refuse_unread,
+)
 from tablemend.records import VERDICTS, Verdict, VerdictName, Verification
 from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
-    from tablemend.faithfulness.inputs import Input
+    from tablemend.faithfulness.inputs import Input, Line
 
-NOTHING = 1
-"""Exit status where there is nothing to judge: no claim, or an answer without a table."""
 _LONGEST = 200
 
 
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``tablemend verify``."""
-    from tablemend.faithfulness.inputs import add_batch_option, add_input_options, add_model_options
-
     add_input_options(parser)
     add_batch_option(
         parser, "the mean STAF with its 95 %% interval, or with --json one object a line"
     )
-    parser.add_argument(
-        "--verifier",
-        default="program",
-        metavar="NAME",
-        help="program (default), nli:MODEL, llm:MODEL, or both as program+llm:MODEL; a MODEL of"
-        " llm is a model string such as hf:Qwen/Qwen3-8B or openai:MODEL@URL",
-    )
-    parser.add_argument(
-        "--extractor",
-        default="program",
-        metavar="NAME",
-        help="what takes a text apart: program (default) or llm:MODEL",
-    )
-    add_model_options(parser)
-    parser.add_argument(
-        "--labels",
-        metavar="A,B,C",
-        default="",
-        help="what the outputs of an nli model mean, where its checkpoint does not say it",
-    )
+    add_verifier_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def verify(options: argparse.Namespace) -> int:
     """Judge every claim of a text or an answer table by its source, and print STAF."""
-    from tablemend.faithfulness.inputs import NoTable, read_batch, read_input, refuse_unread
+    from tablemend.faithfulness import inputs
 
     refuse_unread(options)
     if options.batch is not None:
-        return verify_batch(options, list(read_batch(options.batch)))
-    try:
-        given = read_input(options)
-    except NoTable as error:
-        print(f"error: {error}", file=sys.stderr)
-        return NOTHING
+        return verify_batch(options, inputs.read_batch(options.batch))
+    given = inputs.read_input(options)
     (found,) = _verify(options, [given])
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:
         print(describe(found))
-    if not found.verdicts:
-        where = options.text if options.text is not None else options.answer
-        print(f"{where}: no claim was found, so nothing is judged", file=sys.stderr)
-        return NOTHING
+    if reason := inputs.why_nothing(given, found, options.verifier):
+        print(reason, file=sys.stderr)
+        return inputs.NOTHING
     return 0
 
 
-def verify_batch(options: argparse.Namespace, lines: Sequence[tuple[int, Input | str]]) -> int:
+def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Judge a file of documents, and print their mean STAF or one JSON object each."""
+    from tablemend.faithfulness.inputs import line_json, of_lines
     from tablemend.reports.rates import mean_interval  # scipy.stats takes a second to import
 
-    if not lines:
-        raise TablemendError(f"the batch file {options.batch} holds no document")
-    given = [(number, one) for number, one in lines if not isinstance(one, str)]
-    judged = _verify(options, [one for _, one in given])
-    found = dict(zip((number for number, _ in given), judged, strict=True))
-    for number, one in lines:
-        if number not in found:
-            print(f"{one}; it counts as unjudged", file=sys.stderr)
+    judged = []
+    for line, found in of_lines(lines, partial(_verify, options)):
         if options.json:
-            known = found.get(number)
-            said = {"error": str(one)} if known is None else known.to_json()
-            print(json.dumps({"line": number} | said, ensure_ascii=False))
+            print(line_json(line, found))
+        judged += [] if found is None else [found]
     if options.json:
         return 0
     scores = [one.staf for one in judged if one.staf is not None]
@@ -114,30 +89,21 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[tuple[int, Input |
 
 def _verify(options: argparse.Namespace, given: Sequence[Input]) -> list[Verification]:
     """Texts and answers in the order given; every model is opened once."""
-    from tablemend.faithfulness import inputs, staf
+    from tablemend.faithfulness import staf
+    from tablemend.faithfulness.inputs import apart
 
-    texts = [(place, one) for place, one in enumerate(given) if one.table is None]
-    answers = [(place, one) for place, one in enumerate(given) if one.table is not None]
-    asked, manner = inputs.backend_options(options), inputs.manner(options)
-    labels = [label.strip() for label in options.labels.split(",") if label.strip()]
-    verifier = staf.open_verifier(options.verifier, asked, labels=labels, **manner)
-    found: dict[int, Verification] = {}
-    try:
-        if texts:
-            extractor = staf.open_extractor(options.extractor, asked, **manner)
-            try:
-                judged = staf.verify_texts(
-                    [(one.text, one.source) for _, one in texts], verifier, extractor
-                )
-            finally:
-                extractor.close()
-            found |= dict(zip((place for place, _ in texts), judged, strict=True))
-        tables = [(one.table, one.source, one.query) for _, one in answers if one.table is not None]
-        judged = staf.verify_answers(tables, verifier) if tables else []
-        found |= dict(zip((place for place, _ in answers), judged, strict=True))
-    finally:
-        verifier.close()
-    return [found[place] for place in range(len(given))]
+    with ExitStack() as stack:
+        verifier = open_named_verifier(options, stack)
+
+        def texts(some: Sequence[Input]) -> list[Verification]:
+            extractor = open_named_extractor(options, stack)
+            return staf.verify_texts([(one.text, one.source) for one in some], verifier, extractor)
+
+        def answers(some: Sequence[Input]) -> list[Verification]:
+            tables = [(one.table, one.source, one.query) for one in some if one.table is not None]
+            return staf.verify_answers(tables, verifier)
+
+        return apart(given, texts, answers)
 
 
 def describe(found: Verification) -> str:

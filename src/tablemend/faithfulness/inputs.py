@@ -1,35 +1,43 @@
-"""What ``tablemend verify`` and ``tablemend mend`` read: a text or an answer table, its source."""
+"""What ``tablemend verify`` and ``tablemend mend`` read: texts or answer tables, their sources."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tablemend.config import parse
-from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import check_fields
 from tablemend.detector.judge import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
+from tablemend.faithfulness.names import PROGRAM
+from tablemend.faithfulness.options import BATCH_FIELDS
+from tablemend.records import Verification
 from tablemend.tables.extract import extract_table
-from tablemend.tables.read import FORMATS, answer_format, load_text
+from tablemend.tables.read import answer_format, load_text
 from tablemend.tables.table import Table, TableError
 
-BATCH_FIELDS = ("text", "answer", "source", "context", "query")
+NOTHING = 1
+"""Exit status where nothing can be judged: no claim, an answer without a table, a text by the
+program against a source without one."""
+T = TypeVar("T")
 
 
 class NoTable(TablemendError):
     """An answer that holds no table: a fault of the answer and not of the command."""
+
+    status = NOTHING
 
 
 class Input(NamedTuple):
     """What is to be verified, and by what.
 
     Attributes:
+        name: its file, or its line in a batch, for messages.
         text: the summary, or the raw answer.
         source: the truth.
         table: the table of an answer; ``None`` for a summary.
@@ -37,6 +45,7 @@ class Input(NamedTuple):
         format: the answer's format.
     """
 
+    name: str
     text: str
     source: Source
     table: Table | None = None
@@ -44,123 +53,25 @@ class Input(NamedTuple):
     format: AnswerFormat = "auto"
 
 
-def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """The options that name a text or an answer table and its source."""
-    text = parser.add_argument_group("a text about a table")
-    text.add_argument("--text", type=Path, metavar="FILE", help="the text, in UTF-8")
-    text.add_argument(
-        "--source",
-        type=Path,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="the table that it is about: .csv, .tsv, .json, .md, .tex, .html, or a .txt with"
-        " prose; may be given several times",
-    )
-    answer = parser.add_argument_group("an answer table")
-    answer.add_argument(
-        "--answer", type=Path, metavar="FILE", help="the raw answer, prose and code fences included"
-    )
-    answer.add_argument(
-        "--context", type=Path, metavar="FILE", help="the text that it was made from"
-    )
-    query = answer.add_mutually_exclusive_group()
-    query.add_argument("--query", metavar="TEXT", help="the question; says which rows belong")
-    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
-    answer.add_argument(
-        "--format",
-        choices=(*FORMATS, "auto"),
-        default="auto",
-        help="the answer's format (default: by its suffix or its content)",
-    )
+class Line(NamedTuple):
+    """A line of a batch file.
 
-
-def add_batch_option(parser: argparse.ArgumentParser, prints: str) -> None:
-    """The option that names a file of many documents; ``prints``: what comes of it."""
-    parser.add_argument_group("many documents").add_argument(
-        "--batch",
-        type=Path,
-        metavar="FILE",
-        help=f"JSON lines with the fields {', '.join(BATCH_FIELDS)}; prints {prints}",
-    )
-
-
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say how a model is asked."""
-    group = parser.add_argument_group("models")
-    group.add_argument(
-        "--option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="how a model is asked, such as concurrency=8 or revision=main; docs/backends.md"
-        " lists the keys; may be given several times",
-    )
-    group.add_argument(
-        "--thinking", choices=("on", "off"), help="ask a model to think first, or not to"
-    )
-    group.add_argument(
-        "--max-new-tokens",
-        type=int,
-        metavar="N",
-        help="longest answer of a model, thinking included (default: 1024; 2048 for claims)",
-    )
-
-
-def backend_options(options: argparse.Namespace) -> BackendOptions:
-    """What ``--option`` says.
-
-    Raises:
-        TablemendError: an unknown key or a value that it does not take.
+    Attributes:
+        number: from 1.
+        input: what it holds; ``None`` for an answer without a table.
+        error: why there is none.
     """
-    return parse(BackendOptions, options.option)
+
+    number: int
+    input: Input | None
+    error: str = ""
 
 
-def manner(options: argparse.Namespace) -> dict[str, Any]:
-    """What ``--thinking`` and ``--max-new-tokens`` say, as arguments of what asks a model.
-
-    Raises:
-        TablemendError: no number of tokens.
-    """
-    said: dict[str, Any] = {}
-    if options.thinking is not None:
-        said["thinking"] = options.thinking == "on"
-    if options.max_new_tokens is not None:
-        if options.max_new_tokens < 1:
-            raise TablemendError(f"--max-new-tokens {options.max_new_tokens}: a number from 1")
-        said["max_new_tokens"] = options.max_new_tokens
-    return said
+class _Printable(Protocol):
+    def to_json(self) -> dict[str, Any]: ...
 
 
-def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None:
-    """Refuse what would not be read: options for models where none is asked, files beside a batch.
-
-    Args:
-        options: of the command.
-        model: another model that the command names.
-
-    Raises:
-        TablemendError: naming it.
-    """
-    given = [
-        name
-        for name, value in {
-            "--option": options.option,
-            "--thinking": options.thinking,
-            "--max-new-tokens": options.max_new_tokens,
-        }.items()
-        if value
-    ]
-    if given and model is None and {options.verifier, options.extractor} == {"program"}:
-        raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
-    single = ("text", "source", "answer", "context", "query", "query_file")
-    for name in single if options.batch is not None else ():
-        if getattr(options, name):
-            raise TablemendError(
-                f"--batch brings its texts and sources: leave --{name.replace('_', '-')} out"
-            )
-    if options.answer is not None and options.extractor != "program":
-        raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
+P = TypeVar("P", bound=_Printable)
 
 
 def read_input(options: argparse.Namespace) -> Input:
@@ -178,14 +89,17 @@ def read_input(options: argparse.Namespace) -> Input:
     if options.text is not None:
         if options.query is not None or options.query_file is not None:
             raise TablemendError("--query belongs to --answer: a text answers no question")
-        return Input(load_text(options.text), _read_source(options))
+        if options.format != "auto":
+            raise TablemendError("--format is an answer table's: leave it out for a text")
+        text = load_text(options.text, may_be_empty=True)
+        return Input(str(options.text), text, _read_source(options))
     query = options.query or ""
     if options.query_file is not None:
         query = load_text(options.query_file)
-    text = load_text(options.answer)
+    text = load_text(options.answer, may_be_empty=True)
     source = _read_source(options)
     format = answer_format(options.answer, options.format)
-    return read_answer(text, source, query.strip(), format, str(options.answer))
+    return _read_answer(str(options.answer), text, source, query.strip(), format)
 
 
 def _read_source(options: argparse.Namespace) -> Source:
@@ -201,29 +115,25 @@ def _read_source(options: argparse.Namespace) -> Source:
     )
 
 
-def read_answer(text: str, source: Source, query: str, format: AnswerFormat, where: str) -> Input:
-    """An answer with its table.
-
-    Raises:
-        NoTable: it has none.
-    """
+def _read_answer(name: str, text: str, source: Source, query: str, format: AnswerFormat) -> Input:
     found = extract_table(text, format)
     if found.table is None:
-        raise NoTable(f"{where}: {found.reason or 'an empty table'}: there is nothing to verify")
-    return Input(text, source, found.table, query, format)
+        raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
+    return Input(name, text, source, found.table, query, format)
 
 
-def read_batch(path: Path) -> Iterator[tuple[int, Input | str]]:
-    """The documents of a file of JSON lines, with their numbers.
+def read_batch(path: Path) -> list[Line]:
+    """The documents of a file of JSON lines.
 
     A line has ``text`` or ``answer``, and ``source`` (a table as text or as JSON), ``context`` (a
-    text), or both; an answer may have a ``query``. An answer without a table gives the reason in
-    place of an input.
+    text), or both; an answer may have a ``query``.
 
     Raises:
-        TablemendError: the file cannot be read, or a line is not what is wanted.
+        TablemendError: the file cannot be read or holds no document, or a line is not what is
+            wanted.
     """
     told: set[str] = set()
+    lines = []
     for number, line in enumerate(load_text(path).splitlines(), 1):
         if not line.strip():
             continue
@@ -231,31 +141,39 @@ def read_batch(path: Path) -> Iterator[tuple[int, Input | str]]:
         data = _read_line(line, where, told)
         source = _line_source(data, where)
         if "text" in data:
-            yield number, Input(data["text"], source)
+            lines.append(Line(number, Input(where, data["text"], source)))
             continue
         try:
-            yield number, read_answer(data["answer"], source, data.get("query", ""), "auto", where)
+            one = _read_answer(where, data["answer"], source, data.get("query", ""), "auto")
+            lines.append(Line(number, one))
         except NoTable as error:
-            yield number, str(error)
+            lines.append(Line(number, None, str(error)))
+    return lines
 
 
 def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
     try:
         data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise TablemendError(f"{where}: not JSON ({error})") from error
+    except json.JSONDecodeError as error:
+        raise TablemendError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, brackets in brackets
+        raise TablemendError(f"{where}: not JSON that can be read ({error})") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
     check_fields(data, BATCH_FIELDS, where, told)
-    wrong = [
-        name
-        for name in ("text", "answer", "context", "query")
-        if not isinstance(data.get(name, ""), str)
-    ]
-    if wrong or ("text" in data) == ("answer" in data) or not {"source", "context"} & set(data):
+    for name in ("text", "answer", "context", "query"):
+        if not isinstance(data.get(name, ""), str):
+            raise TablemendError(f"{where}: {name} must be a string, not {_json_name(data[name])}")
+    if ("text" in data) == ("answer" in data):
+        which = "not both" if "text" in data else "and it has neither"
         raise TablemendError(
-            f"{where}: wanted one of the texts text and answer, and a table as source, the text"
-            " context, or both"
+            f"{where}: wanted text (a text about a table) or answer (an answer table), {which}"
+        )
+    if data.get("query") and "text" in data:
+        raise TablemendError(f"{where}: query belongs to answer: a text answers no question")
+    if not {"source", "context"} & set(data):
+        raise TablemendError(
+            f"{where}: nothing to go by: give source (a table) or context (a text)"
         )
     return data
 
@@ -268,8 +186,60 @@ def _line_source(data: dict[str, Any], where: str) -> Source:
     try:
         if isinstance(given, str):
             read = read_source(given)
-        else:
+            if len(given.strip().splitlines()) == 1 and not any(t.rows for t in read.tables):
+                raise TableError("one line is no table: text to go by is given as context")
+        elif isinstance(given, list | dict):
             read = read_source(json.dumps(given, ensure_ascii=False), "json")
+        else:
+            raise TableError(f"{_json_name(given)}, not a table as text or as JSON")
     except TableError as error:
         raise TablemendError(f"{where}: the source cannot be read ({error})") from error
     return Source(read.tables, "\n\n".join(filter(None, (read.text, context))))
+
+
+def _json_name(value: object) -> str:
+    names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def apart(
+    given: Sequence[Input],
+    texts: Callable[[list[Input]], Sequence[T]],
+    answers: Callable[[list[Input]], Sequence[T]],
+) -> list[T]:
+    """What comes of texts and of answers, each asked for together, in the order given."""
+    found: dict[int, T] = {}
+    for run, wanted in ((texts, False), (answers, True)):
+        places = [place for place, one in enumerate(given) if (one.table is not None) == wanted]
+        if places:
+            found |= dict(zip(places, run([given[place] for place in places]), strict=True))
+    return [found[place] for place in range(len(given))]
+
+
+def of_lines(
+    lines: Sequence[Line], run: Callable[[list[Input]], Sequence[T]]
+) -> Iterator[tuple[Line, T | None]]:
+    """Every line with what comes of it; an answer without a table is said on stderr."""
+    found = iter(run([line.input for line in lines if line.input is not None]))
+    for line in lines:
+        if line.input is None:
+            print(line.error, file=sys.stderr)
+        yield line, None if line.input is None else next(found)
+
+
+def line_json(line: Line, found: P | None) -> str:
+    """What ``--batch`` writes of a line."""
+    said = {"error": line.error} if found is None else found.to_json()
+    return json.dumps({"line": line.number} | said, ensure_ascii=False)
+
+
+def why_nothing(given: Input, found: Verification, verifier: str) -> str:
+    """Why nothing could be judged, whatever it says; empty where something could."""
+    if not found.verdicts:
+        return f"{given.name}: no claim was found, so nothing is judged"
+    if given.table is None and verifier == PROGRAM and not given.source.tables:
+        return (
+            f"{given.name}: nothing is judged: its source has no table, and the program judges a"
+            " text by tables; name one, or a model with --verifier"
+        )
+    return ""

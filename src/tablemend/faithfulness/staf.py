@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tablemend.backends.backend import open_backend
 from tablemend.claims.answers import answer_claims
 from tablemend.config.backend import BackendOptions
-from tablemend.config.nearest import nearest
-from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.combined import CombinedVerifier
 from tablemend.faithfulness.extractor import ModelExtractor
 from tablemend.faithfulness.llm import LLMVerifier
+from tablemend.faithfulness.names import PROGRAM, extractor_name, verifier_names
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.faithfulness.verifier import Extraction, Extractor, Usage, Verifier
 from tablemend.records import Verification
 from tablemend.tables.table import Table
-
-PROGRAM = "program"
-VERIFIERS = "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two "
-"""What a verifier may be called, for messages."""
-VERIFIERS += "joined as program+nli:MODEL or program+llm:MODEL"
-EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
+from tablemend.verification.context_notes import answer_notes
 
 
 class _Closes(Protocol):
@@ -55,29 +50,19 @@ def open_verifier(
     Raises:
         TablemendError: an unknown name, or a model that cannot be opened.
     """
-    first, plus, second = name.partition("+")
-    if plus and first.strip() == PROGRAM:
-        other = open_verifier(
-            second.strip(),
-            options,
-            thinking=thinking,
-            max_new_tokens=max_new_tokens,
-            labels=labels,
-        )
-        return CombinedVerifier(ProgramVerifier(), other)
-    if name == PROGRAM:
-        return ProgramVerifier()
-    kind, _, model = name.partition(":")
-    if kind == "nli":
-        from tablemend.faithfulness.nli import DEFAULT, NLIVerifier  # torch
+    verifiers: list[Verifier] = []
+    for kind, model in verifier_names(name):
+        if kind == PROGRAM:
+            verifiers.append(ProgramVerifier())
+        elif kind == "nli":
+            from tablemend.faithfulness.nli import DEFAULT, NLIVerifier  # torch
 
-        revision = None if options is None else options.revision
-        return NLIVerifier(model or DEFAULT, revision, labels)
-    if kind == "llm" and model:
-        backend = open_backend(model, options or BackendOptions())
-        return LLMVerifier(backend, thinking, max_new_tokens)
-    close = nearest(kind, (PROGRAM, "nli", "llm"))
-    raise TablemendError(f"no verifier {name!r}{close}; there are {VERIFIERS}")
+            revision = None if options is None else options.revision
+            verifiers.append(NLIVerifier(model or DEFAULT, revision, labels))
+        else:
+            backend = open_backend(model, options or BackendOptions())
+            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens))
+    return CombinedVerifier(*verifiers) if len(verifiers) == 2 else verifiers[0]
 
 
 def open_extractor(
@@ -94,14 +79,11 @@ def open_extractor(
     Raises:
         TablemendError: an unknown name, or a model that cannot be opened.
     """
-    if name == PROGRAM:
+    kind, model = extractor_name(name)
+    if kind == PROGRAM:
         return ProgramExtractor()
-    kind, _, model = name.partition(":")
-    if kind == "llm" and model:
-        backend = open_backend(model, options or BackendOptions())
-        return ModelExtractor(backend, thinking, max_new_tokens)
-    close = nearest(kind, (PROGRAM, "llm"))
-    raise TablemendError(f"no extractor {name!r}{close}; there are {EXTRACTORS}")
+    backend = open_backend(model, options or BackendOptions())
+    return ModelExtractor(backend, thinking, max_new_tokens)
 
 
 def verify_text(
@@ -132,7 +114,8 @@ def verify_answer(
     Args:
         table: the answer.
         source: the context (``Source(text=...)``), tables, or both.
-        query: the question, whose scope the rows are checked by; may be empty.
+        query: the question, whose scope the rows are checked by; may be empty. What the program
+            could not read of it stands in the notes.
         verifier: see :func:`open_verifier`; one that is open stays open.
 
     Raises:
@@ -160,7 +143,13 @@ def verify_answers(
     """:func:`verify_answer` of many answer tables: table, source and query of each."""
     documents = [Extraction(answer_claims(table, query)) for table, _, query in items]
     with opened(verifier, open_verifier) as judging:
-        return _verify(documents, [source for _, source, _ in items], judging, "")
+        found = _verify(documents, [source for _, source, _ in items], judging, "")
+        # A model reads the whole query; what the program could not read of it must be said.
+        is_program = isinstance(judging, ProgramVerifier)
+    return [
+        replace(one, notes=(*one.notes, *answer_notes(table, query if is_program else "")))
+        for one, (table, _, query) in zip(found, items, strict=True)
+    ]
 
 
 @contextmanager

@@ -7,26 +7,35 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.command import asked
+from tablemend.faithfulness.options import (
+    add_batch_option,
+    add_input_options,
+    add_verifier_options,
+    backend_options,
+    manner,
+    open_named_extractor,
+    open_named_verifier,
+    refuse_unread,
+)
 from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
-    from tablemend.faithfulness.inputs import Input
+    from tablemend.faithfulness.inputs import Input, Line
     from tablemend.mitigations.edits import Edit, Mended
+    from tablemend.records import Verification
 
-NO_TABLE = 1
-"""Exit status where an answer holds no table."""
 _LONGEST = 120
 
 
 def add_mend_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``tablemend mend``."""
-    from tablemend.faithfulness.inputs import add_batch_option, add_input_options, add_model_options
-
     add_input_options(parser)
     add_batch_option(parser, "one JSON object a line")
     parser.add_argument(
@@ -39,21 +48,12 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="MODEL", help="what rewrites for cave, such as openai:MODEL@URL"
     )
     parser.add_argument(
-        "--verifier",
-        default="program",
-        metavar="NAME",
-        help="what flags claims, as of tablemend verify (default: program)",
-    )
-    parser.add_argument(
-        "--extractor", default="program", metavar="NAME", help="what takes a text apart"
-    )
-    parser.add_argument(
         "--passes",
         type=int,
         metavar="N",
         help="most rewrites of the same words by cave (default: 2)",
     )
-    add_model_options(parser)
+    add_verifier_options(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the result there, the edits to the output"
     )
@@ -64,17 +64,13 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
 
 def mend(options: argparse.Namespace) -> int:
     """Mend a text or an answer table by its source, and list every edit."""
-    from tablemend.faithfulness.inputs import NoTable, read_batch, read_input
+    from tablemend.faithfulness import inputs
     from tablemend.runs import write_text
 
     _check(options)
     if options.batch is not None:
-        return mend_batch(options, list(read_batch(options.batch)))
-    try:
-        given = read_input(options)
-    except NoTable as error:
-        print(f"error: {error}", file=sys.stderr)
-        return NO_TABLE
+        return mend_batch(options, inputs.read_batch(options.batch))
+    given = inputs.read_input(options)
     (found,) = _mend(options, [given])
     if options.out is not None:
         write_text(options.out, found.text)
@@ -86,34 +82,33 @@ def mend(options: argparse.Namespace) -> int:
         sys.stdout.write(found.text)
         sys.stdout.flush()
         print(describe(found), file=sys.stderr)
+    reason = found.before and inputs.why_nothing(given, found.before, options.verifier)
+    if reason:
+        print(reason, file=sys.stderr)
+        return inputs.NOTHING
     return 0
 
 
-def mend_batch(options: argparse.Namespace, lines: Sequence[tuple[int, Input | str]]) -> int:
+def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Mend a file of documents; one JSON object each, and the totals on stderr."""
+    from tablemend.faithfulness.inputs import line_json, of_lines
     from tablemend.runs import write_text
 
-    if not lines:
-        raise TablemendError(f"the batch file {options.batch} holds no document")
-    given = [one for _, one in lines if not isinstance(one, str)]
-    mended = iter(_mend(options, given))
     written = []
     totals: Counter[str] = Counter()
-    for number, one in lines:
-        said: dict[str, Any] = {"error": one}
-        if not isinstance(one, str):
-            found = next(mended)
-            said = found.to_json()
+    for line, found in of_lines(lines, partial(_mend, options)):
+        written.append(line_json(line, found) + "\n")
+        if found is not None:
+            totals["documents"] += 1
             totals["edits"] += len(found.edits)
             totals["undone"] += len(found.undone)
             totals["calls"] += found.usage.calls
-        written.append(json.dumps({"line": number} | said, ensure_ascii=False) + "\n")
     if options.out is not None:
         write_text(options.out, "".join(written))
     else:
         sys.stdout.write("".join(written))
     print(
-        f"{len(lines)} documents, {len(lines) - len(given)} without a table to mend;"
+        f"{len(lines)} documents, {len(lines) - totals['documents']} without a table to mend;"
         f" {totals['edits']} edits, {totals['undone']} undone, {totals['calls']} calls",
         file=sys.stderr,
     )
@@ -121,8 +116,6 @@ def mend_batch(options: argparse.Namespace, lines: Sequence[tuple[int, Input | s
 
 
 def _check(options: argparse.Namespace) -> None:
-    from tablemend.faithfulness.inputs import refuse_unread
-
     if options.method is None:
         options.method = "repair" if options.model is None else "cave"
     if options.method == "cave" and options.model is None:
@@ -136,50 +129,51 @@ def _check(options: argparse.Namespace) -> None:
     if options.method == "repair" and options.answer is not None and options.verifier != "program":
         raise TablemendError("an answer table is repaired by the program: leave --verifier out")
     refuse_unread(options, options.model)
+    if options.out is not None:
+        _check_out(options)
+
+
+def _check_out(options: argparse.Namespace) -> None:
+    out: Path = options.out
+    if out.is_dir() or not out.parent.is_dir():
+        what = f"{out} is a folder" if out.is_dir() else f"there is no folder {out.parent}"
+        raise TablemendError(f"--out {out}: {what}; name a file in a folder that exists")
     read = [options.text, options.answer, options.context, options.query_file, options.batch]
-    if options.out is not None and any(
-        path is not None and path.exists() and options.out.exists() and path.samefile(options.out)
+    if out.exists() and any(
+        path is not None and path.exists() and path.samefile(out)
         for path in (*read, *options.source)
     ):
-        raise TablemendError(f"--out {options.out} is one of the files that are read: name another")
+        raise TablemendError(f"--out {out} is one of the files that are read: name another")
 
 
 def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
     """Texts and answers in the order given; every model is opened once."""
-    from contextlib import ExitStack
-
     from tablemend.backends.backend import open_backend
-    from tablemend.faithfulness import inputs, staf
+    from tablemend.faithfulness.inputs import apart
     from tablemend.mitigations.answers import AnswerItem
     from tablemend.mitigations.cave import PASSES
     from tablemend.mitigations.mend import mend_answers, mend_texts
 
-    texts = [(place, one) for place, one in enumerate(given) if one.table is None]
-    answers = [(place, one) for place, one in enumerate(given) if one.table is not None]
-    if any(one.source.tables for _, one in answers):
-        raise TablemendError("an answer is mended by its context: leave the source out")
-    asked, manner = inputs.backend_options(options), inputs.manner(options)
-    found: dict[int, Mended] = {}
     with ExitStack() as stack:
-        verifier = staf.open_verifier(options.verifier, asked, **manner)
-        stack.callback(verifier.close)
+        verifier = open_named_verifier(options, stack)
         model = None
         if options.model is not None:
-            model = stack.enter_context(open_backend(options.model, asked))
-        how: dict[str, Any] = {"verifier": verifier, "passes": options.passes or PASSES, **manner}
-        if answers:
-            items = [
-                AnswerItem(one.text, one.source.text, one.query, one.format) for _, one in answers
-            ]
-            mended = mend_answers(items, options.method, model, **how)
-            found |= dict(zip((place for place, _ in answers), mended, strict=True))
-        if texts:
-            extractor = staf.open_extractor(options.extractor, asked, **manner)
-            stack.callback(extractor.close)
-            pairs = [(one.text, one.source) for _, one in texts]
-            mended = mend_texts(pairs, options.method, model, extractor=extractor, **how)
-            found |= dict(zip((place for place, _ in texts), mended, strict=True))
-    return [found[place] for place in range(len(given))]
+            model = stack.enter_context(open_backend(options.model, backend_options(options)))
+        how: dict[str, Any] = {"verifier": verifier, "passes": options.passes or PASSES}
+        how |= manner(options)
+
+        def texts(some: Sequence[Input]) -> list[Mended]:
+            extractor = open_named_extractor(options, stack)
+            pairs = [(one.text, one.source) for one in some]
+            return mend_texts(pairs, options.method, model, extractor=extractor, **how)
+
+        def answers(some: Sequence[Input]) -> list[Mended]:
+            if any(one.source.tables for one in some):
+                raise TablemendError("an answer is mended by its context: leave the source out")
+            items = [AnswerItem(one.text, one.source.text, one.query, one.format) for one in some]
+            return mend_answers(items, options.method, model, **how)
+
+        return apart(given, texts, answers)
 
 
 def describe(found: Mended) -> str:
@@ -187,13 +181,16 @@ def describe(found: Mended) -> str:
     lines = [_describe_edit(edit) for edit in found.edits] or ["Nothing was changed."]
     lines += [f"undone: {_describe_edit(edit)}" for edit in found.undone]
     if found.before is not None and found.after is not None:
-        scores = [
-            "-" if one.staf is None else f"{one.staf:.3f}" for one in (found.before, found.after)
-        ]
-        lines += ["", f"{'STAF':<16}{scores[0]} before, {scores[1]} after"]
+        lines += ["", f"{'STAF':<16}{_staf(found.before)} before, {_staf(found.after)} after"]
+        shares = f"{found.before.unjudged:.3f} before, {found.after.unjudged:.3f} after"
+        lines.append(f"{'unjudged':<16}{shares}")
     usage = found.usage
     lines += asked(usage.calls, usage.prompt_tokens, usage.completion_tokens)
     return "\n".join(lines)
+
+
+def _staf(found: Verification) -> str:
+    return "none" if found.staf is None else f"{found.staf:.3f}"
 
 
 def _describe_edit(edit: Edit) -> str:

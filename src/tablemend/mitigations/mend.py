@@ -11,13 +11,8 @@ from tablemend.config.backend import BackendOptions
 from tablemend.detector.judge import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import (
-    PROGRAM,
-    open_extractor,
-    open_verifier,
-    opened,
-    verify_text,
-)
+from tablemend.faithfulness.names import PROGRAM
+from tablemend.faithfulness.staf import open_extractor, open_verifier, opened, verify_text
 from tablemend.faithfulness.verifier import Extractor, Verifier
 from tablemend.mitigations.answers import AnswerItem
 from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, cave_text
@@ -99,11 +94,11 @@ def mend_texts(
 
 def mend_answer(
     text: str,
+    *,
     context: str,
     query: str = "",
     method: Method = "repair",
     model: str | Backend | None = None,
-    *,
     format: AnswerFormat = "auto",
     verifier: str | Verifier = PROGRAM,
     passes: int = PASSES,

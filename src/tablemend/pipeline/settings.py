@@ -13,7 +13,7 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions, on_cluster
-from tablemend.config.describe import help_text
+from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import ModelString, OnOff
@@ -319,8 +319,7 @@ def read_settings(argv: Sequence[str] | None = None) -> Synthesis | LlmSynthesis
 def _help() -> str:
     """Both engines on one page."""
     recipes = [*recipes_of(SynthesisRecipe), *recipes_of(LlmSynthesisRecipe)]
-    lines = ["usage: [engine=program|llm | recipe=NAME] [key.sub=value ...] [--check]", ""]
-    lines += ["recipes:", *(f"  {name:<14} {head}" for name, head in recipes)]
-    lines += ["", "engine=program", "", help_text(Synthesis, [])]
-    lines += ["", "engine=llm", "", help_text(LlmSynthesis, [])]
+    lines = [usage_text("[engine=program|llm | recipe=NAME] [key.sub=value ...]", recipes)]
+    lines += ["", "engine=program", "", keys_text(Synthesis)]
+    lines += ["", "engine=llm", "", keys_text(LlmSynthesis)]
     return "\n".join(lines)

@@ -100,11 +100,11 @@ def answer_format(path: str | Path, asked: Format | Literal["auto"]) -> Format |
     return asked if asked != "auto" or named == "markdown" else named
 
 
-def load_text(path: str | Path) -> str:
+def load_text(path: str | Path, *, may_be_empty: bool = False) -> str:
     """The text of a UTF-8 file, newlines as they are, a byte-order mark removed.
 
     Raises:
-        TableError: as :func:`load_table`.
+        TableError: as :func:`load_table`; no content is a fault unless it ``may_be_empty``.
     """
     path = Path(path)
     try:
@@ -121,7 +121,7 @@ def load_text(path: str | Path) -> str:
         raise TableError(f"{path}: is a folder, not a file") from error
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from error
-    if not data.strip():
+    if not data.strip() and not may_be_empty:
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise TableError(f"{path}: a binary file (or UTF-16), not UTF-8 text")

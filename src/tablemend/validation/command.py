@@ -10,6 +10,8 @@ from pydantic import Field
 
 from tablemend.config import BackendOptions, Section
 from tablemend.config.nearest import nearest
+from tablemend.errors import TablemendError
+from tablemend.faithfulness.names import verifier_names
 from tablemend.runs import RUNS, Run
 from tablemend.validation.baselines import METRICS, MODEL_METRICS
 from tablemend.validation.sets import SETS, SetName
@@ -22,7 +24,7 @@ class ValidateCommand(Section):
 
     data: str = "../shared/data"
     """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
-    sets: tuple[SetName | Literal["injection"], ...] = Field(
+    sets: tuple[Literal[SetName, "injection"], ...] = Field(
         default=(*SETS, INJECTION), min_length=1
     )
     """The sets to read; injection is the study of errors planted in summaries of real tables."""
@@ -54,11 +56,19 @@ class ValidateCommand(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Keys that do not go together."""
+        names = (*METRICS, *MODEL_METRICS)
         for metric in self.metrics:
             name, _, model = metric.partition(":")
-            names = (*METRICS, *MODEL_METRICS)
-            if name not in names or (model and name not in MODEL_METRICS):
-                yield "metrics", f"no metric {metric}{nearest(metric, names)}"
+            if name not in names:
+                known = ", ".join((*METRICS, *(f"{one}[:MODEL]" for one in MODEL_METRICS)))
+                yield "metrics", f"no metric {metric}{nearest(metric, names)}; there are {known}"
+            elif model and name not in MODEL_METRICS:
+                yield "metrics", f"{metric}: {name} takes no model: write {name}"
+        for verifier in self.verifiers:
+            try:
+                verifier_names(verifier)
+            except TablemendError as error:
+                yield "verifiers", str(error)
         if self.errors is not None and self.half != "rules":
             yield "errors", "single records are written of half=rules only"
 

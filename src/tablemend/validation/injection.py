@@ -18,7 +18,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import PROGRAM, verify_text
+from tablemend.faithfulness.names import PROGRAM
+from tablemend.faithfulness.staf import verify_text
 from tablemend.metrics import bleu, parent
 from tablemend.records import Verdict, Verification
 from tablemend.runs import read_jsonl

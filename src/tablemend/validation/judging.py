@@ -13,7 +13,8 @@ from typing import Any
 
 from tablemend.config import BackendOptions
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.staf import PROGRAM, open_verifier, verify_texts
+from tablemend.faithfulness.names import PROGRAM
+from tablemend.faithfulness.staf import open_verifier, verify_texts
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.runs import append_jsonl, hash_text, read_jsonl
 from tablemend.validation.items import Item

@@ -9,7 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from tablemend.faithfulness.staf import PROGRAM
+from tablemend.faithfulness.names import PROGRAM
 from tablemend.metrics import bleu
 from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 from tablemend.validation.command import INJECTION, ValidateCommand

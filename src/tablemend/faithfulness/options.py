@@ -1,0 +1,188 @@
+"""The options that ``tablemend verify`` and ``tablemend mend`` share."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tablemend.errors import TablemendError
+from tablemend.faithfulness.names import PROGRAM, verifier_names
+from tablemend.tables.read import FORMATS
+
+if TYPE_CHECKING:
+    from tablemend.config.backend import BackendOptions
+    from tablemend.faithfulness.verifier import Extractor, Verifier
+
+BATCH_FIELDS = ("text", "answer", "source", "context", "query")
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """The options that name a text or an answer table and its source."""
+    text = parser.add_argument_group("a text about a table")
+    text.add_argument("--text", type=Path, metavar="FILE", help="the text, in UTF-8")
+    text.add_argument(
+        "--source",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="the table that it is about: .csv, .tsv, .json, .md, .tex, .html; a .txt with prose is"
+        " for models and answers; may be given several times",
+    )
+    answer = parser.add_argument_group("an answer table")
+    answer.add_argument(
+        "--answer", type=Path, metavar="FILE", help="the raw answer, prose and code fences included"
+    )
+    answer.add_argument(
+        "--context", type=Path, metavar="FILE", help="the text that it was made from"
+    )
+    query = answer.add_mutually_exclusive_group()
+    query.add_argument("--query", metavar="TEXT", help="the question; says which rows belong")
+    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    answer.add_argument(
+        "--format",
+        choices=(*FORMATS, "auto"),
+        default="auto",
+        help="the answer's format (default: by its suffix or its content)",
+    )
+
+
+def add_batch_option(parser: argparse.ArgumentParser, prints: str) -> None:
+    """The option that names a file of many documents; ``prints``: what comes of it."""
+    parser.add_argument_group("many documents").add_argument(
+        "--batch",
+        type=Path,
+        metavar="FILE",
+        help=f"JSON lines with the fields {', '.join(BATCH_FIELDS)}; prints {prints}",
+    )
+
+
+def add_verifier_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say what takes a text apart, what judges, and how a model is asked."""
+    group = parser.add_argument_group("verifying")
+    group.add_argument(
+        "--verifier",
+        default=PROGRAM,
+        metavar="NAME",
+        help="program (default), nli:MODEL, llm:MODEL, or both as program+llm:MODEL; a MODEL of"
+        " llm is a model string such as hf:Qwen/Qwen3-8B or openai:MODEL@URL",
+    )
+    group.add_argument(
+        "--extractor",
+        default=PROGRAM,
+        metavar="NAME",
+        help="what takes a text apart: program (default) or llm:MODEL",
+    )
+    group.add_argument(
+        "--labels",
+        metavar="A,B,C",
+        default="",
+        help="what the outputs of an nli model mean, where its checkpoint does not say it",
+    )
+    group = parser.add_argument_group("models")
+    group.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="how a model is asked, such as concurrency=8 or revision=main; docs/backends.md"
+        " lists the keys; may be given several times",
+    )
+    group.add_argument(
+        "--thinking", choices=("on", "off"), help="ask a model to think first, or not to"
+    )
+    group.add_argument(
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="longest answer of a model, thinking included (default: 1024; 2048 for claims)",
+    )
+
+
+def backend_options(options: argparse.Namespace) -> BackendOptions:
+    """What ``--option`` says.
+
+    Raises:
+        TablemendError: an unknown key or a value that it does not take.
+    """
+    from tablemend.config import ConfigError, parse
+    from tablemend.config.backend import BackendOptions
+
+    try:
+        return parse(BackendOptions, options.option)
+    except ConfigError as error:
+        said = "; ".join(problem.removesuffix(" (command line)") for problem in error.problems)
+        raise TablemendError(f"--option {said}") from error
+
+
+def manner(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``--thinking`` and ``--max-new-tokens`` say, as arguments of what asks a model.
+
+    Raises:
+        TablemendError: no number of tokens.
+    """
+    said: dict[str, Any] = {}
+    if options.thinking is not None:
+        said["thinking"] = options.thinking == "on"
+    if options.max_new_tokens is not None:
+        if options.max_new_tokens < 1:
+            raise TablemendError(f"--max-new-tokens {options.max_new_tokens}: a number from 1")
+        said["max_new_tokens"] = options.max_new_tokens
+    return said
+
+
+def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None:
+    """Refuse what would not be read: options for models where none is asked, files beside a batch.
+
+    Args:
+        options: of the command.
+        model: another model that the command names.
+
+    Raises:
+        TablemendError: naming it.
+    """
+    given = [
+        name
+        for name, value in {
+            "--option": options.option,
+            "--thinking": options.thinking,
+            "--max-new-tokens": options.max_new_tokens,
+        }.items()
+        if value
+    ]
+    if given and model is None and {options.verifier, options.extractor} == {PROGRAM}:
+        raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
+    judges = verifier_names(options.verifier)
+    if options.labels and all(judge.kind != "nli" for judge in judges):
+        raise TablemendError("--labels is for an nli model, and none is named: leave it out")
+    single = ("text", "source", "answer", "context", "query", "query_file", "format")
+    for name in single if options.batch is not None else ():
+        if getattr(options, name) not in (None, [], "auto"):
+            raise TablemendError(
+                f"--batch brings its texts and sources: leave --{name.replace('_', '-')} out"
+            )
+    if options.answer is not None and options.extractor != PROGRAM:
+        raise TablemendError("--extractor takes texts apart: leave it out for an answer table")
+
+
+def open_named_verifier(options: argparse.Namespace, stack: ExitStack) -> Verifier:
+    """The verifier that the options name; it is closed with ``stack``."""
+    from tablemend.faithfulness.staf import open_verifier
+
+    labels = [label.strip() for label in options.labels.split(",") if label.strip()]
+    verifier = open_verifier(
+        options.verifier, backend_options(options), labels=labels, **manner(options)
+    )
+    stack.callback(verifier.close)
+    return verifier
+
+
+def open_named_extractor(options: argparse.Namespace, stack: ExitStack) -> Extractor:
+    """The extractor that the options name; it is closed with ``stack``."""
+    from tablemend.faithfulness.staf import open_extractor
+
+    extractor = open_extractor(options.extractor, backend_options(options), **manner(options))
+    stack.callback(extractor.close)
+    return extractor
