@@ -22,9 +22,9 @@ _NOUNS = {
     "genre": ("genre", "style"),
     "instrument": ("instrument",),
     "occupation": ("occupation", "profession", "job", "career"),
-    "child": ("child", "kid"),
+    "children": ("child", "children", "kid"),
     "spouse": ("spouse", "husband", "wife", "marriage"),
-    "associate act": ("associate act", "act"),
+    "associated acts": ("associated acts", "act"),
     "member": ("member",),
     "award": ("award",),
     "symptom": ("symptom",),
@@ -32,27 +32,29 @@ _NOUNS = {
     "cause": ("cause",),
     "complication": ("complication",),
     "risk factor": ("risk factor",),
-    "produce by": ("producer",),
-    "write by": ("writer",),
-    "direct by": ("director",),
-    "edit by": ("editor",),
+    "produced by": ("producer",),
+    "written by": ("writer",),
+    "directed by": ("director",),
+    "edited by": ("editor",),
     "music by": ("composer",),
-    "star": ("actor", "star"),
-    "distribute by": ("distributor",),
+    "starring": ("actor", "starring"),
+    "distributed by": ("distributor",),
     "sibling": ("sibling",),
     "relative": ("relative",),
     "parent": ("parent",),
     "alma mater": ("university", "college", "school"),
     "studio": ("studio",),
     "website": ("website",),
-    "product by": ("producer",),
 }
-"""Name of an attribute, in stems -> nouns that count its values."""
+"""Name of an attribute -> nouns that count its values."""
+_COUNTED = {stems(name): nouns for name, nouns in _NOUNS.items()}
 _MARRIED = re.compile(
     rf"\b(?P<how>married|divorced|remarried)(?: to)? (?:(?P<bound>{BOUND}) )?"
     rf"(?P<times>once|twice|(?P<number>{NUMBER}) (?:different )?(?:times?|people|women|men)"
     r"|multiple times|several times|many times)\b"
 )
+_PLURAL = re.compile(r"s\b|\bchildren\b|\bpeople\b|wives")
+_SINGLE = ("one", "single", "a single", "1")
 _TIMES = {"once": 1.0, "twice": 2.0}
 _NEVER_MARRIED = re.compile(r"\b(?:(?:has|have|had|was|were) )?never (?:been )?(?:re)?married\b")
 _DENIED = re.compile(r"\b(?:not|never|without|neither|nor)\b|n't\b")
@@ -73,8 +75,9 @@ class Counted:
         self._nouns: dict[tuple[str, ...], Attribute] = {}
         for attribute in profile.attributes:
             header = stems(attribute.header)
-            self._nouns.setdefault(header, attribute)
-            for noun in _NOUNS.get(" ".join(header), ()):
+            if attribute.header.endswith("s"):
+                self._nouns.setdefault(header, attribute)
+            for noun in _COUNTED.get(header, ()):
                 self._nouns.setdefault(stems(noun), attribute)
 
     def facts(self, said: str, start: int, end: int) -> Iterator[Fact]:
@@ -99,6 +102,8 @@ class Counted:
             low, high = min(numbers), max(numbers)
             if match["number"] == "no" and re.search(r"\bno(?:ne)?\b", plain(attribute.text)):
                 continue
+            if not _PLURAL.search(match["noun"]) and match["number"] not in _SINGLE:
+                continue
             if match["many"]:
                 bounded = Bounded(3.0 if match["many"] in ("many", "numerous") else 2.0, "least")
             else:
@@ -106,7 +111,7 @@ class Counted:
                 if read is None or match["number"] in ("a", "an"):
                     continue
                 bounded = read
-            truth = bounded.holds(low, high)
+            truth = bounded.whole().holds(low, high)
             if truth is None and not bounded.bound and bounded.value in numbers:
                 truth = True
             if truth is not None:
@@ -159,7 +164,7 @@ class Counted:
                 bounded = Bounded(2.0, "least")
             if bounded is None:
                 continue
-            truth = bounded.holds(own, own)
+            truth = bounded.whole().holds(own, own)
             if truth is not None:
                 yield self._fact(*match.span(), truth, spouses, (match.span(),))
 

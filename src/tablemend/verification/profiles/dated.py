@@ -37,7 +37,7 @@ _ORDINALS = {
     "twenty first": 21,
 }
 _WHOSE = r"(?:his|her|their|its)"
-_PART = r"(?P<part>early|mid|middle|late)?(?:[ -]| of the | part of the )?"
+_PART = r"(?:(?P<part>early|mid|middle|late)(?: part)?(?: of the |[ -]))?"
 _DECADE = re.compile(rf"\b{_PART}(?P<century>1\d|20)(?P<ten>\d)0'?s\b")
 _SHORT_DECADE = re.compile(rf"\bthe {_PART}(?:'?(?P<ten>\d)0'?s|(?P<word>{'|'.join(_TENS)}))\b")
 _CENTURY = re.compile(
@@ -58,18 +58,15 @@ _IN_AGE = re.compile(
 )
 _AGE = re.compile(
     rf"(?:\b(?P<edge>before|after|by|until) )?"
-    rf"(?:(?:(?:he|she|they|it|becoming|being) )?(?:was|were|is|are|turn(?:ed|ing|s)?|be) "
+    rf"(?:\b(?:(?:he|she|they|it|becoming|being) )?\b(?:was|were|is|are|turn(?:ed|ing|s)?|be) "
     rf"(?:(?P<bound>{BOUND}) )?(?P<be>{NUMBER})(?: years?[ -](?:old|of age)|(?= when)|(?=[.,]?$))"
     rf"|\b(?:at )?(?:the |an )?age (?:of )?(?:(?P<bound_age>{BOUND}) )?"
     rf"(?P<age>\d{{1,3}}|{NUMBER})\b"
     rf"|\b(?:at|aged) (?P<at>\d\d)(?: years?(?: old| of age)?)?(?=[.,]?$| when))"
 )
 _UNIT = r"(?P<unit>years?|decades?|centur(?:y|ies)|months?)"
-_LASTED = re.compile(
-    rf"\b(?:(?P<bound>{BOUND}) )?(?P<number>{NUMBER})[ -](?P<half>half )?{_UNIT}\b"
-)
-_AFTER_UNIT = re.compile(r"(?: of age| old|-old)?")
-_EACH = re.compile(r"\b(?:each|every|once|twice|per|first|last) $")
+_LASTED = re.compile(rf"\b(?<!and )(?:(?P<bound>{BOUND}) )?(?P<number>{NUMBER})[ -]{_UNIT}\b")
+_EACH = re.compile(r"\b(?:each|every|once|twice|per|first|last|in|and|of) $")
 _AGO = re.compile(r" ago\b")
 _LATER = re.compile(r" (?:before|after|later|earlier|prior|apart|between)\b")
 _YEARS = {"year": 1.0, "decade": 10.0, "centur": 100.0, "month": 1 / 12}
@@ -167,7 +164,10 @@ class Dated:
             else:
                 continue
             if truth is not None:
-                yield self._fact(first, last, truth, (event,), words)
+                edges = edge.span("edge") if edge else (0, 0)
+                shift = max(start, first - 24)
+                used = [*words, edges[0] + shift, edges[1] + shift] if edge else words
+                yield self._fact(first, last, truth, (event,), used)
         yield from self._named_times(said, start, end)
 
     def _during(self, event: Event, period: Period) -> bool | None:
@@ -221,7 +221,7 @@ class Dated:
             event, *words = found
             name = match["season"].replace("fall", "autumn")
             possible = seasons(event.start)
-            several = event.kind == "release" and len(event.others) > 1
+            several = len(set(event.others)) > 1
             if not possible or several:
                 continue
             if name in possible and len(possible) > 1:
@@ -318,7 +318,8 @@ class Dated:
             if bounded is None or re.match(r"[ -](?:old|of age)\b", tail) or _LATER.match(tail):
                 continue
             if re.search(
-                r"\b(?:each|every|once|twice|per|first|last) $", said[start : match.start()]
+                r"\b(?:each|every|once|twice|per|first|last|in|and|of) $",
+                said[start : match.start()],
             ):
                 continue
             unit = next(size for name, size in _YEARS.items() if match["unit"].startswith(name))
@@ -373,7 +374,7 @@ class Dated:
     def _fact(
         self, start: int, end: int, truth: bool, told: tuple[Event, ...], words: list[int]
     ) -> Fact:
-        pairs = tuple(zip(words[::2], words[1::2], strict=True))
+        pairs = list(zip(words[::2], words[1::2], strict=True))
         stated = "; ".join(f"{event.attribute.header}: {event.attribute.text}" for event in told)
         reason = f"the info box has {stated}"
         attributes = tuple(event.attribute for event in told)

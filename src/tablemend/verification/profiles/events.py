@@ -67,12 +67,24 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+_SPOUSES = re.compile(r"spouse|husband|wife|married to")
+_MARRIED = re.compile(r"\b(?:married|marriage|wed|wedding)\b")
+_HAPPENED = re.compile(r"(?:date )?([a-z]{3,}(?:ed|ing))$")
+"""An attribute that says what happened at its date: "Decommissioned"."""
+
+
 def events_of(profile: Profile) -> tuple[Event, ...]:
     """Everything that an info box dates, one event of a kind.
 
     The words for a beginning are those of a career only where nothing was founded.
     """
     found: dict[str, Event] = {}
+    spouses = profile.find(_SPOUSES)
+    stated = profile.period(spouses) if spouses and len(spouses.values) == 1 else None
+    if spouses and stated:  # of several marriages it is open which one a text means
+        start, end = stated
+        ended = None if end == start else end
+        found["marriage"] = Event("marriage", _MARRIED, start, ended, (), spouses)
     for attribute in profile.attributes:
         for kind, header, said in _KINDS:
             if kind in found or not re.match(header, attribute.header):
@@ -87,6 +99,12 @@ def events_of(profile: Profile) -> tuple[Event, ...]:
             pattern = re.compile(rf"\b(?:{said})\b")
             found[kind] = Event(kind, pattern, start, end, others, attribute)
             break
+        else:
+            match = _HAPPENED.match(attribute.header)
+            stated = profile.period(attribute) if match else None
+            if match and stated and stated[0] == stated[1]:
+                when, pattern = stated[0], re.compile(rf"\b{match[1]}\b")
+                found[match[1]] = Event(match[1], pattern, when, when, (), attribute)
     if "founding" in found and "career" in found:
         del found["founding"]
     return tuple(found.values())

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from tablemend.records import Claim, Verdict, VerdictName
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
+from tablemend.verification.profiles.amounts import Amounts
 from tablemend.verification.profiles.counted import Counted
 from tablemend.verification.profiles.dated import Dated
 from tablemend.verification.profiles.facts import Fact
 from tablemend.verification.profiles.profile import Profile, plain
+from tablemend.verification.profiles.silent import Silence, find_silence
 from tablemend.verification.profiles.told import Told, Vocabulary
 
 _TIMELY = re.compile(
@@ -25,7 +28,6 @@ _TIMELY = re.compile(
     r"|april|may|june|july|august|september|october|november|december)s?\b",
     re.I,
 )
-_WHERE = re.compile(r"\b(?:in|from|of|near|on|at|to|across|around)(?: the)? (?:[a-z]+ ){0,2}$")
 _WHEREABOUTS = re.compile(
     r"\b(?:north|south|east|west|europe|asia|africa|america|australia|hemisphere|coast|ocean)"
     r"|(?:ish|ese|ian|ean|can)s?\b",
@@ -43,6 +45,7 @@ class _Sentence:
     verdict: VerdictName
     facts: tuple[Fact, ...]
     told: Told | None
+    silence: Silence | None = None
 
 
 class Profiles:
@@ -57,6 +60,16 @@ class Profiles:
         grids = linking.source.grids
         self.profile = Profile.of(grids[0]) if len(grids) == 1 else None
         self._found: dict[int, _Sentence] = {}
+
+    @cached_property
+    def _judges(self) -> tuple[Dated, Amounts, Counted]:
+        assert self.profile is not None
+        return Dated(self.profile), Amounts(self.profile), Counted(self.profile)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        assert self.profile is not None
+        return Vocabulary(self.profile)
 
     def judge(self, claim: Claim, looked_up: Verdict) -> Verdict:
         """The verdict on a claim.
@@ -73,8 +86,12 @@ class Profiles:
             return self._refuted(claim, found, looked_up)
         if found.verdict == "supported":
             return self._supported(claim, found)
+        if found.silence is not None:
+            return self._silent(claim, found.silence, looked_up)
         if looked_up.verdict == "unjudged":
             return looked_up
+        if looked_up.verdict == "not_in_source" and looked_up.evidence:
+            return looked_up  # one cell is meant, and says something else
         if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
             return looked_up
         reason = "the info box has words of it; what is said of them was not looked up"
@@ -98,6 +115,15 @@ class Profiles:
         first = claims[0]
         return Verdict(claim, "contradicted", first.error, evidence, first.reason, spans)
 
+    def _silent(self, claim: Claim, silence: Silence, looked_up: Verdict) -> Verdict:
+        """The claim that holds words which the info box is silent about; the others stay open."""
+        if not (claim.start or 0) <= silence.start < (claim.end or 0):
+            if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
+                return looked_up
+            return Verdict(claim, "unjudged", reason=f"in its sentence, {silence.reason}")
+        spans = (Span(silence.start, silence.end),)
+        return Verdict(claim, "not_in_source", "ATT", (), silence.reason, spans)
+
     def _is_strange(self, verdict: Verdict) -> bool:
         """Whether what stands nowhere is a name, and no form or larger place of one that does.
 
@@ -108,10 +134,9 @@ class Profiles:
         text = self.linking.reading.text
         for span in verdict.spans:
             said = text[span.start : span.end]
-            before = text[max(0, span.start - 30) : span.start]
             if any(c.isdigit() for c in said) or not said[:1].isupper():
                 continue
-            if _TIMELY.search(said) or _WHERE.search(before) or _WHEREABOUTS.search(said):
+            if _TIMELY.search(said) or _WHEREABOUTS.search(said):
                 continue
             words = [plain(word) for word in _NAME.findall(said)]
             if not any(self.profile.resembles(word) for word in words):
@@ -131,17 +156,20 @@ class Profiles:
         if end - start > _LONGEST:
             return _Sentence("unjudged", (), None)
         facts: list[Fact] = []
-        for judge in (Dated(self.profile), Counted(self.profile)):
+        for judge in self._judges:
             for fact in judge.facts(reading.plain, start, end):
                 if not any(f.start < fact.end and fact.start < f.end for f in facts):
                     facts.append(fact)
-        told = Vocabulary(self.profile).told(reading.tokens_within(start, end), facts)
+        told = self._vocabulary.told(reading.tokens_within(start, end), facts)
         if any(not fact.truth for fact in facts):
             sure = len(told.open) <= _LOOSE
             return _Sentence("contradicted" if sure else "unjudged", tuple(facts), told)
         explained = not told.open and not told.loose
         if explained and (facts or told.attributes):
             return _Sentence("supported", tuple(facts), told)
+        silence = find_silence(self.profile, reading.plain, start, end)
+        if silence is not None and not facts:
+            return _Sentence("not_in_source", (), told, silence)
         return _Sentence("unjudged", tuple(facts), told)
 
     def _supported(self, claim: Claim, found: _Sentence) -> Verdict:

@@ -61,7 +61,8 @@ def read_period(reading: str) -> Period | None:
 def find_periods(text: str) -> list[tuple[int, int, Period]]:
     """Days, months with a year and bare years of a text, with their places, in order."""
     found = []
-    for stated in find_dates(text):
+    lowered = text.lower()
+    for stated in find_dates(lowered if len(lowered) == len(text) else text):
         period = next((p for r in stated.readings if (p := read_period(r))), None)
         if period is not None:
             found.append((stated.start, stated.end, period))

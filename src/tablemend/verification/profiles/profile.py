@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tablemend.evidence.grid import Grid
 from tablemend.records import Evidence
-from tablemend.values.text import clean, strip_accents
+from tablemend.values.text import clean, strip_accents, tokens_of
 from tablemend.verification.lexicon import LITTLE_WORDS, stem
 from tablemend.verification.profiles.periods import Period, find_periods
 
@@ -122,6 +122,15 @@ class Profile:
         size = max(_ROOT, len(word) - 2)
         return len(word) >= _ROOT and any(own[:size] == word[:size] for own in self._words)
 
+    def has(self, word: str) -> bool:
+        """Whether a word, in stems, stands anywhere in the info box."""
+        return word in self._stems
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        texts = [self.grid.table.title, *(f"{a.header} {a.text}" for a in self.attributes)]
+        return frozenset(word for text in texts for word in stems(text))
+
     @cached_property
     def _words(self) -> frozenset[str]:
         texts = [self.grid.table.title, *(f"{a.header} {a.text}" for a in self.attributes)]
@@ -167,8 +176,8 @@ def plain(text: str) -> str:
 
 def stems(text: str) -> tuple[str, ...]:
     """The words of a text, in the form in which they are compared, without little ones."""
-    words = (word.removesuffix("'s").strip(".'") for word in _WORD.findall(plain(text)))
-    return tuple(stem(word) for word in words if word and word not in LITTLE_WORDS)
+    words = tokens_of(plain(text)).words
+    return tuple(stem(word) for word in words if word not in LITTLE_WORDS)
 
 
 def _birthday(day: Period, years: int) -> date:

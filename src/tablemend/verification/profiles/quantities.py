@@ -54,6 +54,12 @@ class Bounded(NamedTuple):
     value: float
     bound: str
 
+    def whole(self) -> Bounded:
+        """The same of things that are counted: more than two are at least three."""
+        if self.bound == "over":
+            return Bounded(self.value + 1, "least")
+        return Bounded(self.value - 1, "most") if self.bound == "under" else self
+
     def holds(self, low: float, high: float, slack: float = 0.0) -> bool | None:
         """Whether a number between two ends is as bounded; ``None`` where that is open.
 

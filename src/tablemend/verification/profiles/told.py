@@ -23,7 +23,7 @@ _CUES: dict[str, str] = {
     "education": "attend graduate study university college school educate education degree",
     "spouse": "marry married husband wife spouse marriage",
     "partner": "partner relationship date",
-    "child": "child son daughter father mother parent",
+    "children": "child son daughter father mother parent",
     "parent": "parent father mother son daughter child",
     "relative": "relative related relation sibling brother sister",
     "label": "sign record label release under",
@@ -31,16 +31,16 @@ _CUES: dict[str, str] = {
     "instrument": "play instrument musician",
     "origin": "origin from come formed originate hail start",
     "born": "born birth birthplace",
-    "die": "die death dead",
+    "died": "die death dead",
     "website": "website site online web",
-    "produce by": "produce producer",
+    "produced by": "produce producer",
     "producer": "produce",
-    "direct by": "direct director",
-    "write by": "write writer written",
+    "directed by": "direct director",
+    "written by": "write writer written",
     "music by": "music compose composer score",
-    "star": "star feature actor act cast play",
-    "edit by": "edit editor",
-    "distribute by": "distribute distributor release",
+    "starring": "star feature actor act cast play",
+    "edited by": "edit editor",
+    "distributed by": "distribute distributor release",
     "cinematography": "cinematographer cinematography film",
     "language": "language speak spoken",
     "official language": "language speak spoken official",
@@ -54,7 +54,7 @@ _CUES: dict[str, str] = {
     "publisher": "publish publisher",
     "designer": "design designer",
     "architect": "design architect",
-    "associate act": "associate act work perform",
+    "associated acts": "associate act work perform",
     "award": "award win won receive",
     "symptom": "symptom",
     "cause": "cause",
@@ -65,22 +65,29 @@ _CUES: dict[str, str] = {
     "risk factor": "risk factor",
     "diagnostic method": "diagnose diagnosis diagnostic",
     "specialty": "specialty field",
-    "cross": "cross span",
-    "carry": "carry",
+    "crosses": "cross span",
+    "carries": "carry",
     "main ingredient": "ingredient make contain",
     "president": "president",
     "capital": "capital",
-    "observe by": "observe celebrate",
-    "also call": "call know also",
-    "also know as": "know call also",
+    "observed by": "observe celebrate",
+    "also called": "call know also",
+    "also known as": "know call also",
     "other name": "know call also name",
     "birth name": "born birth name real",
 }
-"""Name of an attribute, in stems -> what a text says of its values, in stems."""
+"""Beginning of an attribute's name -> verbs and nouns by which a text speaks of it."""
+_STEMMED = tuple((stems(name), words) for name, words in _CUES.items())
 _FREE = frozenset(
     "also originally be become have include use well person people thing name call know state city "
     "town life".split()
 )
+_OF_A_TIME = frozenset(
+    "start started began begun begin become became since acting time take took place occur "
+    "occurred spanned across span last lasted during lifetime period".split()
+)
+_ACTIVE = re.compile(r"years? active|genres?$|active")
+_USUAL = frozenset("always usually often never mostly mainly most only first all every".split())
 _OF_A_CAREER = frozenset(
     "music musician band group artist performer entertainer entertainment career profession "
     "professional professionally scene industry business play perform".split()
@@ -116,11 +123,10 @@ class Vocabulary:
         self._cues: list[frozenset[str]] = []
         for number, attribute in enumerate(profile.attributes):
             header = stems(attribute.header)
-            own = set(header)
-            name = " ".join(header)
-            for key, words in _CUES.items():
-                if name == key or name.startswith(key + " "):
-                    own |= {stem(word) for word in words.split()} | set(words.split())
+            own = {form for word in header for form in _forms(word)}
+            for key, words in _STEMMED:
+                if header[: len(key)] == key:
+                    own |= {form for word in words.split() for form in _forms(word)}
             self._cues.append(frozenset(own))
             for word in set(stems(attribute.text)):
                 self._values[word].append(number)
@@ -135,8 +141,10 @@ class Vocabulary:
         A value counts where its attribute is spoken of, or is one that is said of the thing itself.
         """
         used = [place for fact in facts for place in fact.used]
-        active = any(a.header.startswith("year") for fact in facts for a in fact.attributes)
+        active = any(_ACTIVE.match(a.header) for a in self.profile.attributes)
         known = self.profile.names | _FREE | (_OF_A_CAREER if active else frozenset())
+        if any(fact.error == "TMP" for fact in facts):
+            known |= _OF_A_TIME
         free = [
             token
             for token in tokens
@@ -144,15 +152,19 @@ class Vocabulary:
             and not any(start < token.end and token.start < end for start, end in used)
         ]
         said = {stem(token.word) for token in tokens}
+        spelled = {token.word for token in tokens}
         cued = {
             number
             for number, own in enumerate(self._cues)
-            if own & said or _IS.match(self.profile.attributes[number].header)
+            if own & said or own & spelled or _IS.match(self.profile.attributes[number].header)
         }
         cue_words = {word for number in cued for word in self._cues[number]}
         attributes, places, loose, left = [], [], False, []
         for token in free:
             word = stem(token.word)
+            if token.word in _USUAL:
+                left.append(token)
+                continue
             if word in known or token.word in known:
                 continue
             numbers = self._values.get(word, [])
@@ -162,6 +174,13 @@ class Vocabulary:
                 places.append((token.start, token.end))
             elif numbers:
                 loose = True
-            elif word not in cue_words:
+            elif word not in cue_words and token.word not in cue_words:
                 left.append(token)
         return Told(tuple(dict.fromkeys(attributes)), tuple(places), loose, tuple(left))
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """A word and its inflected forms, in the spelling of texts and in stems."""
+    base = word.removesuffix("e")
+    forms = (word, f"{word}s", f"{base}ed", f"{base}ing", f"{base}er", f"{base}ers")
+    return (*forms, *map(stem, forms))
