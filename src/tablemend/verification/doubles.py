@@ -12,7 +12,10 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.reading import Amount
 
-TOLD = re.compile(r"(?<!near )(?<!near-)\b(double|triple)\s*-\s*doubles?\b(?! in | of the season)")
+TOLD = re.compile(
+    r"(?<!near )(?<!near-)\b(double|triple)\s*-\s*doubles?\b"
+    r"(?! in (?!(?:just |only )?\d+ minutes)| of the season)"
+)
 COUNTS = (
     frozenset({"point"}),
     frozenset({"rebound"}),

@@ -87,7 +87,7 @@ class DocumentJudge:
             return combine(claim, findings)
         phrased = self._phrased(claim)
         if firm := [finding for finding in phrased if finding.firm]:
-            return combine(claim, firm)
+            return combine(claim, firm + (self._orphans or {}).get(claim, []))
         verdict = self._judge(claim)
         return combine(claim, phrased) if phrased and verdict.verdict == "unjudged" else verdict
 

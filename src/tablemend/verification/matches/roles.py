@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -31,6 +32,9 @@ _MANY = re.compile(
     r"|scored?(?: in)?|finish(?:ed)? in) double[- ](?:figures|digits)\b(?! in (?!points|scoring))"
 )
 _OTHERS = re.compile(r"\b(?:season|career|last|streak|previous|if|when|half|quarter)\b")
+_EFFORTS = re.compile(
+    r"\s*-\s*point (?:efforts|performances|outings|games|nights|showings)\b(?: (?:from|by))?"
+)
 _AND = re.compile(r"(?: \([^)]*\))?,? and ")
 _TEN = 10
 
@@ -52,6 +56,7 @@ class Roles:
         yield from self._double_figures(number, mentions)
         yield from self._doubles(number, mentions)
         yield from self._counted(number, mentions)
+        yield from self._efforts(number, mentions)
         yield from self._twice(mentions)
 
     def _roles(self, number: int, mentions: list[Mention]) -> Iterator[Finding]:
@@ -167,6 +172,36 @@ class Roles:
             )
             reason = "ten or more: " + ", ".join(self._squad.name(row) for row in high)
             yield compared_number(amount, Decimal(len(high)), evidence, reason)
+
+    def _efforts(self, number: int, mentions: list[Mention]) -> Iterator[Finding]:
+        """As "a pair of 23-point efforts from Ann Lee and Bo Tan": the number is that of both."""
+        amounts = self._squad.match.linking.sentence_links[number][
+            self._squad.roster.grid.number
+        ].amounts
+        for count, amount in pairwise([*amounts[:1], *amounts]):
+            match = _EFFORTS.match(self._squad.plain, amount.digits_end)
+            column = self._squad.points
+            if match is None or column is None or amount.hedge:
+                continue
+            listed = [m for m in mentions if m.start >= match.end()][:2]
+            if len(listed) < 2 or any(m.player is None for m in listed):
+                listed = [m for m in mentions if m.end <= amount.start][-2:]
+            if len(listed) < 2 or any(m.player is None for m in listed):
+                continue
+            if not _AND.fullmatch(self._squad.plain[listed[0].end : listed[1].start]):
+                continue
+            rows = [m.player for m in listed if m.player is not None]
+            values = [self._squad.count(row, column) for row in rows]
+            wrong = [value for value in values if value != amount.value]
+            cells = [(row, column) for row in rows]
+            evidence = self._squad.match.grounder.evidence(self._squad.roster.grid.number, cells)
+            right = wrong[0] if wrong else amount.value
+            if right is None:
+                continue
+            found = compared_number(amount, right, evidence, "the points of both")
+            yield found if len(set(values)) == 1 else replace(found, expected=())
+            if count is not amount and count.value == len(rows) and count.end <= amount.start:
+                yield compared_number(count, count.value, evidence, "so many are named")
 
     def _twice(self, mentions: list[Mention]) -> Iterator[Finding]:
         """As "led by the duo of Ann Lee and Ann Lee"."""

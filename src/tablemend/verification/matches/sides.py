@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tablemend.values.numbers import plain_digits
+from tablemend.values.numbers import parse_number, plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding, compared_number
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.matches.match import Match, Mention
+from tablemend.verification.reading import Amount
 
 _AGAINST = re.compile(
     r"\b(?:defeat(?:s|ed|ing)?|beat(?:s|ing)?|out-?scor(?:es|ed|ing)|outlast(?:ed|ing)?|edg(?:ed|ing)"
@@ -35,13 +36,22 @@ _AWAY = re.compile(
     r"\b(?P<word>pull(?:ed|ing)? away|(?:battl|fought|storm|claw|rall)\w*(?: back)?)"
     rf" (?:for good )?(?:in|during) {_PART}"
 )
-_MARGIN = re.compile(
-    r"-\s*point (?:game|lead|deficit|advantage|cushion|margin|hole)\b(?P<tail>[^,;.]{0,12}?\b(?:"
-    r"(?P<break>at (?:the )?half(?:time)?|at (?:the )?(?:break|intermission)|into (?:the )?"
-    r"(?:half\w*|break|locker room))|(?:at the end of|after) (?:the )?"
-    r"(?P<after>first|opening|second|third)"
-    r"|(?:heading into|entering|going into) the (?P<into>second|third|fourth|final)))\b"
+_NUMBER = (
+    r"(?P<number>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty)"
 )
+_MARGIN = re.compile(
+    rf"\b{_NUMBER}\s*-\s*point (?:game|lead|deficit|advantage|cushion|margin|hole)\b"
+    r"[^,;.]{0,12}?\b(?:(?P<break>(?:at|into) (?:the )?(?:half\w*|break|intermission|locker room))"
+    r"|(?:at the end of|after) (?:the )?(?P<after>first|opening|second|third)"
+    r"|(?:heading into|entering|going into) the (?P<into>second|third|fourth|final))\b"
+)
+_THROUGHOUT = re.compile(
+    rf"\b(?P<word>(?:{_NUMBER}-point|double-digit) lead) (?:for|throughout|over|during)"
+    r" (?:the )?(?:entire(?:ty of)?|whole|all of) ?(?:the )?second half\b"
+)
+_FORCED = re.compile(r"\b(?:forc(?:e|ed|ing)|caus(?:e|ed|ing))\b")
+_OWN = re.compile(r" of (?:their|its) own\b")
 _STANDING = re.compile(
     r"\b(?P<word>down|trail(?:ed|ing)|behind|(?P<up>up|led|leading|ahead)) (?:by )?\d+ *- *\d+ at"
     r" (?:the )?(?:half(?:time)?|break|intermission)\b"
@@ -84,7 +94,9 @@ class Sides:
         yield from self._against_itself(mentions)
         yield from self._places(start, end, mentions)
         yield from self._course(start, end, mentions)
-        yield from self._margins(number)
+        yield from self._margins(start, end)
+        yield from self._throughout(start, end, mentions)
+        yield from self._own(number, mentions)
         yield from self._shooting(start, end, mentions)
         yield from self._later(number)
         yield from self._standing(start, end, mentions)
@@ -204,12 +216,10 @@ class Sides:
                 reason = f"it is {plain_digits(right)} over these two"
                 yield compared_number(amount, right, evidence, reason)
 
-    def _margins(self, number: int) -> Iterator[Finding]:
+    def _margins(self, start: int, end: int) -> Iterator[Finding]:
         """As "a six-point lead at halftime": the difference of the scores at that time."""
-        for amount in self.match.linking.sentence_links[number][self.match.sides.number].amounts:
-            match = _MARGIN.match(self.plain, amount.digits_end)
-            if match is None or amount.hedge:
-                continue
+        for match in _MARGIN.finditer(self.plain, start, end):
+            number = parse_number(match["number"])
             last = 2
             if match["after"]:
                 last = _ORDINALS[match["after"]]
@@ -217,12 +227,51 @@ class Sides:
                 last = _ORDINALS[match["into"]] - 1
             parts = tuple(range(1, last + 1))
             lead = self.match.lead(self.match.rows[0], parts)
-            if lead is None:
+            if lead is None or number is None:
                 continue
             cells = [(row, self.match.parts[part]) for row in self.match.rows for part in parts]
             evidence = self.match.grounder.evidence(self.match.sides.number, cells)
             reason = f"the difference is {plain_digits(abs(lead))} then"
+            amount = Amount(*match.span("number"), match.end("number"), number)
             yield compared_number(amount, abs(lead), evidence, reason)
+
+    def _throughout(self, start: int, end: int, mentions: list[Mention]) -> Iterator[Finding]:
+        """As "held a double-digit lead for the entire second half": at its ends and between."""
+        for match in _THROUGHOUT.finditer(self.plain, start, end):
+            earlier = [m for m in mentions if m.end <= match.start() and m.player is None]
+            number = parse_number(match["number"] or "10")  # double digits
+            if not earlier or number is None:
+                continue
+            leads = [
+                self.match.lead(earlier[-1].side, tuple(range(1, last + 1))) for last in (2, 3, 4)
+            ]
+            known = [lead for lead in leads if lead is not None]
+            if len(known) == len(leads) and min(known) < number.value:
+                reason = f"{plain_digits(min(known))} at the end of a quarter"
+                yield self._finding(Span(*match.span("word")), False, reason)
+
+    def _own(self, number: int, mentions: list[Mention]) -> Iterator[Finding]:
+        """As "forced the Hawks into 16 turnovers, committing nine of their own"."""
+        links = self.match.linking.sentence_links[number][self.match.sides.number]
+        for forced, own in pairwise(links.amounts):
+            told = _OWN.match(self.plain, own.digits_end)
+            between = [c for c in links.columns if forced.end <= c.start and c.end <= own.start]
+            earlier = [m for m in mentions if m.end <= forced.start]
+            if told is None or len(between) != 1 or len(earlier) < 2:
+                continue
+            by, at = earlier[-2:]
+            clear = by.player is None and at.player is None and by.side != at.side
+            if not clear or not _FORCED.search(self.plain, by.end, at.start):
+                continue
+            if between[0].coverage < 1 or len(between[0].columns) != 1 or forced.hedge or own.hedge:
+                continue
+            column = between[0].columns[0]
+            for amount, side in ((forced, at.side), (own, by.side)):
+                right = self.match.grounder.number(self.match.sides.number, side, column)
+                if right is not None:
+                    cells = [(side, column)]
+                    evidence = self.match.grounder.evidence(self.match.sides.number, cells)
+                    yield compared_number(amount, right.value, evidence, evidence[0].text)
 
     def _shooting(self, start: int, end: int, mentions: list[Mention]) -> Iterator[Finding]:
         """As "were the better shooters": the higher share of field goals."""
