@@ -14,7 +14,7 @@ from tablemend.values.numbers import Number, parse_number, plain_digits
 from tablemend.values.sentences import Span
 from tablemend.values.units import MEASURES, ONE
 from tablemend.verification.agreement import Agreement, compare
-from tablemend.verification.binding import Binding, Candidate
+from tablemend.verification.candidates import Binding, Candidate
 from tablemend.verification.findings import Finding, Subject
 from tablemend.verification.indexing import Heading, Place
 from tablemend.verification.lexicon import stem

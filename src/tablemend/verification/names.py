@@ -8,7 +8,8 @@ from tablemend.records import Evidence
 from tablemend.values.cells import equal_values, read_value
 from tablemend.values.inclusion import includes
 from tablemend.values.sentences import Span
-from tablemend.verification.binding import Binder, named_rows
+from tablemend.verification.binding import Binder
+from tablemend.verification.candidates import named_rows
 from tablemend.verification.findings import Finding
 from tablemend.verification.lexicon import stem
 from tablemend.verification.linking import CellLink, ColumnLink, Linking, Links

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tablemend.verification.binding import Binder, Binding, Candidate
+from tablemend.verification.binding import Binder
+from tablemend.verification.candidates import Binding, Candidate
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Cell, Grounder, Grounding
 from tablemend.verification.indexing import Heading, Place

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.verification.attribution import find_wrong_names
-from tablemend.verification.binding import Binder, Binding
+from tablemend.verification.binding import Binder
+from tablemend.verification.candidates import Binding
 from tablemend.verification.computed import aggregates, is_computed
 from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
