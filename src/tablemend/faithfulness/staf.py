@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tablemend.backends.backend import open_backend
@@ -18,6 +19,7 @@ from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.faithfulness.verifier import Extraction, Extractor, Usage, Verifier
 from tablemend.records import Verification
 from tablemend.tables.table import Table
+from tablemend.verification.context_notes import answer_notes
 
 
 class _Closes(Protocol):
@@ -112,7 +114,8 @@ def verify_answer(
     Args:
         table: the answer.
         source: the context (``Source(text=...)``), tables, or both.
-        query: the question, whose scope the rows are checked by; may be empty.
+        query: the question, whose scope the rows are checked by; may be empty. What the program
+            could not read of it stands in the notes.
         verifier: see :func:`open_verifier`; one that is open stays open.
 
     Raises:
@@ -140,7 +143,13 @@ def verify_answers(
     """:func:`verify_answer` of many answer tables: table, source and query of each."""
     documents = [Extraction(answer_claims(table, query)) for table, _, query in items]
     with opened(verifier, open_verifier) as judging:
-        return _verify(documents, [source for _, source, _ in items], judging, "")
+        found = _verify(documents, [source for _, source, _ in items], judging, "")
+        # A model reads the whole query; what the program could not read of it must be said.
+        is_program = isinstance(judging, ProgramVerifier)
+    return [
+        replace(one, notes=(*one.notes, *answer_notes(table, query if is_program else "")))
+        for one, (table, _, query) in zip(found, items, strict=True)
+    ]
 
 
 @contextmanager

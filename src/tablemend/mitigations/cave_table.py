@@ -20,6 +20,7 @@ from tablemend.mitigations.answers import AnswerItem, blank_for, put_back, rows_
 from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, count_wrong, spent
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.prompting import BLANK, CELL, PROMPTS, RETRY, ROW
+from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.mitigations.rewriting import evidence, findings, read_cell, read_row
 from tablemend.mitigations.steps import Steps, Unverified, run_together
 from tablemend.prompting.files import after_rejection
@@ -28,7 +29,7 @@ from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Cell, Table, TableError
 
-VERSION = "cave-table/1"
+VERSION = "cave-table/2"
 NO_BETTER = "the context supports it no better than what stood there"
 
 
@@ -44,7 +45,7 @@ class _Draft:
     """An answer table in the making.
 
     Attributes:
-        original: the table before.
+        shape: the answer, its columns in the query's order.
         source: the context.
         query: the question.
         now: what is found of the table as it is now.
@@ -54,7 +55,7 @@ class _Draft:
         failed: chat, answer and reason of what was not taken, by place.
     """
 
-    original: Table
+    shape: Shape
     source: Source
     query: str
     now: Verification
@@ -64,6 +65,11 @@ class _Draft:
     kept: set[int] = field(default_factory=set)
     failed: dict[Place, tuple[Sequence[Message], str, str]] = field(default_factory=dict)
     usage: Usage = NOTHING
+
+    @property
+    def original(self) -> Table:
+        """The table before anything was asked."""
+        return self.shape.table
 
     @property
     def rows(self) -> list[int]:
@@ -125,7 +131,7 @@ class _Draft:
             old = _one_line(columns, row)
             return Edit(old, new, reason, VERSION, error_type, row=place.row)
         old = row[place.column] or ""
-        name = columns[place.column]
+        name = self.shape.names[place.column]
         return Edit(old, new, reason, VERSION, error_type, row=place.row, column=name)
 
     def give_up(
@@ -203,8 +209,13 @@ def cave_answer(
         return Mended(item.text)
     source = source or Source(text=item.context)
     before: Verification = yield Unverified(found.table, source, item.query)
-    draft = _Draft(found.table, source, item.query, before, [list(r) for r in found.table.rows])
-    draft.usage += spent(before)
+    # Which column is whose decides what its cells say: columns come first, by program.
+    shape = in_order(found.table, item.query)
+    now = before
+    if shape.edits:
+        now = yield Unverified(shape.table, source, item.query)
+    draft = _Draft(shape, source, item.query, now, [list(r) for r in shape.table.rows])
+    draft.usage += spent(before) + (spent(now) if shape.edits else NOTHING)
     blank = blank_for(found)
     for number in range(passes):
         flagged = draft.flagged()
@@ -232,7 +243,8 @@ def cave_answer(
                 new = wanted.pop(place)
                 verdicts, answer = flagged[place], answers[place].answer
                 draft.give_up(place, new, NO_BETTER, verdicts, chats[place], answer)
-    edits = tuple(draft.edits[place] for place in sorted(draft.edits, key=_order))
+    cells = tuple(draft.edits[place] for place in sorted(draft.edits, key=_order))
+    edits = (*shape.edits, *cells)
     undone = tuple(draft.undone)
     try:
         text = put_back(item.text, found, draft.table) if edits else item.text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tablemend.detector.keys import primary_key
+from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.edits import Edit
 from tablemend.tables.table import Table
 from tablemend.values.text import header_key
@@ -26,6 +28,26 @@ class Shape:
     names: tuple[str, ...]
     edits: tuple[Edit, ...] = ()
     added: tuple[str, ...] = ()
+
+
+VERSION = "repair-columns/1"
+
+
+def in_order(table: Table, query: str) -> Shape:
+    """An answer with those of its columns that a query lists, named and ordered as there.
+
+    No column is added; a table whose columns cannot be told apart stays as it is.
+    """
+    wanted = columns_from_query(query) or ()
+    if table.duplicate_columns():
+        return Shape(table, table.columns)
+    key = primary_key(table)
+    shape = put_columns_in_order(table, wanted, key, VERSION)
+    if not shape.added:
+        return shape
+    return put_columns_in_order(
+        table, [name for name in wanted if name not in shape.added], key, VERSION
+    )
 
 
 def put_columns_in_order(table: Table, wanted: Sequence[str], key: int, method: str) -> Shape:

@@ -28,8 +28,9 @@ from tablemend.values.units import header_unit
 from tablemend.verification.context import VERSION as JUDGE
 from tablemend.verification.context import AnswerJudge, open_judge
 from tablemend.verification.context_fields import FieldsJudge
+from tablemend.verification.context_notes import answer_notes, is_info_box
 
-VERSION = "repair-table/1"
+VERSION = "repair-table/2"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
@@ -92,8 +93,9 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
     """
     judge = open_judge(table, context, query)
     before = _verification(judge, query)
-    plain = isinstance(judge, AnswerJudge) and not table.duplicate_columns() and context.strip()
-    if not plain or not isinstance(judge, AnswerJudge):
+    reason = _why_not(table, context)
+    if reason or not isinstance(judge, AnswerJudge):
+        before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
         return RepairedTable(table, (), (), before, before)
     wanted = judge.scope.columns
     blank = _blank_of(table, blank)
@@ -116,9 +118,21 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
     return RepairedTable(final, edits, tuple(draft.undone), before, after)
 
 
+def _why_not(table: Table, context: str) -> str:
+    """Why a table is not repaired at all; empty where it may be."""
+    if not context.strip():
+        return "the context is empty"
+    if table.duplicate_columns():
+        return "its columns cannot be told apart"
+    if is_info_box(table):
+        return "an info box is verified only"
+    return ""
+
+
 def _verification(judge: AnswerJudge | FieldsJudge, query: str) -> Verification:
     document = answer_claims(judge.table, query)
-    return Verification(tuple(judge.judge(claim) for claim in document.claims), JUDGE)
+    verdicts = tuple(judge.judge(claim) for claim in document.claims)
+    return Verification(verdicts, JUDGE, notes=answer_notes(judge.table, query))
 
 
 def _blank_of(table: Table, blank: Cell) -> Cell:
@@ -193,7 +207,7 @@ class _Draft:
         if column == judge.key or row is None:
             return
         clear = judge.is_explicit or judge.is_never_said(claim.row, column)
-        if not clear:
+        if not clear and judge.slots.instead(claim.row, column) is None:
             return
         if verdict.verdict == "not_in_source":
             self._set(claim.row, column, self._blank, verdict.reason, verdict)

@@ -8,21 +8,25 @@ that entity says of that attribute. What the wording leaves open is unjudged.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from tablemend.detector.source import index_context
-from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import clean, header_key, tokens_of
+from tablemend.values.units import header_unit
 from tablemend.values.words import LITTLE_WORDS, akin
 from tablemend.verification.context_answer import AnswerReader, Look, kind_of
 from tablemend.verification.context_fields import FieldsJudge
+from tablemend.verification.context_notes import is_info_box
 from tablemend.verification.context_records import Breach, Record, Said, same_value
+from tablemend.verification.context_slots import Slot, Slots
+from tablemend.verification.scope_conditions import Condition, moments_of
 
-VERSION = "context/1"
+VERSION = "context/2"
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
@@ -63,7 +67,7 @@ def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, .
 
 def open_judge(table: Table, context: str, query: str = "") -> AnswerJudge | FieldsJudge:
     """What judges the claims of a table: of entities, or of one subject's attributes."""
-    if len(table.columns) == 2 and Grid(table).key_value:
+    if is_info_box(table):
         return FieldsJudge(table, context, VERSION)
     return AnswerJudge(table, context, query)
 
@@ -83,6 +87,8 @@ class AnswerJudge(AnswerReader):
             return _verdict(claim, "unjudged", "no claim of a row")
         if claim.column is None:
             return self.judge_row(claim, claim.row)
+        if self.table.columns.count(claim.column) > 1:
+            return _verdict(claim, "unjudged", "more than one column has this name")
         column = self.table.columns.index(claim.column)
         if column == self.key:
             return self._judge_name(claim, claim.row)
@@ -101,21 +107,81 @@ class AnswerJudge(AnswerReader):
         listed = self.scope.entities
         if listed and name not in {clean(one) for one in listed}:
             return _verdict(claim, "contradicted", "the query lists other names", "ATT")
-        met, _, breach = self.records.in_scope(name)
+        _, _, breach = self.records.in_scope(name)
         if breach is not None:
             return self._out_of_scope(claim, name, breach)
         if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return _verdict(claim, "contradicted", reason, "REL", named.evidence)
-        reason = "named, and in the query's scope" if met else "named in the context"
-        return _verdict(claim, "supported", reason, evidence=named.evidence)
+        return self._judge_scope(claim, row, named.evidence)
+
+    def _judge_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
+        """A row that nothing said of its entity puts out of scope: by its own cells, where right.
+
+        Open is a condition that neither meets, and what of the query was not read at all.
+        """
+        record = self.record(row)
+        said = self.records.meets(self.name(row), record) if record else []
+        answers = dict(zip(self.conditions, said, strict=False))
+        unmet: list[str] = []
+        for condition in self.scope.conditions:
+            met: bool | None = answers.get(condition) or None  # a breach of one record is none
+            if met is None:
+                met = self._meets_itself(row, condition)
+            if met is False:
+                column = self._column_of(condition)
+                assert column is not None
+                cell = self.table.rows[row][column] or ""
+                reason = f"its {condition.label!r} is {clean(cell)!r}; {asked(condition)}"
+                return _verdict(claim, "contradicted", reason, error_of(condition), evidence)
+            if met is None:
+                unmet.append(asked(condition))
+        if self.scope.unread:
+            unmet += [f"the query's {one!r} was not read" for one in self.scope.unread]
+        unmet += [
+            f"the query's {name!r} was not read"
+            for name in self.scope.topics
+            if not self._is_about(name, record)
+        ]
+        if unmet:
+            reason = f"named in the context, scope not known: {'; '.join(unmet)}"
+            return _verdict(claim, "unjudged", reason, evidence=evidence)
+        in_scope = bool(self.scope.conditions)
+        reason = "named, and in the query's scope" if in_scope else "named in the context"
+        return _verdict(claim, "supported", reason, evidence=evidence)
+
+    def _column_of(self, condition: Condition) -> int | None:
+        wanted = header_key(condition.label)
+        names = [header_key(name) for name in self.table.columns]
+        return names.index(wanted) if wanted and wanted in names else None
+
+    def _meets_itself(self, row: int, condition: Condition) -> bool | None:
+        """Whether a row's own cell, where the context supports it, meets a condition."""
+        column = self._column_of(condition)
+        if column is None:
+            return None
+        name = self.table.columns[column]
+        met = condition.meets(read_value(self.table.rows[row][column]), header_unit(name))
+        if met is None or column == self.key:
+            return met
+        cell = Claim("", None, None, "attribute", "", row=row, column=name)
+        return met if self.judge_cell(cell, row, column).verdict == "supported" else None
+
+    def _is_about(self, name: str, record: Record | None) -> bool:
+        """Whether a name of the query is what the whole text is about, or is said of a record.
+
+        The whole text is about what only its first sentence names, or none.
+        """
+        places = self.reader.places.find(name)
+        sentences = {self.reader.sentence_at(span.start) for span in places}
+        return sentences <= {0} or (record is not None and not sentences.isdisjoint(record.numbers))
 
     def _out_of_scope(self, claim: Claim, name: str, breach: Breach) -> Verdict:
         condition = breach.condition
-        error: ClaimError = "TMP" if condition.is_time else "ATT" if condition.values else "NUM"
         what = f" for {condition.label!r}" if condition.label else ""
-        reason = f"the context says {breach.said!r}{what}; the query asks for {condition.said!r}"
-        return _verdict(claim, "contradicted", reason, error, (self._evidence(breach.sentence),))
+        reason = f"the context says {breach.said!r}{what}; {asked(condition)}"
+        evidence = (self._evidence(breach.sentence),)
+        return _verdict(claim, "contradicted", reason, error_of(condition), evidence)
 
     def _judge_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
@@ -159,9 +225,13 @@ class AnswerJudge(AnswerReader):
             look.other = [one for one in look.other if self._is_alone(one)]
         if look.other and sure:
             return self._contradict(claim, value, look, header, error)
+        slot = self.slots.instead(row, column) if sure else None
+        if slot is not None and not look.free:
+            return self._contradict_slot(claim, slot, value, header, error)
         if look.free:
             evidence = (self._evidence(look.free[0]),)
-            verdict: VerdictName = "unjudged" if look.other else "supported"
+            is_open = look.other or slot is not None
+            verdict: VerdictName = "unjudged" if is_open else "supported"
             return _verdict(claim, verdict, "stated of this entity", evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
@@ -196,6 +266,20 @@ class AnswerJudge(AnswerReader):
         if look.claimed or self._is_anothers(value, claim.row or 0, header):
             error = "REL"
         return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
+
+    @cached_property
+    def slots(self) -> Slots:
+        """What stands beside names where a column's values stand."""
+        return Slots(self)
+
+    def _contradict_slot(
+        self, claim: Claim, slot: Slot, value: Value, header: str, error: ClaimError
+    ) -> Verdict:
+        if self._is_anothers(value, claim.row or 0, header):
+            error = "REL"
+        reason = f"the context has {slot.said!r} where it gives {header!r} of others"
+        evidence = (self._evidence(slot.sentence),)
+        return _verdict(claim, "contradicted", reason, error, evidence, (slot.said,))
 
     def lacks_names(self, absent: Sequence[str]) -> bool:
         """Whether the column that names the rows may be one of those that the answer lacks.
@@ -269,6 +353,10 @@ class AnswerJudge(AnswerReader):
         places = self.find(row, column)
         reason = f"nothing that the context says of {name!r} states it"
         if value.number is not None or value.dates:
+            if self._is_setting(places, record):
+                return _verdict(
+                    claim, "unjudged", "the text is set in that time", evidence=evidence
+                )
             if self.is_never_said(row, column):
                 return _verdict(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
@@ -294,6 +382,21 @@ class AnswerJudge(AnswerReader):
         if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
             return _verdict(claim, "not_in_source", _NEVER, error)
         return _verdict(claim, "unjudged", "no sentence is surely about this row")
+
+    def _is_setting(self, places: Sequence[Span], record: Record) -> bool:
+        """Whether the time set last before a record is a value: "It was held in 2021", say.
+
+        It is set by a sentence that names no row and gives no attribute.
+        """
+        sentences = {self.reader.sentence_at(span.start) for span in places}
+        text = self.reader.text
+        for number in range(min(record.numbers) - 1, -1, -1):
+            if self.reader.names_in(number) or self.records.readings(number):
+                continue
+            amounts = self.reader.amounts(self.reader.sentences[number])
+            if any(moments_of(read_value(text[slice(*span)])) for span in amounts):
+                return number in sentences
+        return False
 
     def _counts_rows(self, column: int) -> bool:
         """Whether a column numbers the rows."""
@@ -352,3 +455,16 @@ def _verdict(
     expected: tuple[str, ...] = (),
 ) -> Verdict:
     return Verdict(claim, verdict, error, evidence, reason, (), expected, VERSION)
+
+
+def asked(condition: Condition) -> str:
+    """A condition in words, for a reason."""
+    what = f" for {condition.label!r}" if condition.label else ""
+    if condition.excluded:
+        return f"the query leaves out {condition.said!r}{what}"
+    return f"the query asks for {condition.said!r}{what}"
+
+
+def error_of(condition: Condition) -> ClaimError:
+    """The error type of a row that does not meet a condition."""
+    return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"

@@ -83,8 +83,12 @@ class AnswerReader:
             table.columns[self.key],
             (*table.columns, *cells, query),
         )
+        # A condition on the names themselves is met by a row's name, whatever is said of it.
+        self.conditions = [
+            one for one in self.scope.conditions if one.label != table.columns[self.key]
+        ]
         self.records = Records(
-            self.reader, tuple(self.labels.values()), self.scope.conditions, self._is_timed()
+            self.reader, tuple(self.labels.values()), self.conditions, self._is_timed()
         )
         self._places: dict[tuple[str, Unit], list[Span]] = {}
         self._looks: dict[tuple[int, int], Look] = {}

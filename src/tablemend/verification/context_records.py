@@ -200,6 +200,10 @@ class Records:
             return False, records, breach
         return None, records, None
 
+    def meets(self, entity: str, record: Record) -> list[bool | None]:
+        """Whether a record meets each of the conditions; ``None`` where it does not say."""
+        return [answer for answer, _ in self._meets(entity, record)]
+
     def _meets(self, entity: str, record: Record) -> list[tuple[bool | None, Breach | None]]:
         if record not in self._met:
             self._met[record] = [self._meet(entity, record, one) for one in self.conditions]

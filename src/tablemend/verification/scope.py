@@ -1,23 +1,28 @@
 """The scope of a query, read from its wording: conditions, columns in order, computed columns.
 
-What is not plain is left out: a condition that was not read lets every row pass
+What reads like a condition and is not plain is named (:attr:`QueryScope.unread`), never guessed
 (TableHallu, A.2.1: entity scope, numerical range, sort rule).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import columns_from_query
 from tablemend.tables.table import Table
-from tablemend.values.cells import read_value
+from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places
-from tablemend.verification.scope_bounds import SENTENCE_END, Attributes, read_conditions
+from tablemend.values.sentences import Span
+from tablemend.verification.scope_bounds import SENTENCE_END, Attributes, read_bounds
 from tablemend.verification.scope_conditions import Condition, states_time
+from tablemend.verification.scope_names import read_names
+from tablemend.verification.scope_unread import READ, find_unread
+from tablemend.verification.scope_values import GONE, find_mentions, read_values
 
 _SORTING = re.compile(
     r"\b(?:sort|order|arrang|rank)(?:e?d|ing|e|s)?\b[^.;\n]{0,80}?"
@@ -30,6 +35,14 @@ _COMPUTED = re.compile(
     r"|subtracting|adding)\b",
     re.I,
 )
+_AFTER_SORTING = re.compile(
+    r"\b(?:where|whose|(?:and|but)\s+(?:only|keep|include|restrict|limit|exclude|leave|drop)|keep|only"
+    r"|restricted|limited|excluding|except|including)\b",
+    re.I,
+)
+_OR = re.compile(
+    r"\s*,?\s*or\s+(?:else\s+)?(?:where|whose|with|that|the|which|who|in|from|have|has|are|is)?\s*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +54,29 @@ class QueryScope:
         entities: the names that it lists, where it lists those that are wanted; else empty.
         columns: the columns that it lists, in order; empty where it lists none.
         computed: columns that are to be worked out, not found.
+        unread: its words that read like a condition and were not understood.
+        topics: names that it gives to no column: a condition, or what the whole text is about.
     """
 
     conditions: tuple[Condition, ...] = ()
     entities: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     computed: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """One line for a reader on what was not read; empty where all was."""
+        said = [repr(one) for one in (*self.unread, *self.topics)]
+        return f"not read as a condition of the query: {', '.join(said)}" if said else ""
+
+
+class _Placed(NamedTuple):
+    """A condition and where the query states it."""
+
+    span: Span
+    condition: Condition
 
 
 def read_scope(query: str, table: Table) -> QueryScope:
@@ -59,21 +89,73 @@ def read_scope(query: str, table: Table) -> QueryScope:
     listed = columns_from_query(query) or ()
     masked = _mask_sorting(_mask_columns(query, listed))
     key = primary_key(table)
+    columns = tuple(dict.fromkeys((*listed, *table.columns)))
+    times = _holding(table, states_time)
+    numbers = _holding(table, lambda value: value.number is not None) - times
     attributes = Attributes(
-        tuple(name for name in listed or table.columns if name != table.columns[key]),
-        frozenset(name for index, name in enumerate(table.columns) if _holds_times(table, index)),
+        tuple(name for name in columns if name != table.columns[key] or name in times),
+        times,
+        numbers,
     )
+    found: list[_Placed] = []
+    topics: list[str] = []
+    read: list[Span] = []
+    entities = _read_entities(masked, [row[key] or "" for row in table.rows])
+    read += entities.values()
+    free = _cover(masked, read, GONE)
+    mentions = find_mentions(free, columns)
+    for condition, span in read_values(query, free, mentions):
+        found.append(_Placed(span, condition))
+    free = _cover(free, [one.span for one in found], GONE)
+    mentions = [one for one in mentions if GONE not in free[one.start : one.end]]
+    for condition, span in read_bounds(query, free, attributes, mentions):
+        found.append(_Placed(span, condition))
+    free = _cover(free, [one.span for one in found], GONE)
+    for named, span in read_names(query, free, table, key, mentions):
+        if named is not None:
+            found.append(_Placed(span, named))
+        else:
+            topics.append(query[slice(*span)])
+    found.sort(key=lambda one: one.span)
+    read += [one.span for one in found]
+    found, unread = _without_alternatives(query, found)
+    unread += find_unread(query, _cover(masked, read, READ))
     return QueryScope(
-        tuple(read_conditions(query, masked, attributes)),
-        _read_entities(masked, [row[key] or "" for row in table.rows]),
+        tuple(one.condition for one in found),
+        tuple(entities),
         listed,
         frozenset(_read_computed(query, listed or table.columns)),
+        tuple(dict.fromkeys(unread)),
+        tuple(dict.fromkeys(one for one in topics if not any(one in said for said in unread))),
     )
 
 
-def _holds_times(table: Table, column: int) -> bool:
-    values = [value for row in table.rows if not (value := read_value(row[column])).blank]
-    return bool(values) and 2 * sum(map(states_time, values)) > len(values)
+def _cover(text: str, spans: Sequence[Span], mark: str) -> str:
+    for start, end in spans:
+        text = text[:start] + mark * (end - start) + text[end:]
+    return text
+
+
+def _without_alternatives(query: str, found: Sequence[_Placed]) -> tuple[list[_Placed], list[str]]:
+    """The conditions without those that are joined by *or*, and the words of these."""
+    loose: set[int] = set()
+    said: list[str] = []
+    for number, (one, other) in enumerate(pairwise(found)):
+        if _OR.fullmatch(query[one.span.end : other.span.start]):
+            loose |= {number, number + 1}
+            said.append(query[one.span.start : other.span.end])
+    return [one for number, one in enumerate(found) if number not in loose], said
+
+
+def _holding(table: Table, is_one: Callable[[Value], bool]) -> frozenset[str]:
+    """The columns of which most filled cells are of a kind."""
+    found = set()
+    for index, name in enumerate(table.columns):
+        cells = (read_value(row[index]) for row in table.rows)
+        values = [value for value in cells if not value.blank]
+        if values and 2 * sum(map(is_one, values)) > len(values):
+            found.add(name)
+    return frozenset(found)
 
 
 def _blank(text: str, start: int, end: int) -> str:
@@ -89,13 +171,14 @@ def _mask_columns(query: str, columns: Sequence[str]) -> str:
 
 def _mask_sorting(query: str) -> str:
     while match := _SORTING.search(query):
-        stop = SENTENCE_END.search(query, match.end())
-        query = _blank(query, match.start(), stop.start() if stop else len(query))
+        stops = [pattern.search(query, match.end()) for pattern in (SENTENCE_END, _AFTER_SORTING)]
+        ends = [stop.start() for stop in stops if stop]
+        query = _blank(query, match.start(), min(ends, default=len(query)))
     return query
 
 
-def _read_entities(masked: str, keys: Sequence[str]) -> tuple[str, ...]:
-    """Names of rows that the query lists; two at least, each beside the next."""
+def _read_entities(masked: str, keys: Sequence[str]) -> dict[str, Span]:
+    """Names of rows that the query lists, with their places; two at least, each beside the next."""
     places = Places(masked)
     found = []
     for key in dict.fromkeys(keys):
@@ -103,11 +186,11 @@ def _read_entities(masked: str, keys: Sequence[str]) -> tuple[str, ...]:
             found += [(span, key) for span in places.find(key)]
     found.sort()
     if len({key for _, key in found}) < 2:
-        return ()
+        return {}
     for (one, _), (other, _) in pairwise(found):
         if not re.fullmatch(r"[\s,]*(?:and|or|&)?\s*(?:the\s+)?", masked[one.end : other.start]):
-            return ()
-    return tuple(dict.fromkeys(key for _, key in found))
+            return {}
+    return {key: span for span, key in found}
 
 
 def _read_computed(query: str, columns: Sequence[str]) -> Iterator[str]:

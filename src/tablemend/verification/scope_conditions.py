@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ class Condition:
         low, high: the ends; ``None`` is open.
         low_included, high_included: whether an end itself is in scope.
         values: the admitted categories; empty for a range.
+        excluded: what is described is what the query does not want.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Condition:
     low_included: bool = True
     high_included: bool = True
     values: tuple[str, ...] = ()
+    excluded: bool = False
 
     @property
     def is_generic(self) -> bool:
@@ -58,10 +60,12 @@ class Condition:
 
     def meets(self, value: Value, header: Unit = PLAIN) -> bool | None:
         """Whether a value is in scope; ``None`` where that cannot be told."""
-        if value.blank:
-            return None
+        met = None if value.blank else self._describes(value, header)
+        return met if met is None else met != self.excluded
+
+    def _describes(self, value: Value, header: Unit) -> bool | None:
         if self.values:
-            return self._is_among(value)
+            return self._is_among(value, header)
         if self.is_time:
             return self._meets_time(value)
         if value.number is None:
@@ -76,8 +80,13 @@ class Condition:
         ]
         return _all(answers)
 
-    def _is_among(self, value: Value) -> bool | None:
+    def _is_among(self, value: Value, header: Unit) -> bool | None:
         """Whether a text is an admitted one; not told of a part of one, or of one and more."""
+        ends = [read_value(one) for one in self.values]
+        if all(end.number is not None or end.dates for end in ends):  # "2020 or 2022"
+            single = (replace(self, values=(), is_time=states_time(e), low=e, high=e) for e in ends)
+            answers = {one._describes(value, header) for one in single}
+            return True if True in answers else None if None in answers else False
         if value.number is not None or value.dates:
             return None  # the 2 of "Leg 2"
         said = tokens_of(value.text).words
