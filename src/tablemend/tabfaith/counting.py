@@ -11,7 +11,7 @@ from tablemend.tabfaith.sheet import Measure
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Operation, Part, Role
 from tablemend.tabfaith.wording import spell
-from tablemend.values.units import ONE, Unit
+from tablemend.values.units import ONE, PLAIN, Unit
 
 
 def say_count(speech: Speech) -> Plan | None:
@@ -62,7 +62,7 @@ def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | Non
     middle = speech.rng.randrange(1, len(values) - 1)
     low, high = values[middle], values[middle + 1]
     threshold = _round_between(low, high)
-    if threshold is None:
+    if threshold is None or (measure.counted and threshold != int(threshold)):
         return None
     over = speech.rng.random() < 0.65
     if measure.counted:
@@ -102,7 +102,7 @@ def say_quantified(speech: Speech) -> Plan | None:
     else:
         threshold = _round_between(high, high * Decimal("1.3"))
     unit = next(amount for amount in amounts if amount is not None).unit
-    if threshold is None or (measure.counted and threshold == 1):
+    if threshold is None or (measure.counted and (threshold == 1 or threshold != int(threshold))):
         return None
     words = {
         "m": speech.label(measure),
@@ -146,6 +146,8 @@ def say_total(speech: Speech) -> Plan | None:
         decimals = _mean_decimals(mean, unit, decimals)
         step = Decimal(1).scaleb(-decimals) * unit.scale
         mean = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
+        if unit == PLAIN and mean == int(mean):
+            decimals = 0  # "25.0 wins"
         words["v"] = Word(spell(mean, unit, decimals), "computed")
         pool = templates.AVERAGE_COUNTED if measure.counted else templates.AVERAGE
     else:

@@ -16,6 +16,10 @@ _SIZED = re.compile(
     r"|crowd|audience|pipeline|loan|stock|membership)\b",
     re.I,
 )
+_MANY = re.compile(
+    r"\b(?:units|copies|tickets|passengers|visitors|viewers|subscribers|users|customers|votes)\b",
+    re.I,
+)
 _PHYSICAL = re.compile(r"\b(?:mass|weight|distance|depth|length|diameter|volume)\b", re.I)
 
 
@@ -32,6 +36,8 @@ COUNTED = Degrees(templates.MORE, templates.FEWER, templates.MOST, templates.FEW
 LASTING = Degrees(templates.LONGER, templates.SHORTER, templates.LONGEST, templates.SHORTEST)
 SIZED = Degrees(templates.LARGER, templates.SMALLER, templates.LARGEST, templates.SMALLEST)
 PHYSICAL = Degrees(templates.GREATER, templates.SMALLER, templates.GREATEST, templates.SMALLEST)
+MANY = Degrees(templates.HIGHER, templates.LOWER, templates.MOST, templates.FEWEST)
+"""Things in millions: "the most units sold", but no "40 million more units sold"."""
 GRADED = Degrees(templates.HIGHER, templates.LOWER, templates.HIGHEST, templates.LOWEST)
 
 
@@ -43,7 +49,12 @@ def degrees_of(measure: Measure | None) -> Degrees:
         return COUNTED
     if re.search(r"\b(?:rate|turnover|ratio)\b", measure.label, re.I):
         return GRADED
-    for words, degrees in ((_LASTING, LASTING), (_SIZED, SIZED), (_PHYSICAL, PHYSICAL)):
+    for words, degrees in (
+        (_MANY, MANY),
+        (_LASTING, LASTING),
+        (_SIZED, SIZED),
+        (_PHYSICAL, PHYSICAL),
+    ):
         if words.search(measure.label):
             return degrees
     return GRADED

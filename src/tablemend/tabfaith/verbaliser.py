@@ -60,7 +60,7 @@ class Verbaliser:
         said: set[tuple[object, ...]] = set()
         carried: Part | None = None
         made = 0
-        for _ in range(_TRIES * wanted):
+        for attempt in range(_TRIES * wanted):
             if made == wanted:
                 break
             plan = draw(speech, rng, carried)
@@ -72,6 +72,9 @@ class Verbaliser:
             start = len(text) + 1 if text else 0
             sentence, found = render(plan, start)
             keys = {_key(fact) for fact in found}
+            again = any(fact.operation == "value" and _key(fact) in said for fact in found)
+            if again and attempt < _TRIES * wanted // 2:
+                continue  # the same number twice, only where little else can be said
             longer = f"{text} {sentence}" if text else sentence
             if not keys or keys <= said or not self._are_true(found):
                 continue
