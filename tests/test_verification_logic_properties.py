@@ -48,7 +48,8 @@ def test_counts(rows: list[tuple[str, str, int]], city: str, off: int) -> None:
     judged = judge(table_of(rows), f"There are {number + off} employees in {city}")
     assert judged is not None
     assert judged.verdict == ("contradicted" if off else "supported")
-    assert judged.expected == ((str(number),) if off else ())
+    mends = off and number > 1  # "There are 1 employees" would be no mending
+    assert judged.expected == ((str(number),) if mends else ())
 
 
 @settings(max_examples=60, deadline=None)

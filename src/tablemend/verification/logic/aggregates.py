@@ -13,6 +13,7 @@ from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.naming import number_of
 from tablemend.verification.logic.outcome import Outcome
 
 _SUMMED = frozenset("together added adds summed".split())
@@ -106,7 +107,7 @@ def _judge(
     used = range_set(*words) | range_set(heading.first, heading.last)
     used = used | range_set(stated.first, stated.last)
     used = used.union(*(condition.used for condition in kept))
-    reason = f"{sense} of {column.header} over {len(rows)} rows: {digits(value)}"
+    reason = f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}"
     cells = tuple((row, column.index) for row in rows[:8])
     fit = min([0.6 + 0.4 * heading.share, *(condition.fit for condition in kept)])
     return Outcome(

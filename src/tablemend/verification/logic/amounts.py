@@ -11,6 +11,7 @@ from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.words import THINGS
 
 _SENSES = {
     "above": "over",
@@ -102,7 +103,7 @@ def hedge_of(frame: Frame, stated: Stated) -> str:
 def hedge_tokens(frame: Frame, stated: Stated) -> frozenset[int]:
     """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
     for cue in frame.cues:
-        if cue.kind == "hedge":
+        if cue.kind == "hedge" or cue.sense == "exceed":
             first, last = frame.token_range(cue.start, cue.end)
             if 0 <= stated.first - last <= 1 or first == stated.last:
                 return range_set(first, last)
@@ -174,6 +175,8 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
         if heading.first >= stated.last:
             between = frame.words[stated.last : heading.first]
             cost = 0.0
+            if between and _counts_something(frame, stated.last, heading):
+                continue  # "two players scored"
         elif heading.last <= stated.first:
             between = frame.words[heading.last : stated.first]
             cost = 0.5
@@ -198,6 +201,13 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
         if best is None or cost < best[0]:
             best = (cost, heading)
     return best[1] if best else None
+
+
+def _counts_something(frame: Frame, place: int, heading: Heading) -> bool:
+    """Whether the noun right behind an amount is what it counts: a thing, or another column."""
+    return frame.words[place] in THINGS or any(
+        h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
+    )
 
 
 def digits(value: float) -> str:

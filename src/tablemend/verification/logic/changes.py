@@ -183,6 +183,9 @@ def _judge(
         reason = f"{name}: {', '.join(map(digits, values))} ({where[0]} to {where[1]})"
         cells = tuple((row, column.index) for row in change.path)
     if not truth:
+        broken = next((i for i, (a, b) in enumerate(steps) if (b - a) * direction <= 0), None)
+        if steady and broken is not None and cue.sense != "stable":  # the step that breaks the rule
+            reason, cells = _step(frame, change, broken)
         turned = "" if steady else opposite(frame.text(*words))
         return Outcome(
             "change",
@@ -214,6 +217,17 @@ def _judge(
                 "NUM",
             )
     return Outcome("change", True, used, change.fit, cells, reason)
+
+
+def _step(frame: Frame, change: Change, place: int) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """One step of a change, as a reason and as cells."""
+    rows, (before, after) = change.path[place : place + 2], change.values[place : place + 2]
+    one, other = (frame.view.cell(row, frame.view.key) for row in rows)
+    went = "rose" if after > before else "fell" if after < before else "did not change"
+    reason = (
+        f"{change.column.header}: {went} from {digits(before)} ({one}) to {digits(after)} ({other})"
+    )
+    return reason, tuple((row, change.column.index) for row in rows)
 
 
 def _steady(frame: Frame) -> frozenset[int]:

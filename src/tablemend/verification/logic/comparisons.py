@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tablemend.claims.cues import Cue
+from tablemend.claims.cues import Cue, find_cues
 from tablemend.verification.logic.amounts import digits
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
@@ -69,8 +69,34 @@ def _orderings(frame: Frame, cue: Cue, first: int, last: int, timed: bool) -> li
             for column in frame.view.columns
             if column.temporal
         ][:2]
+    if (change := _change_before(frame, first)) is not None:
+        return _by_growth(frame, cue, change, first, last)
     found = orderings(frame, cue, first, last)[:3]
     return found or _named_behind(frame, cue, first, last)
+
+
+def _change_before(frame: Frame, first: int) -> Cue | None:
+    """The verb of change that a comparative stands behind: "grew faster than"."""
+    for cue in frame.cues:
+        behind = frame.token_range(cue.start, cue.end)[1] == first
+        if cue.kind == "change" and cue.direction and behind:
+            return cue
+    return None
+
+
+def _by_growth(frame: Frame, cue: Cue, change: Cue, first: int, last: int) -> list[Ordering]:
+    """As in "grew faster than": by a column of growths, and by no level."""
+    said = frame.token_range(change.start, change.end)
+    columns = [
+        column
+        for column in frame.view.columns
+        if column.adds_up and any(c.kind == "change" for c in find_cues(column.header))
+    ]
+    if len(columns) != 1:
+        return []
+    used = range_set(*said) | range_set(first, last)
+    direction = cue.direction * change.direction
+    return [Ordering(columns[0], direction, 0.8, used, columns[0].ordered)]
 
 
 def _named_behind(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:

@@ -9,6 +9,7 @@ from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Heading, Phrase
 from tablemend.verification.logic.times import days, months, years
+from tablemend.verification.logic.worded import worded_bounds
 from tablemend.verification.logic.words import RESULTS, THINGS
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
@@ -53,7 +54,9 @@ def conditions(frame: Frame) -> list[Condition]:
     found: list[Condition] = [*days(frame), *months(frame)]
     found += years(frame, frozenset[int]().union(*(condition.used for condition in found)))
     timed = frozenset[int]().union(*(condition.used for condition in found))
-    found += [*bounds(frame, timed), *zeros(frame), *_results(frame)]
+    worded = list(worded_bounds(frame))
+    timed |= frozenset[int]().union(*(condition.used for condition in worded))
+    found += [*worded, *bounds(frame, timed), *zeros(frame), *_results(frame)]
     taken = {place for condition in found for place in condition.used}
     for phrase in frame.phrases:
         tokens = range(phrase.first, phrase.last)

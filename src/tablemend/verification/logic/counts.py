@@ -10,9 +10,10 @@ from tablemend.verification.logic.amounts import hedge_of, hedge_tokens, holds
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.naming import name_rows, number_of, where
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import name_rows
-from tablemend.verification.logic.words import THINGS
+from tablemend.verification.logic.unread import is_one_row, is_unread
+from tablemend.verification.logic.words import DISTINCT, THINGS
 
 _NO_COUNT_AFTER = frozenset(
     "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "
@@ -29,7 +30,6 @@ _NARROWING = frozenset(
 _OVERALL = frozenset("average total altogether".split())
 _PARTITIVE = frozenset("of among across throughout".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
-_DISTINCT = frozenset("different separate distinct unique various".split())
 
 
 def counts(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
@@ -76,18 +76,20 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
         if tokens.isdisjoint(condition.used)
         and (noun is None or condition.column != noun.column or not condition.share_of(noun))
     ]
-    said = frame.content - tokens - frame.headed - frozenset(frame.verbs)
-    unsaid = [place for place in said if frame.words[place] not in THINGS]
-    if not kept and (whole is not None or len(unsaid) > 2):
+    if whole is not None and not kept:
         return  # "1 of the 6 games went to overtime": by what cell?
     member = _one_of(frame, stated)
     if member is not None:
         yield from _membership(frame, stated, kept, member, fit, noun)
         return
+    if is_one_row(frame, kept):
+        return  # "Finance has 25 people": what is counted stands in that row
     hedge = hedge_of(frame, stated)
     used = tokens.union(*(condition.used for condition in kept))
     if hedge:
         used |= hedge_tokens(frame, stated)
+    if is_unread(frame, used | tokens, kept, frame.clause(stated.first)):
+        return  # "two candidates were women": nobody knows who is one
     if noun is not None:
         used |= range_set(noun.first, noun.last)
     else:
@@ -113,18 +115,28 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
         found_here = [row[min(place, len(row) - 1)] for row in numbers]
         truth = all(holds(float(number), stated, hedge) for number in found_here)
         rows = within(scopes[0], frame.rows)
-        reason = f"{', '.join(map(str, found_here))} {what} where {_said(frame, kept)}"
+        least = ", ".join(map(str, found_here[:-1]))
+        number = number_of(found_here[-1], what)
+        reason = f"{least}, {number}" if least else number
+        reason += where(frame, kept)
         yield Outcome(
             "count",
             truth,
             used,
-            fit if what == "rows" or distinct else fit - 0.1,
+            fit if what == "row" or distinct else fit - 0.1,
             tuple((row, column) for row in sorted(rows)[:5]),
             reason,
             None if truth else (stated.first, stated.last),
-            () if truth or len(set(found_here)) > 1 else (str(found_here[0]),),
+            () if truth or len(set(found_here)) > 1 else _right(frame, stated, found_here[0]),
             "NUM",
         )
+
+
+def _right(frame: Frame, stated: Stated, number: int) -> tuple[str, ...]:
+    """The number that is right, where the noun behind it stays as it is: no "one quarters"."""
+    noun = "".join(frame.words[stated.last : stated.last + 1])
+    counted = noun in THINGS or any(heading.first == stated.last for heading in frame.headings)
+    return () if counted and (number == 1) == noun.endswith("s") else (str(number),)
 
 
 def _one_of(frame: Frame, stated: Stated) -> int | None:
@@ -155,7 +167,7 @@ def _membership(
     used = range_set(member, stated.last).union(*(condition.used for condition in kept))
     if noun is not None:
         used |= range_set(noun.first, noun.last)
-    reason = f"{len(rows)} rows where {_said(frame, what)}: {name_rows(frame, rows)}"
+    reason = f"{number_of(len(rows))}{where(frame, what)}: {name_rows(frame, rows)}"
     cells = tuple((row, frame.view.key) for row in sorted(rows)[:5])
     right = (str(len(rows)),) if own & rows and not truth else ()
     yield Outcome(
@@ -177,10 +189,10 @@ def _numbers(
     """The rows, and the different values of the column that is counted where they differ."""
     rows = within(kept, frame.rows)
     if noun is None or noun.column == frame.view.key:
-        return [("rows", len(rows))]
+        return [("row", len(rows))]
     values = {frame.view.cell(row, noun.column).casefold() for row in rows} - {""}
-    different = ("different values", len(values))
-    return [different] if distinct else [("rows", len(rows)), different]
+    different = ("different value", len(values))
+    return [different] if distinct else [("row", len(rows)), different]
 
 
 def _enumerated(
@@ -197,7 +209,7 @@ def _enumerated(
     missing = [member for member in listed.members if not member & rows]
     others = rows - listed.rows
     truth = not missing and (not others or not rest)
-    reason = f"{len(rows)} rows where {_said(frame, rest)}"
+    reason = f"{number_of(len(rows))}{where(frame, rest)}"
     cells = tuple((row, listed.column) for row in sorted(rows)[:5])
     yield Outcome(
         "count",
@@ -218,7 +230,11 @@ def size_of(frame: Frame, stated: Stated) -> bool:
     if stated.last >= len(words) or not _can_be_size(stated):
         return False
     columns = frame.view.columns
-    named = [h.first for h in frame.headings if h.share > 0.99 and not columns[h.column].adds_up]
+    named = [
+        h.first
+        for h in frame.headings
+        if h.share > 0.99 and not (columns[h.column].adds_up or columns[h.column].kind == "score")
+    ]
     if words[stated.last] not in THINGS and stated.last not in named:
         return False
     among = _AMONG if stated.last in named else _PARTITIVE
@@ -226,12 +242,21 @@ def size_of(frame: Frame, stated: Stated) -> bool:
         return False
     while place >= 0 and words[place] in _DEFINITE:
         place -= 1
+    counted = any(other.last == place for other in frame.amounts)
+    if place > 0 and words[place] == "of" and counted and _has_subject(frame, place):
+        return False  # "A won 3 of the 8 games": of its own
     if place < stated.first - 1:
         if place < 0 or words[place] in among or words[place] in _OVERALL:
             return True
         return "," in frame.between(place, place + 1)
-    counted = any(other.last == place for other in frame.amounts)
     return place > 0 and words[place] == "of" and counted
+
+
+def _has_subject(frame: Frame, place: int) -> bool:
+    """Whether a clause speaks of one row before a token: the numbers behind it are that row's."""
+    first = frame.clause(place)[0]
+    named = [p for p in frame.phrases if first <= p.first and p.last < place]
+    return any(m.column == frame.view.key and len(m.rows) == 1 for p in named for m in p.mentions)
 
 
 def _can_be_size(stated: Stated) -> bool:
@@ -270,7 +295,7 @@ def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]
         if words[place] in THINGS or any(heading.first == place for heading in named):
             break
         place += 1
-    distinct = not _DISTINCT.isdisjoint(words[stated.last : place + 1])
+    distinct = not DISTINCT.isdisjoint(words[stated.last : place + 1])
     if whole is not None:
         return next((h for h in named if h.first == place), None), 0.9, distinct
     before = words[max(0, stated.first - 3) : stated.first]
@@ -292,10 +317,3 @@ def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]
     if there or "only" in before:
         return None, 0.7, distinct
     return None, 0.5 if place < len(words) and words[place] == "of" else 0.0, distinct
-
-
-def _said(frame: Frame, kept: Sequence[Condition]) -> str:
-    said = ", ".join(
-        f"{frame.view.columns[c.column].header}: {frame.text(c.first, c.last)}" for c in kept
-    )
-    return said or "all rows count"

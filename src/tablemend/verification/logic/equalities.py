@@ -9,8 +9,8 @@ from tablemend.verification.logic.amounts import digits, fits, hedge_of
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import name_rows
 
 
 def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:

@@ -239,6 +239,23 @@ class View:
         periods = sum(moment(name) is not None for name in self.names) if self.turned else 0
         return self.grid.transposed or periods >= 2
 
+    @cached_property
+    def torn(self) -> frozenset[tuple[int, int]]:
+        """Cells that another row of the same name denies, where nothing tells the rows apart."""
+        kinds: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        amounts = [column for column in self.columns if column.adds_up]
+        others = [column for column in self.columns if not column.adds_up]
+        for row in () if self.turned else self.rows:
+            if not is_blank(self.cell(row, self.key)):
+                kinds[tuple(fold(column.cell(row)) for column in others)].append(row)
+        found = set()
+        for rows in kinds.values():
+            for column in amounts if len(rows) > 1 else ():
+                values = {column.ordered.of[row] for row in rows if row in column.ordered.of}
+                if len(values) > 1:
+                    found |= {(row, place) for row in rows for place in (column.index, self.key)}
+        return frozenset(found)
+
     def cell(self, row: int, column: int) -> str:
         """A cell as written."""
         if not self.turned:

@@ -9,8 +9,9 @@ from tablemend.values.text import fold
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Heading
+from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import name_rows, nth_rows
+from tablemend.verification.logic.superlatives import nth_rows
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _WHOLE_TABLE = frozenset({"quantifier", "superlative", "comparative"})

@@ -8,17 +8,26 @@ from tablemend.claims.cues import Cue
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Stated
+from tablemend.verification.logic.naming import name_rows, number_of
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.superlatives import name_rows
+from tablemend.verification.logic.unread import is_unread
+
+_AMONG = frozenset("of among across out in".split())
+_EVERYWHERE = frozenset("in for across during over throughout at".split())
+_STAYING = frozenset("stay stayed stays remain remained keep kept".split())
 
 
 def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of all, both, none, neither, most, half and only."""
     for cue in frame.cues:
-        if cue.kind != "quantifier" and (cue.kind, cue.sense) != ("count", "only"):
+        never = (cue.kind, cue.sense) == ("negation", "never")
+        if cue.kind != "quantifier" and (cue.kind, cue.sense) != ("count", "only") and not never:
             continue
         first, last = frame.token_range(cue.start, cue.end)
         if first == last:
+            continue
+        if never or frame.words[first] == "always":
+            yield from _at_all_times(frame, found, cue, first, last)
             continue
         if cue.sense in ("all", "none", "most", "half"):
             yield from _share(frame, found, cue, first, last)
@@ -33,19 +42,29 @@ def _share(
 ) -> Iterator[Outcome]:
     if frame.words[last : last + 1] == ("other",):
         return  # "no other team had more points than A" compares
-    if first and frame.words[first - 1] in ("of", "among", "across", "out", "in"):
+    if (
+        first
+        and frame.words[first - 1] in _EVERYWHERE
+        and any(c.bound and c.last < first for c in found)
+    ):
+        yield from _at_all_times(frame, found, cue, first - 1, last)
+        return
+    if first and frame.words[first - 1] in _AMONG:
         return  # "of all teams" says among whom
     named = [c for c in found if not c.used & range_set(first, last)]
     nouns = [h for h in frame.headings if h.first == last]
     if any(frame.view.columns[h.column].adds_up for h in nouns):
         return  # "all points", "no goals" speak of one row's number
     used = range_set(first, last).union(*(c.used for c in named))
+    if is_unread(frame, used, named, frame.clause(first)):
+        return  # "all hospitals in Oslo have a helipad"
     allowed: Stated | None = None
     if cue.sense == "all" and frame.words[last : last + 1] == ("but",):
         allowed = next((s for s in frame.amounts if s.first == last + 1), None)
         used |= range_set(last, allowed.last if allowed else last + 1)
         named = [c for c in named if allowed is None or c.first >= allowed.last]
     verbs = [place for place in frame.verbs if place >= last]
+    verbs += [min(c.used) for c in named if c.bound and c.first >= last]  # "exceeded 5"
     if not verbs or not named:
         return
     verb = next((v for v in verbs if any(c.first > v for c in named)), verbs[0])
@@ -70,7 +89,7 @@ def _share(
     fit = min(c.fit for c in named) - 0.2 * (len(rows) < 2)
     exceptions = sorted(rows - hits) if cue.sense == "all" else sorted(hits)
     cells = tuple((row, predicate[0].column) for row in exceptions[:5])
-    reason = f"{len(hits)} of {len(rows)} rows"
+    reason = f"{len(hits)} of {number_of(len(rows))}"
     if exceptions and cue.sense in ("all", "none"):
         reason += f"; {'not' if cue.sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
     fault: tuple[int, int] = (first, last)
@@ -88,6 +107,44 @@ def _share(
         () if truth else expected,
         "CMP",
     )
+
+
+def _at_all_times(
+    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+) -> Iterator[Outcome]:
+    """As in "never exceeded 5", "was always above 5", "exceeded 5 in every quarter"."""
+    bounded = [c for c in found if c.bound and not c.used & range_set(first, last)]
+    scope = [c for c in found if not c.bound and not c.used & range_set(first, last)]
+    if len(bounded) != 1 or any(c.members for c in scope):
+        return
+    (bound,) = bounded
+    column = frame.view.columns[bound.column]
+    rows = within(scope, column.ordered.of) & frame.rows
+    used = range_set(first, last).union(*(c.used for c in found))
+    if len(rows) < 2 or is_unread(frame, used | _stayed(frame), found, frame.clause(first)):
+        return
+    hits = rows & bound.rows
+    none = cue.sense in ("never", "none")
+    exceptions = sorted(hits if none else rows - hits)
+    reason = f"{column.header}: {len(hits)} of {number_of(len(rows))}"
+    if exceptions:
+        reason += f"; {'but' if none else 'not'} {name_rows(frame, exceptions)}"
+    shown = exceptions or sorted(rows)
+    yield Outcome(
+        "quantifier",
+        not exceptions,
+        used,
+        bound.fit,
+        tuple((row, column.index) for row in shown[:5]),
+        reason,
+        (first, last) if exceptions else None,
+        (),
+        "CMP",
+    )
+
+
+def _stayed(frame: Frame) -> frozenset[int]:
+    return frozenset(place for place, word in enumerate(frame.words) if word in _STAYING)
 
 
 def _members(

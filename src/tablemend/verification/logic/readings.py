@@ -9,13 +9,8 @@ from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.weights import WEIGHTS
-from tablemend.verification.logic.words import RESULTS, THINGS
+from tablemend.verification.logic.words import EMPTY, RESULTS, THINGS
 
-_EMPTY = frozenset(
-    "value values figure figures amount level during between among overall table list data other "
-    "same also moreover meanwhile addition further respectively along all total number each up "
-    "out across".split()
-)
 _LARGEST = 30.0
 _LIGHT = 0.25
 _NUMBER = 2.0
@@ -72,7 +67,7 @@ def _weight(frame: Frame, place: int) -> float:
     if word.isdigit():
         return _NUMBER
     verb = place in frame.verbs and word not in RESULTS
-    if word in THINGS or word in _EMPTY or verb or place in frame.headed:
+    if word in THINGS or word in EMPTY or verb or place in frame.headed:
         return _LIGHT
     return 1.0
 

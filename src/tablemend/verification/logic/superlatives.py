@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
@@ -12,7 +12,8 @@ from tablemend.verification.logic.amounts import states
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
-from tablemend.verification.logic.mentions import Stated
+from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import (
     LOWER_IS_BETTER,
@@ -35,6 +36,7 @@ _IDIOM = re.compile(
     r"(low|high|minimum|maximum|peak|trough)\b|\bbottomed out\b"
 )
 _GOOD = frozenset({"good", "bad"})
+_OF_SIZE = frozenset({"large", "small"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,13 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
                     column.order_of(sense),
                 )
             )
+    timed = sense in _IN_TIME
+    measured = any(o.column.measured and o.column.temporal <= timed for o in found)
+    if not measured and (measure := _measure_named(frame, sense, end)) is not None:
+        column = frame.view.columns[measure.column]
+        tokens = used | range_set(measure.first, measure.last)
+        direction = _direction(column, cue, sense, quality)
+        found.append(Ordering(column, direction, 0.9, tokens, column.order_of(sense)))
     seen: dict[int, Ordering] = {}
     for ordering in found:
         known = seen.get(ordering.column.index)
@@ -156,6 +165,22 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         if usable and (known is None or known.fit < ordering.fit):
             seen[ordering.column.index] = ordering
     return sorted(seen.values(), key=lambda ordering: -ordering.fit)
+
+
+def _measure_named(frame: Frame, sense: str, end: int) -> Heading | None:
+    """The column that is named behind the noun: "second-best by revenue", "with 45 beds"."""
+    by = frame.words[end : end + 3]
+    place = end + (1 if by[:1] == ("by",) else 3 if by == ("in", "terms", "of") else 0)
+    for heading in frame.headings_in(end, len(frame.words)):
+        column = frame.view.columns[heading.column]
+        if heading.share < 0.5 or not column.adds_up:
+            continue
+        if place > end and heading.first - place <= 1:
+            return heading
+        with_amount = any(s.last == heading.first for s in frame.amounts if s.first >= end)
+        if sense in _OF_SIZE and with_amount:
+            return heading
+    return None
 
 
 def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> int:
@@ -240,9 +265,11 @@ def _splits(
     ]
     verbs = frame.verbs
     if min(ordering.used) < first:  # "A's revenue was highest in 2004", "peaked in 2004"
-        scope = [c for c in named if c.last <= first]
+        own = ordering.column.index  # "A has 60 points, the most of all"
+        scope = [c for c in named if c.last <= first and c.column != own]
         behind: list[Condition | Stated] = [c for c in named if c.first >= last]
-        values = [stated for stated in free if stated.first >= last]
+        values: list[Condition | Stated] = [s for s in free if s.first >= last]
+        values += [c for c in named if c.last <= first and c.column == own]
         if behind:
             yield scope, [*behind, *values]
         elif scope:
@@ -295,7 +322,7 @@ def _judge(
     extreme = nth_rows(ordering.ordered, rows, ordering.direction, number)
     if not extreme:
         return
-    used = set(ordering.used).union(*(condition.used for condition in scope))
+    used = set(ordering.used).union(*(condition.used for condition in scope), _of_all(frame))
     fit = min([ordering.fit, *(condition.fit for condition in scope)])
     wrong: list[Condition | Stated] = []
     matching = extreme
@@ -330,6 +357,18 @@ def _judge(
     )
 
 
+def _of_all(frame: Frame) -> frozenset[int]:
+    """The tokens of "all" in "the fewest of all models": it says among whom."""
+    found = [
+        frame.token_range(cue.start, cue.end)
+        for cue in frame.cues
+        if (cue.kind, cue.sense) == ("quantifier", "all")
+    ]
+    return frozenset[int]().union(
+        *(range_set(a, b) for a, b in found if a and frame.words[a - 1] in ("of", "among"))
+    )
+
+
 def nth_rows(ordered: Ordered, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
     """The rows with the n-th value from the top, or from the bottom; ties share a place."""
     values = [(value, row) for value, row in ordered.values if row in rows]
@@ -340,13 +379,6 @@ def nth_rows(ordered: Ordered, rows: frozenset[int], direction: int, number: int
         return frozenset()
     wanted = values[place][0]
     return frozenset(row for value, row in values if value == wanted)
-
-
-def name_rows(frame: Frame, rows: Iterable[int]) -> str:
-    """The names of some rows, for a reason."""
-    ordered = sorted(rows)
-    names = ", ".join(frame.view.cell(row, frame.view.key) for row in ordered[:3])
-    return names if len(ordered) <= 3 else f"{names} and {len(ordered) - 3} more"
 
 
 def _mend(

@@ -21,6 +21,7 @@ from tablemend.verification.logic.equalities import differences, equalities
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import views_of
 from tablemend.verification.logic.lookups import bounds, ranks, together
+from tablemend.verification.logic.naming import number_of
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.quantifiers import quantifiers
 from tablemend.verification.logic.readings import weigh
@@ -48,6 +49,7 @@ CONTRADICTED = 0.3
 """Up to this belief it is contradicted; between the two it is unjudged."""
 LONGEST = 150
 """Tokens of a statement; a longer one is no sentence, and its readings are without number."""
+_TORN = "the table has rows of one name with different values"
 _KEPT: WeakKeyDictionary[Linking, dict[tuple[int, int, int], list[_Weighed] | None]] = (
     WeakKeyDictionary()
 )
@@ -72,12 +74,14 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     """
     unclear: Verdict | None = None
     asked = any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
+    torn = False
     for linked, links in _linked(claim, linking, grid):
         views = _judged(linked, links)
         if views is None:
             continue
         if (verdict := _size(claim, linking, views[0].frame)) is not None:
             return verdict
+        torn = torn or any(weighed.torn for weighed in views)
         judged = [weighed for weighed in views if weighed.shares]
         if not judged:
             continue
@@ -92,6 +96,8 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         if (verdict := _verdict(claim, linking, best)) is not None:
             return verdict
         asked = False
+    if torn:
+        return Verdict(claim, "unjudged", reason=_TORN)
     if asked and unclear is None:
         return Verdict(claim, "unjudged", reason="no way to compute this from the table")
     return unclear
@@ -136,7 +142,7 @@ def _size(claim: Claim, linking: Linking, frame: Frame) -> Verdict | None:
         if stated.first not in words or not size_of(frame, stated):
             continue
         possible = sizes(frame, stated)
-        reason = f"{max(possible)} rows"
+        reason = number_of(max(possible))
         evidence = (Evidence(reason, frame.links.grid),)
         if int(stated.value) in possible:
             return Verdict(claim, "supported", evidence=evidence, reason=reason)
@@ -186,16 +192,40 @@ def _focus_tokens(claim: Claim, linking: Linking, frame: Frame) -> frozenset[int
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A statement over one view: how likely it is, and the readings with their shares."""
+    """A statement over one view: how likely it is, and the readings with their shares.
+
+    ``torn`` where a reading was left out because the table has two values for what it computes.
+    """
 
     frame: Frame
     likely: float
     shares: list[tuple[float, Outcome]]
+    torn: bool = False
 
 
 def _weighed(frame: Frame) -> _Weighed:
     found = conditions(frame)
-    return _Weighed(frame, *weigh(frame, found, list(run_programs(frame, found))))
+    outcomes = list(run_programs(frame, found))
+    sound = [outcome for outcome in outcomes if not _is_torn(frame, found, outcome)]
+    return _Weighed(frame, *weigh(frame, found, sound), len(sound) < len(outcomes))
+
+
+def _is_torn(frame: Frame, found: list[Condition], outcome: Outcome) -> bool:
+    """Whether a reading computes over rows of one name that differ, and no sum is asked for."""
+    torn = frame.view.torn
+    if not torn or outcome.family == "aggregate":
+        return False
+    if any(cue.kind == "aggregate" for cue in frame.cues):
+        return False
+    columns = {column for _, column in outcome.cells}
+    named = {
+        row
+        for condition in found
+        if condition.column == frame.view.key and condition.used <= outcome.used
+        for row in condition.rows
+    }
+    cells = {*outcome.cells, *((row, column) for row in named for column in columns)}
+    return not torn.isdisjoint(cells)
 
 
 def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
@@ -241,7 +271,7 @@ def _linked(claim: Claim, linking: Linking, grid: int) -> Iterator[tuple[Linking
 
 def _cells(frame: Frame, outcome: Outcome) -> tuple[Evidence, ...]:
     """The cells that decided it, as evidence."""
-    found = (frame.view.evidence(row, column) for row, column in outcome.cells)
+    found = (frame.view.evidence(row, column) for row, column in dict.fromkeys(outcome.cells))
     return tuple(evidence for evidence in found if evidence is not None)
 
 

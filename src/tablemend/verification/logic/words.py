@@ -35,6 +35,16 @@ THINGS = frozenset(
 )
 """What a row can be called without any column of that name."""
 
+EMPTY = frozenset(
+    "value values figure figures amount level during between among overall table list data other "
+    "same also moreover meanwhile addition further respectively along all total number each up "
+    "out across".split()
+)
+"""Words that say nothing of a row by themselves."""
+
+DISTINCT = frozenset("different separate distinct unique various".split())
+"""Words that count values once each."""
+
 RESULTS = {
     word: result
     for result, words in {
