@@ -173,6 +173,7 @@ def test_unjudged_counts_neither_as_right_nor_as_wrong() -> None:
     assert value["balanced_accuracy"] == 0.75
     parts = (value["right"], value["wrong"], value["unjudged"])
     assert parts == pytest.approx((2 / 6, 1 / 6, 3 / 6)) and value["coverage"] == 0.5
+    assert value["right_with_coin"] == pytest.approx(2 / 6 + 3 / 12)
 
 
 def test_rates_that_nothing_is_known_of_are_none() -> None:

@@ -80,6 +80,10 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
         "accuracy": lambda sums: share(right(sums), total_judged(sums)),
         "right": lambda sums: share(right(sums), total(sums)),
         "wrong": lambda sums: share(total_judged(sums) - right(sums), total(sums)),
+        # what the share judged is worth against programs that judge everything
+        "right_with_coin": lambda sums: share(
+            right(sums) + (total(sums) - total_judged(sums)) / 2, total(sums)
+        ),
         "unjudged": lambda sums: 1 - share(total_judged(sums), total(sums)),
         "base_rate": lambda sums: share(every(sums, "bad"), total(sums)),
     }

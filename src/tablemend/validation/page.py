@@ -15,6 +15,7 @@ Section = Callable[[Mapping[str, Any]], str]
 SECTIONS: dict[str, Section] = {
     "summary": lambda results: tables.summary(results, intervals=True),
     "everything": tables.over_everything,
+    "all statements": tables.over_all_statements,
     "parts": tables.parts,
     "labels": tables.labels,
     "people": tables.people_kinds,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from tablemend.reports.plots import INK, LINE, MARKERS, PAPER, STYLE, WIDTH
 from tablemend.reports.rates import Rate
@@ -53,15 +55,9 @@ def _save(figure: Figure, path: Path) -> Path:
 
 
 def _point(
-    axes: Axes,
-    rate: Rate | None,
-    place: float,
-    index: int,
-    label: str,
-    across: bool = True,
-    filled: bool = True,
+    axes: Axes, rate: Rate | None, place: float, index: int, label: str, across: bool = True
 ) -> None:
-    """A rate with its interval; nothing where there is no rate."""
+    """A rate with its interval, whose ends have caps; nothing where there is no rate."""
     if rate is None or rate["rate"] is None:
         return
     value = rate["rate"]
@@ -74,24 +70,40 @@ def _point(
         yerr=None if across else bars,
         color=COLOURS[index % len(COLOURS)],
         marker=MARKERS[index % len(MARKERS)],
-        markersize=5,
-        markerfacecolor=COLOURS[index % len(COLOURS)] if filled else PRINT[PAPER],
-        elinewidth=1.4,
+        markersize=4.5,
+        elinewidth=1.3,
+        capsize=2.5,
         linestyle="none",
         label=label,
     )
 
 
-def _legend(axes: Axes, columns: int = 3) -> None:
-    handles, names = axes.get_legend_handles_labels()
-    unique = dict(zip(names[::-1], handles[::-1], strict=True))  # the first of each name
-    unique = dict(reversed(unique.items()))
-    axes.legend(
+def _legend(figure: Figure, *panels: Axes) -> None:
+    """One legend above all panels, with each name once."""
+    unique: dict[str, Any] = {}
+    for axes in panels:
+        handles, names = axes.get_legend_handles_labels()
+        for name, handle in zip(names, handles, strict=True):
+            unique.setdefault(name, handle)
+    figure.legend(
         unique.values(),
         unique.keys(),
+        loc="outside upper left",
+        ncols=4,
+        fontsize=9,
+        columnspacing=1.6,
+    )
+
+
+def _own_legend(axes: Axes) -> None:
+    """A legend above one panel, in one column."""
+    handles, names = axes.get_legend_handles_labels()
+    unique = dict(zip(reversed(names), reversed(handles), strict=True))
+    axes.legend(
+        [unique[name] for name in dict.fromkeys(names)],
+        dict.fromkeys(names),
         loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
+        bbox_to_anchor=(0, 1.09),
         fontsize=9,
     )
 
@@ -103,86 +115,131 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
+def _spread(index: int, number: int, width: float) -> float:
+    """Where the index-th of some scorers stands beside its row, so that none hides another."""
+    return (index - (number - 1) / 2) * width / max(1, number)
+
+
+def _zoom(axes: Axes, rates: Iterable[Rate | None]) -> None:
+    """Cut the axis of shares below what is drawn, at a tenth; never above 0.8."""
+    ends = [
+        end
+        for rate in rates
+        if rate is not None and rate["rate"] is not None
+        for end in (rate["rate"], rate["low"])
+        if end is not None
+    ]
+    least = min([*ends, 0.8])
+    bottom = max(0.0, math.floor(least * 10) / 10)
+    axes.set_ylim(bottom - 0.02, 1.0 + 0.06 * (1 - bottom))
+    axes.set_ylabel(f"share (from {bottom:.1f})" if bottom else "share")
+
+
 def _plot_correlations(sets: Mapping[str, Any]) -> Figure:
     """Pearson's r of every scorer with people, one row a set."""
     scorers = list(dict.fromkeys(s for figures in sets.values() for s in figures["scorers"]))
-    figure = Figure(figsize=(WIDTH, 1.2 + 0.5 * len(sets)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 1.2 + 0.55 * len(sets)), layout="constrained")
     axes = figure.subplots()
-    for index, scorer in enumerate(scorers):
-        shift = (index - (len(scorers) - 1) / 2) * 0.7 / max(1, len(scorers))
-        for place, figures in enumerate(sets.values()):
+    names = []
+    for place, (name, figures) in enumerate(sets.items()):
+        counts = []
+        for index, scorer in enumerate(scorers):
             own = figures["scorers"].get(scorer)
             rate = own and own["correlation"]["pearson"]
-            _point(axes, rate, place + shift, index, scorer_name(scorer))
-    axes.axvline(0, color=PRINT[LINE])
-    _rows(axes, list(sets))
-    axes.set_xlabel("Pearson's r with people")
-    _legend(axes)
+            _point(
+                axes, rate, place + _spread(index, len(scorers), 0.75), index, scorer_name(scorer)
+            )
+            if rate and rate["rate"] is not None:
+                counts.append(rate["n"])
+        few, many = (f"{end:,}" for end in (min(counts, default=0), max(counts, default=0)))
+        names.append(f"{name}\nn = {few if few == many else f'{few} to {many}'}")
+    axes.axvline(0, color=PRINT[INK], linewidth=0.8)
+    _rows(axes, names)
+    axes.set_xlabel("Pearson's r with people; n: texts that both have a number for")
+    _legend(figure, axes)
     return figure
 
 
 def _plot_spans(sets: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Precision and recall of marked words, one row a set."""
-    figure = Figure(figsize=(WIDTH, 1.4 + 0.45 * len(sets)), layout="constrained")
+    layout = ConstrainedLayoutEngine(wspace=0.08)
+    figure = Figure(figsize=(WIDTH, 1.4 + 0.5 * len(sets)), layout=layout)
     panels = figure.subplots(1, 2, sharey=True)
     scorers = list(dict.fromkeys(s for own in sets.values() for s in own if "span" in own[s]))
+    names = [f"{name}\n{next(iter(own.values()))['texts']:,} texts" for name, own in sets.items()]
     for axes, measure, title in zip(
         panels,
         ("precision", "recall_all"),
-        ("precision", "recall, over all marked errors"),
+        ("Precision of words called wrong", "Recall over all marked errors"),
         strict=True,
     ):
         for index, scorer in enumerate(scorers):
-            shift = (index - (len(scorers) - 1) / 2) * 0.5 / max(1, len(scorers))
+            shift = _spread(index, len(scorers), 0.5)
             for place, own in enumerate(sets.values()):
                 rate = own[scorer]["span"][measure] if scorer in own else None
                 _point(axes, rate, place + shift, index, scorer_name(scorer))
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_xlabel(title)
-        _rows(axes, list(sets))
-    _legend(panels[0])
+        axes.set_xlim(-0.04, 1.04)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+        axes.set_xlabel("share")
+        axes.set_title(title)
+        _rows(axes, names)
+    _legend(figure, *panels)
     return figure
 
 
+_OF_CLAIMS = (
+    ("precision", "precision"),
+    ("recall_all", "recall"),
+    ("recall", "recall on judged claims"),
+)
+_OF_TEXTS = (
+    ("precision", "Summaries: precision"),
+    ("recall_all", "Summaries: recall"),
+)
+_SCORERS = ("STAF", "parent", "parent_own")
+
+
 def _plot_injection(study: Mapping[str, Any]) -> Figure:
-    """Precision and recall by number of planted errors: claims, and whole summaries."""
-    figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
+    """Precision and recall by number of planted errors: of claims, and of whole summaries.
+
+    No colour and marker has two meanings: measures of claims and scorers of summaries differ.
+    """
     counts = [count for count in study["by_errors"] if count != "0"]
-    for index, (measure, label) in enumerate(
-        (("precision", "precision"), ("recall_all", "recall"), ("recall", "recall on judged"))
-    ):
+    figure = Figure(figsize=(WIDTH * 1.15, 4.3), layout="constrained")
+    panels = figure.subplots(1, 3)
+    own = study["by_errors"]
+    for index, (measure, label) in enumerate(_OF_CLAIMS):
         for count in counts:
-            shift = (index - 1) * 0.1
-            rate = study["by_errors"][count][measure]
-            _point(panels[0], rate, int(count) + shift, index, label, across=False)
-    for index, scorer in enumerate(("STAF", "parent", "parent_own")):
-        for half, measure in enumerate(("precision", "recall_all")):
+            place = int(count) + _spread(index, 3, 0.5)
+            _point(panels[0], own[count][measure], place, index, label, across=False)
+    _zoom(panels[0], (own[count][measure] for count in counts for measure, _ in _OF_CLAIMS))
+    panels[0].set_title("Claims: planted errors called")
+    for axes, (measure, title) in zip(panels[1:], _OF_TEXTS, strict=True):
+        for index, scorer in enumerate(_SCORERS):
             for count in counts:
-                own = study["by_errors"][count].get("text", {}).get(scorer)
-                place = int(count) + (index - 1) * 0.2 + (half - 0.5) * 0.1
-                _point(
-                    panels[1],
-                    own and own[measure],
-                    place,
-                    index,
-                    scorer_name(scorer),
-                    across=False,
-                    filled=not half,
-                )
-    titles = ("errors among claims", "summaries: precision filled, recall hollow")
-    for axes, title in zip(panels, titles, strict=True):
-        axes.set_xlabel(f"planted errors\n{title}")
+                rates = own[count].get("text", {}).get(scorer)
+                place = int(count) + _spread(index, 3, 0.5)
+                label = scorer_name(scorer)
+                _point(axes, rates and rates[measure], place, 3 + index, label, across=False)
+        axes.set_ylim(-0.02, 1.06)
+        axes.set_title(title)
+    texts = [own[count]["texts"] for count in counts]
+    few, many = f"{min(texts, default=0):,}", f"{max(texts, default=0):,}"
+    each = few if few == many else f"{few} to {many}"
+    for axes in panels:
         axes.set_xticks([int(count) for count in counts])
-        axes.set_ylim(-0.02, 1.02)
-        _legend(axes, columns=2)
+        axes.set_xlim(0.5, len(counts) + 0.5)
+        axes.set_xlabel(f"planted errors a summary\n(n = {each} summaries)")
+        axes.set_ylabel(axes.get_ylabel() or "share")
+    for axes in panels[:2]:
+        _own_legend(axes)
     return figure
 
 
 def _plot_size(study: Mapping[str, Any]) -> Figure:
-    """Precision, recall and coverage by rows times columns."""
+    """Precision, recall and coverage by the number of cells of the table."""
     bins = study["size"]["bins"]
-    figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
     axes = figure.subplots()
     measures = (
         ("precision", "precision"),
@@ -191,13 +248,14 @@ def _plot_size(study: Mapping[str, Any]) -> Figure:
     )
     for index, (measure, label) in enumerate(measures):
         for place, one in enumerate(bins):
-            _point(axes, one[measure], place + (index - 1) * 0.1, index, label, across=False)
-    names = [
-        f"{one['from']} to {one['to'] - 1}" if one["to"] else f"{one['from']}+" for one in bins
-    ]
+            _point(axes, one[measure], place + _spread(index, 3, 0.4), index, label, across=False)
+    names = []
+    for one in bins:
+        cells = f"{one['from']} to {one['to'] - 1}" if one["to"] else f"{one['from']} or more"
+        names.append(f"{cells}\nn = {one['texts']:,}")
     axes.set_xticks(range(len(bins)), names)
     axes.set_xlim(-0.5, len(bins) - 0.5)
-    axes.set_xlabel("rows x columns")
-    axes.set_ylim(-0.02, 1.02)
-    _legend(axes)
+    axes.set_xlabel("cells of the table; n: summaries with no or one planted error")
+    _zoom(axes, (one[measure] for one in bins for measure, _ in measures))
+    _legend(figure, axes)
     return figure

@@ -163,6 +163,31 @@ def _agreement(row: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
+def over_all_statements(results: Figures) -> str:
+    """Labelled statements: what is judged, and what it comes to over all of them.
+
+    The last column gives every unjudged statement to a fair coin, so that it can be compared with
+    programs that judge all; it is no accuracy of the program's verdicts.
+    """
+    rows = [
+        _head(
+            "set|statements|judged|acc. on judged|right of all|wrong of all|unjudged"
+            "|a fair coin for what is unjudged"
+        )
+    ]
+    for name, own in _program(results):
+        if "labels" not in own:
+            continue
+        text = own["text"]
+        judged = None if text["unjudged"]["rate"] is None else 1 - text["unjudged"]["rate"]
+        rows.append(
+            [name, str(own["texts"]), percent(judged), share(text["accuracy"], True)]
+            + [share(text[measure]) for measure in ("right", "wrong", "unjudged")]
+            + [share(text["right_with_coin"], True)]
+        )
+    return align(rows)
+
+
 def labels(results: Figures) -> str:
     """Gold labels against verdicts on whole statements, in counts."""
     rows = [["set", "people say", *(verdict.replace("_", " ") for verdict in VERDICTS)]]
@@ -205,7 +230,7 @@ def unjudged_reasons(results: Figures) -> str:
 
 
 def sizes(results: Figures) -> str:
-    """STAF and people's judgement against rows times columns of the source, over real outputs."""
+    """STAF and people's judgement against the cells of the source, over real outputs."""
     rows = [["set", "texts", "STAF: r", "p", "people: r", "p"]]
     for name, own in _program(results):
         size = own["size"]
@@ -290,7 +315,7 @@ def injected_sources(study: Figures) -> str:
 
 def injected_sizes(study: Figures) -> str:
     """Faithful summaries and those with one error, by cells of the table."""
-    rows = [["rows x columns", "summaries", "claims judged", "precision", "recall", "recall, all"]]
+    rows = [["cells", "summaries", "claims judged", "precision", "recall", "recall, all"]]
     for one in study["size"]["bins"]:
         until = f" to {one['to'] - 1}" if one["to"] else " or more"
         rows.append(
@@ -306,7 +331,7 @@ def size_sentence(study: Figures) -> str:
     if size["r"] is None:
         return "Too few judged summaries for a correlation with table size."
     return (
-        f"Share of claims judged rightly against rows x columns, over {size['n']} summaries: "
-        f"Pearson r = {size['r']:.2f} (p {p_value(size['p'])}), Spearman {size['rho']:.2f} "
-        f"(p {p_value(size['p_rho'])})."
+        f"Share of claims judged rightly against the cells of the table, over {size['n']} "
+        f"summaries: Pearson r = {size['r']:.2f} (p {p_value(size['p'])}), "
+        f"Spearman {size['rho']:.2f} (p {p_value(size['p_rho'])})."
     )
