@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.cells import flag_word
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
-from tablemend.tabfaith.sheet import Measure
+from tablemend.tabfaith.sheet import Amount, Measure
 from tablemend.tabfaith.speech import Speech
 from tablemend.tabfaith.summary import Operation, Part, Role
 from tablemend.tabfaith.wording import spell
@@ -62,7 +62,7 @@ def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | Non
     middle = speech.rng.randrange(1, len(values) - 1)
     low, high = values[middle], values[middle + 1]
     threshold = _round_between(low, high)
-    if threshold is None or (measure.counted and threshold != int(threshold)):
+    if threshold is None or not _is_apt(threshold, known):
         return None
     over = speech.rng.random() < 0.65
     if measure.counted:
@@ -76,6 +76,12 @@ def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | Non
     if count in (0, 1, len(values)) or (measure.counted and threshold == 1):
         return None
     return count, Word(speech.rng.choice(cues)), Word(text)
+
+
+def _is_apt(threshold: Decimal, amounts: list[Amount]) -> bool:
+    """Whether a threshold has decimals only where the column has: no "more than 0.8 wins"."""
+    whole = all(amount.decimals == 0 and amount.unit.scale == ONE for amount in amounts)
+    return not whole or threshold == int(threshold)
 
 
 def say_quantified(speech: Speech) -> Plan | None:
@@ -102,7 +108,9 @@ def say_quantified(speech: Speech) -> Plan | None:
     else:
         threshold = _round_between(high, high * Decimal("1.3"))
     unit = next(amount for amount in amounts if amount is not None).unit
-    if threshold is None or (measure.counted and (threshold == 1 or threshold != int(threshold))):
+    if threshold is None or (measure.counted and threshold == 1):
+        return None
+    if not _is_apt(threshold, [amount for amount in amounts if amount is not None]):
         return None
     words = {
         "m": speech.label(measure),

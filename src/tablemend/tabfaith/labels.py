@@ -54,7 +54,12 @@ _PARTICIPLES = frozenset(
     """.split()
 )
 _NO_NOUNS = frozenset("name title number date year result notes type status group".split())
-_PREPOSITIONS = frozenset("at during with under".split())
+_ENDS = JOINING | frozenset("at during with under".split())
+_AMOUNTS = frozenset(
+    "assets costs earnings expenses exports imports profits revenues sales taxes winnings".split()
+)
+"""Plurals that are no number of things."""
+_UNCOUNTABLE = frozenset("money staff information equipment".split())
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -100,7 +105,7 @@ def _lowered(word: str) -> str:
 def is_plural_label(label: str) -> bool:
     """Whether what a column is called is a plural: "deals won", "votes in favour", "points"."""
     words = label.split()
-    inner = (i for i, word in enumerate(words) if i and (word in JOINING or word in _PREPOSITIONS))
+    inner = (i for i, word in enumerate(words) if i and (word in _ENDS or word.startswith("(")))
     head = words[: next(inner, len(words))]
     while len(head) > 1 and head[-1].casefold() in _PARTICIPLES:
         head = head[:-1]
@@ -118,6 +123,19 @@ def is_name(text: str) -> bool:
         and not ODD.search(text)
         and words_of(text).strip() != ""
     )
+
+
+def is_counted_label(label: str) -> bool:
+    """Whether a whole number of it can be said: "5 deals won", but no "5 earnings"."""
+    words = label.split()
+    return len(words) < 4 and not _AMOUNTS.intersection(words) and is_plural_label(label)
+
+
+def takes_article(label: str) -> bool:
+    """Whether "a" can stand before a label: not before plurals, "money" or "first elected"."""
+    last = label.split()[-1].casefold()
+    unsure = is_plural_label(label) or is_mixed_label(label)
+    return not unsure and last not in _UNCOUNTABLE | _PARTICIPLES | EVENTS
 
 
 def is_mixed_label(label: str) -> bool:

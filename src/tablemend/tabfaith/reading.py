@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tablemend.evidence.grid import Grid
 from tablemend.synthesis.columns import clean_cell, words_of
-from tablemend.tabfaith.labels import MEDALS, ODD, is_name, is_plural_label, measure_label, noun_of
+from tablemend.tabfaith.labels import MEDALS, ODD, is_counted_label, is_name, measure_label, noun_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import (
     FLAGS,
@@ -46,6 +46,7 @@ _PERSONS = re.compile(
     r"|person|employee|student|contestant|competitor|boxer|fighter|runner|jockey|pilot|king|name)s?",
     re.I,
 )
+_TITLED = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][a-z]+)*")
 _QUOTES = '"\u201c\u201d '
 
 
@@ -224,6 +225,8 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         and sheet.range_column is None
     )
     plain = units == {("", "", False)} and all(amount.unit.scale == ONE for amount in amounts)
+    if whole and plain and is_counted_label(label.lower()) and _TITLED.fullmatch(label):
+        label = label.lower()  # "Abstentions"
     return Measure(
         index,
         label,
@@ -232,7 +235,7 @@ def _number_measure(sheet: Sheet, index: int, label: str, amounts: list[Amount])
         comparable
         and "%" not in {symbol for symbol, _, _ in units}
         and not _RATE.search(sheet.grid.table.columns[index]),
-        whole and plain and label.islower() and len(words) < 4 and is_plural_label(label),
+        whole and plain and label.islower() and is_counted_label(label),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tablemend.records import ClaimKind
 from tablemend.synthesis.sentences import is_plural, with_article
 from tablemend.tabfaith import templates
-from tablemend.tabfaith.labels import is_mixed_label, is_plural_label, spoken_name
+from tablemend.tabfaith.labels import is_mixed_label, is_plural_label, spoken_name, takes_article
 from tablemend.tabfaith.periods import Period, read_period, spellings
 from tablemend.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.tabfaith.sheet import Amount, Measure, Row, Sheet
@@ -22,7 +22,6 @@ T = TypeVar("T")
 _TENTH = Decimal("0.1")
 _SINGLE = ("<a> {m}", " a {c} {m}", "<A>", " a total {m}", "average {m}")
 """What stands in templates for singulars."""
-_UNCOUNTABLE = frozenset("money staff information equipment".split())
 _THINGS = ("test", "metric", "measure", "category", "item", "product", "segment", "department")
 """What is called by common names, so that a plural among them is one."""
 
@@ -210,9 +209,7 @@ class Speech:
     @staticmethod
     def is_single(measure: Measure) -> bool:
         """Whether "a" can stand before a measure."""
-        label = measure.label
-        unsure = is_plural_label(label) or is_mixed_label(label)
-        return not unsure and label.split()[-1].casefold() not in _UNCOUNTABLE
+        return takes_article(measure.label)
 
     def plan(
         self,

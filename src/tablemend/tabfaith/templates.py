@@ -158,7 +158,7 @@ COUNT_COUNTED: tuple[str, ...] = (
 COUNT_CATEGORY: tuple[str, ...] = (
     "{n} of the {N} <rows> had {k} as the {m}.",
     "{n} <rows> had {k} as the {m}.",
-    "The {m} was {k} for {n} of the {N} <rows>.",
+    "The {m} <was> {k} for {n} of the {N} <rows>.",
 )
 QUANTIFIED: tuple[str, ...] = ("{k} <rows> had <a> {m} of {c} {t}.",)
 QUANTIFIED_MOST: tuple[str, ...] = (*QUANTIFIED, "For {k} <rows>, the {m} <was> {c} {t}.")
