@@ -70,6 +70,7 @@ def claim(table: str, text: str, focus: str) -> Verdict:
         ("league", "Three teams were relegated.", "Three"),
         ("league", "Two teams have a winning record.", "Two"),
         ("box", "Two players were injured.", "Two"),
+        ("hospitals", "Three hospitals have a double-digit number of beds.", "Three"),
     ],
 )
 def test_a_condition_that_nobody_can_read_is_no_count_of_all_rows(
@@ -107,7 +108,7 @@ def test_a_number_of_one_row_is_no_count_of_rows(table: str, text: str) -> None:
         ("box", "Three players scored at least 10 points.", "supported"),
         ("box", "Two players scored under 15 points.", "contradicted"),
         ("box", "Jon Falk scored between 32 and 40 points.", "contradicted"),
-        ("hospitals", "Three hospitals have a double-digit number of beds.", "contradicted"),
+        ("hospitals", "One hospital has a single-digit number of beds.", "supported"),
         ("league", "One team was unbeaten.", "supported"),
         ("league", "No team was unbeaten.", "contradicted"),
         ("league", "No team was winless.", "contradicted"),

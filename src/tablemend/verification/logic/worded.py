@@ -13,10 +13,10 @@ from tablemend.verification.logic.index import ColumnIndex
 _FIGURES = frozenset("figure figures digit digits".split())
 _WIDTHS = {
     "single": (0.0, 9.0),
-    "double": (10.0, float("inf")),
-    "triple": (100.0, float("inf")),
+    "double": (10.0, 99.0),
+    "triple": (100.0, 999.0),
 }
-"""What has so many figures; who scores 104 is in double figures too."""
+"""What has so many figures."""
 _NONE_OF = {
     "unbeaten": "loss",
     "undefeated": "loss",
@@ -72,10 +72,13 @@ def _figures(frame: Frame) -> Iterator[Condition]:
         before = range(place - 1, max(-1, place - 1 - _REACH), -1)
         for other in (*near, *before):
             column = _only_column(frame, words[other])
-            if column is not None:
-                used = range_set(place, end) | {other}
-                yield _between(frame, column, *_WIDTHS[words[place]], used, place, end)
-                break
+            if column is None:
+                continue
+            low, high = _WIDTHS[words[place]]
+            if all(value <= high for value, _ in column.ordered.values) or low == 0:
+                used = range_set(place, end) | {other}  # of 104, nobody can say if it is meant
+                yield _between(frame, column, low, high, used, place, end)
+            break
 
 
 def _ranges(frame: Frame) -> Iterator[Condition]:
