@@ -228,7 +228,7 @@ class Index:
                 for place, year in dated:
                     self.dates[year].append(place)
             once = sum(count == 1 for count in seen.values())
-            if column == grid.key or (texts and 2 * texts >= filled and 5 * once >= 4 * texts):
+            if column == grid.key or (texts and 2 * texts >= len(body) and 5 * once >= 4 * texts):
                 yield column
 
     def _add_coarser(self, readings: tuple[str, ...], place: Place) -> None:

@@ -16,6 +16,7 @@ from functools import cached_property
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.values.sentences import Span
+from tablemend.values.text import tokens_of
 from tablemend.verification.headings import Headings
 from tablemend.verification.indexing import Index, Place, index_grids
 from tablemend.verification.lexicon import LITTLE_WORDS, stem
@@ -187,13 +188,19 @@ class Linking:
         if all(token.word in LITTLE_WORDS or token.word.isdigit() for token in tokens):
             grids = self.source.grids
             return full and len(tokens) > 2 and any(p.column == grids[p.grid].key for p in places)
+        if len(tokens[0].word) == 1 and self.reading.plain[: tokens[0].start].endswith("/"):
+            return False  # the "L" of "mmol/L", beside a flag
         if full or len(tokens) > 1:
             return True
         token = tokens[0]
         if token.word.isdigit():
             return False
-        return (
-            not self._cased or not self.index.cased or not self.reading.text[token.start].islower()
+        if self._cased and self.index.cased and self.reading.text[token.start].islower():
+            return False
+        # a part stands as in the cell: "posted" is no "post office"
+        grids = self.source.grids
+        return any(
+            token.word in tokens_of(grids[p.grid].cell(p.row, p.column)).words for p in places
         )
 
     def _is_label(self, amount: Amount, names: list[tuple[int, int, list[Place], bool]]) -> bool:
@@ -276,18 +283,27 @@ def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 def _without_totals(
     grid: Grid, rows: tuple[RowLink, ...], said: Sequence[ColumnLink | RowLink]
 ) -> tuple[RowLink, ...]:
-    """Leave out what names a column as well: "total", and a part of a name in a whole header."""
+    """Leave out what names a column as well: "total", and a part of a name in a whole header.
+
+    A whole name in a longer header goes where another row is named: "Peru had a population of
+    Chile of 12" under such a header tells of Peru.
+    """
     totals = {line.index for line in grid.lines if line.total}
+    whole = [link for link in said if isinstance(link, ColumnLink) and link.coverage == 1]
+
+    def is_in(row: RowLink, link: ColumnLink) -> bool:
+        inside = link.start <= row.start and row.end <= link.end
+        return inside and row.end - row.start < link.end - link.start
+
+    apart = [row for row in rows if not any(is_in(row, link) for link in whole)]
     return tuple(
         row
         for row in rows
         if not any(
             link.start < row.end
             and row.start < link.end
-            and (
-                totals.issuperset(row.rows)
-                or (not row.full and isinstance(link, ColumnLink) and link.coverage == 1)
-            )
+            and (totals.issuperset(row.rows) or (not row.full and link in whole))
             for link in said
         )
+        and (not apart or row in apart)
     )
