@@ -244,6 +244,81 @@ def measure(examples: list[Example], plant: Plant, model: Backend | None) -> Cou
     return found
 
 
+_RANGES: dict[str, tuple[str, ...]] = {
+    "both": (
+        'where "{c}" is between {l} and {h}',
+        'with "{c}" from {l} to {h}',
+        'whose "{c}" is at least {l} and at most {h}',
+        "where {c} is no less than {l} and no more than {h}",
+    ),
+    "low": (
+        'where "{c}" is {l} or more',
+        'with at least {l} as "{c}"',
+        'where "{c}" >= {l}',
+        'whose "{c}" is greater than or equal to {l}',
+    ),
+    "high": (
+        'where "{c}" is {h} or less',
+        'whose "{c}" is not more than {h}',
+        'where "{c}" <= {h}',
+        'with "{c}" up to {h}',
+    ),
+    "one": ('where "{c}" is "{l}"', 'with "{c}" {l}', 'for the "{c}" {l} only', "where {c} = {l}"),
+}
+_VALUES = ('where "{c}" is {v}', 'with "{c}" {v}', 'whose "{c}" is either {v}', "where {c} is {v}")
+
+
+def reworded(example: Example, number: int) -> str:
+    """The query of an example with its conditions in another wording, behind the columns."""
+    conditions = []
+    for one in example.constraints.conditions:
+        if one.values:
+            quoted = " or ".join(f'"{value}"' for value in one.values)
+            conditions.append(_VALUES[number % len(_VALUES)].format(c=one.column, v=quoted))
+            continue
+        kind = "one" if one.low == one.high else "low" if one.high is None else "both"
+        wordings = _RANGES["high" if one.low is None else kind]
+        wording = wordings[number % len(wordings)]
+        conditions.append(wording.format(c=one.column, l=one.low, h=one.high))
+    columns = ", ".join(f'"{name}"' for name in example.gold_table.columns)
+    sort, order = example.constraints.sort_column, example.constraints.sort_order
+    return (
+        f"Make a table of the entries with the columns {columns}, {' and '.join(conditions)}, "
+        f'sorted by "{sort}" in {order} order.'
+    )
+
+
+def print_dropped(title: str, examples: list[Example]) -> None:
+    """Rows that repair drops from gold tables with every row out of scope put in."""
+    print(f"\n{title}: rows dropped from gold and all rows out of scope")
+    print("| queries | gold rows | dropped | other rows | dropped | precision | rows unjudged |")
+    print("|---|---|---|---|---|---|---|")
+    for name in ("as written", "in other words"):
+        found: Counter[str] = Counter()
+        for number, example in enumerate(examples):
+            gold = rows_of(example)
+            others = [*distractors(example, known=False), *distractors(example, known=True)]
+            query = example.query if name == "as written" else reworded(example, number)
+            text = tablehallu.answer(made(example, [*gold, *others]))
+            item = AnswerItem(text, example.adversarial_context, query, "markdown")
+            (one,) = mend_answers([item])
+            assert one.before is not None
+            dropped = [edit.row for edit in one.edits if edit.column is None and edit.new is None]
+            rows = [verdict for verdict in one.before.verdicts if verdict.claim.column is None]
+            found["gold"] += len(gold)
+            found["others"] += len(others)
+            found["gold dropped"] += sum(row is not None and row < len(gold) for row in dropped)
+            found["others dropped"] += sum(row is not None and row >= len(gold) for row in dropped)
+            found["rows"] += len(rows)
+            found["unjudged"] += sum(verdict.verdict == "unjudged" for verdict in rows)
+        right, wrong = found["others dropped"], found["gold dropped"]
+        precision = f"{100 * right / (right + wrong):.2f} %" if right + wrong else "-"
+        print(
+            f"| {name} | {found['gold']} | {wrong} | {found['others']} | {right} | {precision}"
+            f" | {100 * found['unjudged'] / max(found['rows'], 1):.1f} % |"
+        )
+
+
 def print_planted(title: str, examples: list[Example], model: Backend | None) -> None:
     """One line an error."""
     print(f"\n{title}: {len(examples)} examples")
@@ -366,6 +441,7 @@ def main() -> None:
     parser.add_argument("--model", help="what rewrites for CAVE, such as scripted:")
     parser.add_argument("--examples", type=Path, help="JSONL file of examples, or a folder")
     parser.add_argument("--split", help="of a folder (default: test)")
+    parser.add_argument("--rows", action="store_true", help="only count the rows that are dropped")
     parser.add_argument("--n", type=int, default=200, help="examples of each set")
     parser.add_argument("--data", type=Path, help="folder with the public data sets")
     parser.add_argument("--half", choices=("rules", "report"), default="report")
@@ -375,9 +451,12 @@ def main() -> None:
         if options.model is not None:
             model = stack.enter_context(open_backend(options.model, BackendOptions(cache=None)))
         for title, examples in sets(options):
-            print_planted(title, examples, model)
+            if model is None:
+                print_dropped(title, examples)
+            if not options.rows:
+                print_planted(title, examples, model)
     data, half = options.data, options.half
-    if data is not None:
+    if data is not None and not options.rows:
         print_agreement(f"box scores by three models ({half} half)", box_scores(data, half))
         print_agreement(f"info boxes by a model ({half} half)", info_boxes(data, half))
 

@@ -68,7 +68,7 @@ def columns_from_query(query: str) -> tuple[str, ...] | None:
         position = end
         before = query[max(0, match.start() - _BEFORE_A_LIST) : match.start()]
         words = before[max(map(before.rfind, ".;!?\n")) + 1 :]
-        if _COLUMNS.search(words) and not _SORT_BY.search(words):
+        if _lists_columns(words):
             found.append(tuple(names))
     if not found:
         for bare in _BARE_LIST.finditer(query):
@@ -78,6 +78,16 @@ def columns_from_query(query: str) -> tuple[str, ...] | None:
     if not best or not all(best) or len({header_key(name) for name in best}) < len(best):
         return None
     return best
+
+
+def _lists_columns(words: str) -> bool:
+    """Whether the words before a list say that it is of the columns, and not those to sort by."""
+    named = [match.start() for match in _COLUMNS.finditer(words)]
+    sorting = [match.end() for match in _SORT_BY.finditer(words)]
+    if not named or not sorting:
+        return bool(named)
+    # "sorted by "X" in ascending order with the columns ..."
+    return named[-1] > sorting[-1] and _direction(words[sorting[-1] : named[-1]]) is not None
 
 
 def sort_rule_from_query(query: str, columns: Sequence[str]) -> SortRule | None:

@@ -10,35 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from tablemend.detector.source import index_context
 from tablemend.evidence.source import Source
-from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName
+from tablemend.records import Claim, ClaimError, Document, Verdict, VerdictName
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, read_value
 from tablemend.values.sentences import Span
-from tablemend.values.text import clean, header_key, tokens_of
-from tablemend.values.units import header_unit
+from tablemend.values.text import header_key, tokens_of
 from tablemend.values.words import LITTLE_WORDS, akin
-from tablemend.verification.context_answer import AnswerReader, Look, kind_of
+from tablemend.verification.context_answer import Look, kind_of
 from tablemend.verification.context_fields import FieldsJudge
 from tablemend.verification.context_notes import is_info_box
-from tablemend.verification.context_records import Breach, Record, Said, same_value
+from tablemend.verification.context_records import Record, Said, same_value
+from tablemend.verification.context_rows import JUDGE, RowJudge, judged
 from tablemend.verification.context_slots import Slot, Slots
-from tablemend.verification.scope_conditions import Condition, moments_of
+from tablemend.verification.scope_conditions import moments_of
 
-VERSION = "context/2"
+VERSION = JUDGE
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
-_EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
-_FEWEST = 2  # supported cells from which that can be told
-_UNMIXED = 0.7  # share of a column's cells that are of its kind
-_READ = 0.9  # share of the sentences about entities in which attributes are named and read
-_SENTENCES = 3  # from which that can be told
 _TRACE = 0.5  # share of a text's words that are a trace of it
 _CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
 _LOOKED_AT = 20  # places of a value that are looked at to say whose it is
 _NEVER = "the context never says it"
-_PAIRED = 20_000  # rows of one name times its records, beyond which none is chosen
 
 
 def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, ...]:
@@ -58,9 +51,7 @@ def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, .
     if document.table is None:
         raise ValueError("not the claims of a table")
     if not source.text.strip():
-        return tuple(
-            _verdict(claim, "unjudged", "the context is empty") for claim in document.claims
-        )
+        return tuple(judged(claim, "unjudged", "the context is empty") for claim in document.claims)
     judge = open_judge(document.table, source.text, document.query)
     return tuple(judge.judge(claim) for claim in document.claims)
 
@@ -72,7 +63,7 @@ def open_judge(table: Table, context: str, query: str = "") -> AnswerJudge | Fie
     return AnswerJudge(table, context, query)
 
 
-class AnswerJudge(AnswerReader):
+class AnswerJudge(RowJudge):
     """An answer table beside its context; the context is indexed once.
 
     Args:
@@ -84,119 +75,15 @@ class AnswerJudge(AnswerReader):
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim of the table."""
         if claim.row is None:
-            return _verdict(claim, "unjudged", "no claim of a row")
+            return judged(claim, "unjudged", "no claim of a row")
         if claim.column is None:
             return self.judge_row(claim, claim.row)
         if self.table.columns.count(claim.column) > 1:
-            return _verdict(claim, "unjudged", "more than one column has this name")
+            return judged(claim, "unjudged", "more than one column has this name")
         column = self.table.columns.index(claim.column)
         if column == self.key:
             return self._judge_name(claim, claim.row)
         return self.judge_cell(claim, claim.row, column)
-
-    # rows
-
-    def judge_row(self, claim: Claim, row: int) -> Verdict:
-        """Whether a row's entity is named, in scope and not there twice."""
-        name = self.name(row)
-        if not name:
-            return _verdict(claim, "unjudged", "the row has no name")
-        named = self._judge_name(claim, row)
-        if named.verdict != "supported":
-            return named
-        listed = self.scope.entities
-        if listed and name not in {clean(one) for one in listed}:
-            return _verdict(claim, "contradicted", "the query lists other names", "ATT")
-        _, _, breach = self.records.in_scope(name)
-        if breach is not None:
-            return self._out_of_scope(claim, name, breach)
-        if (original := self.repeated.get(row)) is not None:
-            reason = f"the context has no second {name!r} in scope beside row {original + 1}"
-            return _verdict(claim, "contradicted", reason, "REL", named.evidence)
-        return self._judge_scope(claim, row, named.evidence)
-
-    def _judge_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
-        """A row that nothing said of its entity puts out of scope: by its own cells, where right.
-
-        Open is a condition that neither meets, and what of the query was not read at all.
-        """
-        record = self.record(row)
-        said = self.records.meets(self.name(row), record) if record else []
-        answers = dict(zip(self.conditions, said, strict=False))
-        unmet: list[str] = []
-        for condition in self.scope.conditions:
-            met: bool | None = answers.get(condition) or None  # a breach of one record is none
-            if met is None:
-                met = self._meets_itself(row, condition)
-            if met is False:
-                column = self._column_of(condition)
-                assert column is not None
-                cell = self.table.rows[row][column] or ""
-                reason = f"its {condition.label!r} is {clean(cell)!r}; {asked(condition)}"
-                return _verdict(claim, "contradicted", reason, error_of(condition), evidence)
-            if met is None:
-                unmet.append(asked(condition))
-        if self.scope.unread:
-            unmet += [f"the query's {one!r} was not read" for one in self.scope.unread]
-        unmet += [
-            f"the query's {name!r} was not read"
-            for name in self.scope.topics
-            if not self._is_about(name, record)
-        ]
-        if unmet:
-            reason = f"named in the context, scope not known: {'; '.join(unmet)}"
-            return _verdict(claim, "unjudged", reason, evidence=evidence)
-        in_scope = bool(self.scope.conditions)
-        reason = "named, and in the query's scope" if in_scope else "named in the context"
-        return _verdict(claim, "supported", reason, evidence=evidence)
-
-    def _column_of(self, condition: Condition) -> int | None:
-        wanted = header_key(condition.label)
-        names = [header_key(name) for name in self.table.columns]
-        return names.index(wanted) if wanted and wanted in names else None
-
-    def _meets_itself(self, row: int, condition: Condition) -> bool | None:
-        """Whether a row's own cell, where the context supports it, meets a condition."""
-        column = self._column_of(condition)
-        if column is None:
-            return None
-        name = self.table.columns[column]
-        met = condition.meets(read_value(self.table.rows[row][column]), header_unit(name))
-        if met is None or column == self.key:
-            return met
-        cell = Claim("", None, None, "attribute", "", row=row, column=name)
-        return met if self.judge_cell(cell, row, column).verdict == "supported" else None
-
-    def _is_about(self, name: str, record: Record | None) -> bool:
-        """Whether a name of the query is what the whole text is about, or is said of a record.
-
-        The whole text is about what only its first sentence names, or none.
-        """
-        places = self.reader.places.find(name)
-        sentences = {self.reader.sentence_at(span.start) for span in places}
-        return sentences <= {0} or (record is not None and not sentences.isdisjoint(record.numbers))
-
-    def _out_of_scope(self, claim: Claim, name: str, breach: Breach) -> Verdict:
-        condition = breach.condition
-        what = f" for {condition.label!r}" if condition.label else ""
-        reason = f"the context says {breach.said!r}{what}; {asked(condition)}"
-        evidence = (self._evidence(breach.sentence),)
-        return _verdict(claim, "contradicted", reason, error_of(condition), evidence)
-
-    def _judge_name(self, claim: Claim, row: int) -> Verdict:
-        name = self.name(row)
-        spans = self.reader.name_spans.get(name, [])
-        if spans:
-            sentence = self.reader.sentence_at(spans[0].start)
-            if name in self.reader.partly_named:
-                reason = "only a word of the name stands in the context"
-                return _verdict(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
-            return _verdict(
-                claim, "supported", "named in the context", evidence=(self._evidence(sentence),)
-            )
-        if index_context(self.context).mentions(name):
-            return _verdict(claim, "supported", "named in the context in other words")
-        return _verdict(claim, "not_in_source", "the context does not name it", "ATT")
 
     # cells
 
@@ -204,21 +91,21 @@ class AnswerJudge(AnswerReader):
         """Whether a cell is what the context says."""
         name, header = self.name(row), self.table.columns[column]
         if header in self.scope.computed:
-            return _verdict(claim, "unjudged", f"{header!r} is to be worked out")
+            return judged(claim, "unjudged", f"{header!r} is to be worked out")
         if not name:
-            return _verdict(claim, "unjudged", "the row has no name")
+            return judged(claim, "unjudged", "the row has no name")
         value = read_value(self.table.rows[row][column])
         error = self._error_of(value, column)
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._judge_name(claim, row).verdict == "not_in_source":
                 reason = f"the context does not name {name!r}"
-                return _verdict(claim, "not_in_source", reason, error)
+                return judged(claim, "not_in_source", reason, error)
             return self._judge_unplaced(claim, value, error)
         look = self.look(row, column)
         if look.beside:
             evidence = (self._evidence(look.beside[0]),)
-            return _verdict(claim, "supported", f"said of {header!r}", evidence=evidence)
+            return judged(claim, "supported", f"said of {header!r}", evidence=evidence)
         if sure and not look.other and not look.free and self.is_explicit:
             look.other = look.perhaps
         if not self.is_explicit:
@@ -232,14 +119,14 @@ class AnswerJudge(AnswerReader):
             evidence = (self._evidence(look.free[0]),)
             is_open = look.other or slot is not None
             verdict: VerdictName = "unjudged" if is_open else "supported"
-            return _verdict(claim, verdict, "stated of this entity", evidence=evidence)
+            return judged(claim, verdict, "stated of this entity", evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
             reason = f"the context says it of {stated.label!r}"
             if sure and self.is_explicit:
                 evidence = (self._evidence(sentence),)
-                return _verdict(claim, "not_in_source", reason, "REL", evidence)
-            return _verdict(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
+                return judged(claim, "not_in_source", reason, "REL", evidence)
+            return judged(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
         return self._judge_missing(claim, row, column, record, value, error)
 
     def _error_of(self, value: Value, column: int) -> ClaimError:
@@ -261,11 +148,11 @@ class AnswerJudge(AnswerReader):
             self._evidence(number) for number in dict.fromkeys(o.about.sentence for o in look.other)
         )
         if look.free and not (self.is_explicit and len(expected) == 1):
-            return _verdict(claim, "unjudged", "the context has both", evidence=evidence)
+            return judged(claim, "unjudged", "the context has both", evidence=evidence)
         reason = f"the context gives {header!r} as {expected[0]!r}"
         if look.claimed or self._is_anothers(value, claim.row or 0, header):
             error = "REL"
-        return _verdict(claim, "contradicted", reason, error, evidence, tuple(expected))
+        return judged(claim, "contradicted", reason, error, evidence, tuple(expected))
 
     @cached_property
     def slots(self) -> Slots:
@@ -279,7 +166,7 @@ class AnswerJudge(AnswerReader):
             error = "REL"
         reason = f"the context has {slot.said!r} where it gives {header!r} of others"
         evidence = (self._evidence(slot.sentence),)
-        return _verdict(claim, "contradicted", reason, error, evidence, (slot.said,))
+        return judged(claim, "contradicted", reason, error, evidence, (slot.said,))
 
     def lacks_names(self, absent: Sequence[str]) -> bool:
         """Whether the column that names the rows may be one of those that the answer lacks.
@@ -347,41 +234,37 @@ class AnswerJudge(AnswerReader):
         name, header = self.name(row), self.table.columns[column]
         evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
         if value.text in _FLAGS:
-            return _verdict(claim, "unjudged", "yes or no is not said in these words")
+            return judged(claim, "unjudged", "yes or no is not said in these words")
         if self._counts_rows(column):
-            return _verdict(claim, "unjudged", "a number of the rows")
+            return judged(claim, "unjudged", "a number of the rows")
         places = self.find(row, column)
         reason = f"nothing that the context says of {name!r} states it"
         if value.number is not None or value.dates:
             if self._is_setting(places, record):
-                return _verdict(
-                    claim, "unjudged", "the text is set in that time", evidence=evidence
-                )
+                return judged(claim, "unjudged", "the text is set in that time", evidence=evidence)
             if self.is_never_said(row, column):
-                return _verdict(claim, "not_in_source", _NEVER, error, evidence)
+                return judged(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
             if self.is_explicit or (elsewhere and self.is_verbatim(column)):
                 error = "REL" if self._is_anothers(value, row, header) else error
-                return _verdict(claim, "not_in_source", reason, error, evidence)
-            return _verdict(claim, "unjudged", reason, evidence=evidence)
+                return judged(claim, "not_in_source", reason, error, evidence)
+            return judged(claim, "unjudged", reason, evidence=evidence)
         if self._trace(value, record) >= (_CLEAR_TRACE if self.is_explicit else _TRACE):
-            return _verdict(
-                claim, "unjudged", "stated in part or in other words", evidence=evidence
-            )
+            return judged(claim, "unjudged", "stated in part or in other words", evidence=evidence)
         if self.is_explicit:
             error = "REL" if places else "ATT"
-            return _verdict(claim, "not_in_source", reason, error, evidence)
+            return judged(claim, "not_in_source", reason, error, evidence)
         if places and self.is_verbatim(column) and all(map(self._is_of_another, places)):
-            return _verdict(claim, "not_in_source", reason, "REL", evidence)
+            return judged(claim, "not_in_source", reason, "REL", evidence)
         if not self._has_words(value):
-            return _verdict(claim, "not_in_source", _NEVER, "ATT", evidence)
-        return _verdict(claim, "unjudged", reason, evidence=evidence)
+            return judged(claim, "not_in_source", _NEVER, "ATT", evidence)
+        return judged(claim, "unjudged", reason, evidence=evidence)
 
     def _judge_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
         """A cell of an entity whose sentences are not known."""
         if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
-            return _verdict(claim, "not_in_source", _NEVER, error)
-        return _verdict(claim, "unjudged", "no sentence is surely about this row")
+            return judged(claim, "not_in_source", _NEVER, error)
+        return judged(claim, "unjudged", "no sentence is surely about this row")
 
     def _is_setting(self, places: Sequence[Span], record: Record) -> bool:
         """Whether the time set last before a record is a value: "It was held in 2021", say.
@@ -440,31 +323,3 @@ class AnswerJudge(AnswerReader):
     def _has_words(self, value: Value) -> bool:
         words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
         return not words or any(self.reader.has_word(word) for word in words)
-
-    def _evidence(self, sentence: int) -> Evidence:
-        start, end = self.reader.sentences[sentence]
-        return Evidence(self.reader.text[start:end], start=start, end=end)
-
-
-def _verdict(
-    claim: Claim,
-    verdict: VerdictName,
-    reason: str,
-    error: ClaimError | None = None,
-    evidence: tuple[Evidence, ...] = (),
-    expected: tuple[str, ...] = (),
-) -> Verdict:
-    return Verdict(claim, verdict, error, evidence, reason, (), expected, VERSION)
-
-
-def asked(condition: Condition) -> str:
-    """A condition in words, for a reason."""
-    what = f" for {condition.label!r}" if condition.label else ""
-    if condition.excluded:
-        return f"the query leaves out {condition.said!r}{what}"
-    return f"the query asks for {condition.said!r}{what}"
-
-
-def error_of(condition: Condition) -> ClaimError:
-    """The error type of a row that does not meet a condition."""
-    return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"

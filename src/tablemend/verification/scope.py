@@ -19,7 +19,7 @@ from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.verification.scope_bounds import SENTENCE_END, Attributes, read_bounds
-from tablemend.verification.scope_conditions import Condition, states_time
+from tablemend.verification.scope_conditions import Condition, is_generic_time, states_time
 from tablemend.verification.scope_names import read_names
 from tablemend.verification.scope_unread import READ, find_unread
 from tablemend.verification.scope_values import GONE, find_mentions, read_values
@@ -103,7 +103,8 @@ def read_scope(query: str, table: Table) -> QueryScope:
     entities = _read_entities(masked, [row[key] or "" for row in table.rows])
     read += entities.values()
     free = _cover(masked, read, GONE)
-    mentions = find_mentions(free, columns)
+    named = columns if any(map(is_generic_time, columns)) else (*columns, "Year")
+    mentions = find_mentions(free, named)
     for condition, span in read_values(query, free, mentions):
         found.append(_Placed(span, condition))
     free = _cover(free, [one.span for one in found], GONE)
@@ -111,9 +112,9 @@ def read_scope(query: str, table: Table) -> QueryScope:
     for condition, span in read_bounds(query, free, attributes, mentions):
         found.append(_Placed(span, condition))
     free = _cover(free, [one.span for one in found], GONE)
-    for named, span in read_names(query, free, table, key, mentions):
-        if named is not None:
-            found.append(_Placed(span, named))
+    for plain, span in read_names(query, free, table, key, mentions):
+        if plain is not None:
+            found.append(_Placed(span, plain))
         else:
             topics.append(query[slice(*span)])
     found.sort(key=lambda one: one.span)

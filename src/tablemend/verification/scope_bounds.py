@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places, singular
@@ -107,6 +107,9 @@ _NOT_A_TITLE = re.compile(
     r"|on|for|only|alone|whose|where|but|not|ordered|ranked|according|together|including|out|at|to"
     r"|having|drawn|please)\b)"
 )
+_OF_AMOUNT = re.compile(
+    r"^(?:at |no |not |more |less |fewer |greater |up |over|above|below|under|[<>=])"
+)
 _AGE = re.compile(r"\b(?:older|younger) than\s*$")
 _HALF = re.compile(r"\b(?:half|quarter|part|start|end|beginning|middle|months?|weeks?) of\s+$")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
@@ -116,8 +119,19 @@ _NO_LABEL = LITTLE_WORDS | frozenset(
     "context table create make list lists please summarize summarise period range spanning values "
     "been be being did do does one two three year years".split()
 )
+# "at least 5 and" at most 9
+_AND_BOUND = re.compile(
+    r"\W?\s*(?:is|are|was|were|of|at|with)?\s*(?:no|not|at|more|less|fewer|greater|above|over|after"
+    r"|from)?(?: least| than)?(?: (?:less|fewer|earlier) than)?\s[\d.,%$ ]*\d[^\s,;]*\s+(?:and"
+    r"|but)\s+",
+    re.I,
+)
 _HOLDS = re.compile(r"\s*(?:or (?:more|less|fewer)\s+)?(?:of |in |as |for |under )?(?:the |its )?")
 _REACH = 4  # words before a bound in which its attribute stands
+
+
+Wording = Literal["at", "time", "amount"]
+"""How an amount is bound: "in 2019"; "after 2019", which may speak of time; "at least 2019"."""
 
 
 class Attributes(NamedTuple):
@@ -171,7 +185,9 @@ def read_bounds(
             tail = max((match.end() for match in tails if match), default=0)
             place = Span(span.start - size, span.end + (0 if size else tail))
             is_time = states_time(value)
-            label = _attribute(masked, place, quoted, attributes, is_time, side == "at")
+            plain = _OF_AMOUNT.search(before[len(before) - size :]) is not None
+            wording: Wording = "at" if side == "at" else "amount" if plain else "time"
+            label = _attribute(masked, place, quoted, attributes, is_time, wording)
             low, high = (value, None) if side == "low" else (None, value)
             if side == "at":
                 low = high = value
@@ -260,29 +276,30 @@ def _attribute(
     quoted: Sequence[Mention],
     attributes: Attributes,
     is_time: bool,
-    is_at: bool = False,
+    wording: Wording = "time",
 ) -> str | None:
     """The attribute that a bound is set on; ``None`` where that is not plain.
 
     A column named directly before, or in quotation marks directly behind; else one whose name
     of the amount's unit, where there is but one, or whose name shares a word with those around: of
     a time, one that holds times. Else, of a time, the verb before it, as the context may use it,
-    or nothing: "in 2019". ``is_at``: the amount stands behind a preposition of time.
+    or nothing: "in 2019". ``wording``: how the amount is bound.
     """
     for mention in reversed(quoted):
         if mention.end <= span.start:
             gap = masked[mention.end : span.start]
             timeless = is_time and attributes.times and mention.label in attributes.numbers
-            timeless = timeless and (is_at or not mention.quoted)
+            timeless = timeless and (wording == "at" or (wording == "time" and not mention.quoted))
             if len(gap) > 24 or SENTENCE_END.search(gap) or GONE in gap or timeless:
                 break
-            if not any(map(str.isdigit, gap)):
+            joined = _AND_BOUND.fullmatch(gap)
+            if joined or not any(map(str.isdigit, gap)):
                 return mention.label
             break
     behind_it = next((one for one in quoted if one.start >= span.end), None)
     if behind_it and _HOLDS.fullmatch(masked[span.end : behind_it.start]):
         return behind_it.label  # "at least 200 \"Points\""
-    head = re.split(r"[.;:,\"\0]", masked[max(0, span.start - 60) : span.start])[-1]
+    head = re.split(r"[.;:,](?=\s)|[\"\0]", masked[max(0, span.start - 60) : span.start])[-1]
     words = [word for word in _WORD.findall(head.lower()) if word not in _NO_LABEL]
     before = [singular(word) for word in words[-_REACH:]][::-1]
     tail = re.split(

@@ -21,9 +21,8 @@ GONE = "\0"
 QUOTED = re.compile(
     r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]|(?<!\w)['`\u2018]([^'`\u2019]+)['`\u2019](?!\w)"
 )
-_NOT = (
-    r"(?:not (?:equal to|in|from|one of|any of|either)|not|other than|different from|!=|\u2260|<>)"
-)
+_NOT = r"(?:not (?:equal to|in|from|one of|any of|either)|not|neither|other than|different from"
+r"|!=|\u2260|<>)"
 _IS = r"(?:is|are|was|were|equals?|equal to|being|must be|should be|has to be|=+|:)"
 _LINK = re.compile(
     rf"\s*(?P<link>{_IS}\s+(?P<no>{_NOT})|(?P<no2>(?:isn't|aren't|wasn't|weren't|{_NOT}))"
@@ -69,6 +68,10 @@ _JOINT = re.compile(
 _NEXT = re.compile(r",?\s+(?:and|or|but)\s+(?:(?:the|whose|where|with)\s+)*$", re.I)
 _ITEMS = re.compile(r"\s*,\s*(?:or\s+|and\s+|nor\s+)?|\s+(?:or|nor)\s+", re.I)
 _LONGEST = 200
+_FREE = re.compile(
+    r"\b(?:where|whose)\s+(?:the\s+)?([A-Z][\w-]*(?:\s+[A-Z][\w-]*){0,3})(?=\s+(?:is|are|was"
+    r"|were|=)\s)"
+)
 
 
 class Mention(NamedTuple):
@@ -106,6 +109,9 @@ def find_mentions(masked: str, columns: Sequence[str]) -> list[Mention]:
         for match in re.finditer(rf"(?<![\w-]){spelled}(?![\w-])", lowered):
             if not any(one.start < match.end() and match.start() < one.end for one in found):
                 found.append(Mention(*match.span(), name, True, False))
+    for match in _FREE.finditer(masked):  # "where Credit Rating is BBB", of a column elsewhere
+        if not any(one.start < match.end(1) and match.start(1) < one.end for one in found):
+            found.append(Mention(*match.span(1), match[1], False, True))
     return sorted(found)
 
 
@@ -146,12 +152,14 @@ def _behind(
     link = _LINK.match(masked, mention.end)
     opened = _OPENED.search(masked[max(0, mention.start - 20) : mention.start])
     if link is None:
-        if not (mention.known and opened):
+        if not (opened and (mention.known or mention.quoted)):
             return None
         start = mention.end
         while masked[start : start + 1] == " ":
             start += 1
         first = masked[start : start + 1]
+        if not mention.known and not first.isdigit() and first not in '"\u201c':
+            return None
         if start == mention.end or not (first.isdigit() or first.isupper() or first in '"\u201c'):
             return None
         excluded = False

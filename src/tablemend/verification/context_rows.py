@@ -1,0 +1,158 @@
+"""Rows of an answer table: whether each is named in the context, and within the query's scope."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from tablemend.detector.source import index_context
+from tablemend.records import Claim, ClaimError, Evidence, Verdict, VerdictName
+from tablemend.values.cells import read_value
+from tablemend.values.text import clean, header_key
+from tablemend.values.units import header_unit
+from tablemend.verification.context_answer import AnswerReader
+from tablemend.verification.context_records import Breach, Record
+from tablemend.verification.scope_conditions import Condition
+
+JUDGE = "context/2"
+"""The verifier's name and version, which every verdict carries."""
+
+
+class RowJudge(AnswerReader, ABC):
+    """An answer table beside its context, row by row."""
+
+    @abstractmethod
+    def judge_cell(self, claim: Claim, row: int, column: int) -> Verdict:
+        """Whether a cell is what the context says."""
+
+    def judge_row(self, claim: Claim, row: int) -> Verdict:
+        """Whether a row's entity is named, in scope and not there twice."""
+        name = self.name(row)
+        if not name:
+            return judged(claim, "unjudged", "the row has no name")
+        named = self._judge_name(claim, row)
+        if named.verdict != "supported":
+            return named
+        listed = self.scope.entities
+        if listed and name not in {clean(one) for one in listed}:
+            return judged(claim, "contradicted", "the query lists other names", "ATT")
+        _, _, breach = self.records.in_scope(name)
+        if breach is not None:
+            return self._out_of_scope(claim, name, breach)
+        if (original := self.repeated.get(row)) is not None:
+            reason = f"the context has no second {name!r} in scope beside row {original + 1}"
+            return judged(claim, "contradicted", reason, "REL", named.evidence)
+        return self._judge_scope(claim, row, named.evidence)
+
+    def _judge_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
+        """A row that nothing said of its entity puts out of scope: by its own cells, where right.
+
+        Open is a condition that neither meets, and what of the query was not read at all.
+        """
+        record = self.record(row)
+        said = self.records.meets(self.name(row), record) if record else []
+        answers = dict(zip(self.conditions, said, strict=False))
+        unmet: list[str] = []
+        for condition in self.scope.conditions:
+            met: bool | None = answers.get(condition) or None  # a breach of one record is none
+            if met is None:
+                met = self._meets_itself(row, condition)
+            if met is False:
+                column = self._column_of(condition)
+                assert column is not None
+                cell = self.table.rows[row][column] or ""
+                reason = f"its {condition.label!r} is {clean(cell)!r}; {asked(condition)}"
+                return judged(claim, "contradicted", reason, error_of(condition), evidence)
+            if met is None:
+                unmet.append(asked(condition))
+        if self.scope.unread:
+            unmet += [f"the query's {one!r} was not read" for one in self.scope.unread]
+        unmet += [
+            f"the query's {name!r} was not read"
+            for name in self.scope.topics
+            if not self._is_about(name, record)
+        ]
+        if unmet:
+            reason = f"named in the context, scope not known: {'; '.join(unmet)}"
+            return judged(claim, "unjudged", reason, evidence=evidence)
+        in_scope = bool(self.scope.conditions)
+        reason = "named, and in the query's scope" if in_scope else "named in the context"
+        return judged(claim, "supported", reason, evidence=evidence)
+
+    def _column_of(self, condition: Condition) -> int | None:
+        wanted = header_key(condition.label)
+        names = [header_key(name) for name in self.table.columns]
+        return names.index(wanted) if wanted and wanted in names else None
+
+    def _meets_itself(self, row: int, condition: Condition) -> bool | None:
+        """Whether a row's own cell, where the context supports it, meets a condition."""
+        column = self._column_of(condition)
+        if column is None:
+            return None
+        name = self.table.columns[column]
+        met = condition.meets(read_value(self.table.rows[row][column]), header_unit(name))
+        if met is None or column == self.key:
+            return met
+        cell = Claim("", None, None, "attribute", "", row=row, column=name)
+        return met if self.judge_cell(cell, row, column).verdict == "supported" else None
+
+    def _is_about(self, name: str, record: Record | None) -> bool:
+        """Whether a name of the query is what the whole text is about, or is said of a record.
+
+        The whole text is about what no sentence names, or the first alone, before any row.
+        """
+        places = self.reader.places.find(name)
+        sentences = {self.reader.sentence_at(span.start) for span in places}
+        if sentences <= {0} and not self.reader.names_in(0):
+            return True
+        return not sentences or (record is not None and not sentences.isdisjoint(record.numbers))
+
+    def _out_of_scope(self, claim: Claim, name: str, breach: Breach) -> Verdict:
+        condition = breach.condition
+        what = f" for {condition.label!r}" if condition.label else ""
+        reason = f"the context says {breach.said!r}{what}; {asked(condition)}"
+        evidence = (self._evidence(breach.sentence),)
+        return judged(claim, "contradicted", reason, error_of(condition), evidence)
+
+    def _judge_name(self, claim: Claim, row: int) -> Verdict:
+        name = self.name(row)
+        spans = self.reader.name_spans.get(name, [])
+        if spans:
+            sentence = self.reader.sentence_at(spans[0].start)
+            if name in self.reader.partly_named:
+                reason = "only a word of the name stands in the context"
+                return judged(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
+            return judged(
+                claim, "supported", "named in the context", evidence=(self._evidence(sentence),)
+            )
+        if index_context(self.context).mentions(name):
+            return judged(claim, "supported", "named in the context in other words")
+        return judged(claim, "not_in_source", "the context does not name it", "ATT")
+
+    def _evidence(self, sentence: int) -> Evidence:
+        start, end = self.reader.sentences[sentence]
+        return Evidence(self.reader.text[start:end], start=start, end=end)
+
+
+def judged(
+    claim: Claim,
+    verdict: VerdictName,
+    reason: str,
+    error: ClaimError | None = None,
+    evidence: tuple[Evidence, ...] = (),
+    expected: tuple[str, ...] = (),
+) -> Verdict:
+    """A verdict of this verifier."""
+    return Verdict(claim, verdict, error, evidence, reason, (), expected, JUDGE)
+
+
+def asked(condition: Condition) -> str:
+    """A condition in words, for a reason."""
+    what = f" for {condition.label!r}" if condition.label else ""
+    if condition.excluded:
+        return f"the query leaves out {condition.said!r}{what}"
+    return f"the query asks for {condition.said!r}{what}"
+
+
+def error_of(condition: Condition) -> ClaimError:
+    """The error type of a row that does not meet a condition."""
+    return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"
