@@ -21,8 +21,10 @@ GONE = "\0"
 QUOTED = re.compile(
     r"[\"\u201c]([^\"\u201c\u201d]+)[\"\u201d]|(?<!\w)['`\u2018]([^'`\u2019]+)['`\u2019](?!\w)"
 )
-_NOT = r"(?:not (?:equal to|in|from|one of|any of|either)|not|neither|other than|different from"
-r"|!=|\u2260|<>)"
+_NOT = (
+    r"(?:not (?:equal to|in|from|one of|any of|either)|not|neither|other than|different from"
+    r"|!=|\u2260|<>)"
+)
 _IS = r"(?:is|are|was|were|equals?|equal to|being|must be|should be|has to be|=+|:)"
 _LINK = re.compile(
     rf"\s*(?P<link>{_IS}\s+(?P<no>{_NOT})|(?P<no2>(?:isn't|aren't|wasn't|weren't|{_NOT}))"
