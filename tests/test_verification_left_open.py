@@ -168,10 +168,23 @@ def test_one_short_form_is_no_weekday() -> None:
     assert _of(table, "It rained on Sunday.", "Sunday").verdict == "not_in_source"
 
 
-@pytest.mark.parametrize("headers", [("W", "GF", "GA", "Pts"), ("Won", "F", "A", "Points")])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ("W", "GF", "GA", "Pts"),
+        ("Won", "F", "A", "Points"),
+        ("Won", "For", "Against", "Pts"),
+        ("Won", "G+", "G-", "Points"),
+    ],
+)
 def test_goals_are_never_mended_to_points(headers: tuple[str, ...]) -> None:
     text = "Alvik scored 41 goals and conceded 15."
     assert mend_text(text, Source((_league(*headers),))).text == text
+
+
+def test_a_column_that_is_named_beside_the_number_is_meant() -> None:
+    league = _league("Won", "F", "A", "Points")
+    assert _of(league, "Alvik collected 41 points.", "41").verdict == "contradicted"
 
 
 def test_goals_for_and_against_are_read() -> None:

@@ -188,6 +188,17 @@ class Grounder:
         )
         return not _TIMES.isdisjoint(named)
 
+    def header_terms(self, grounding: Grounding) -> frozenset[str]:
+        """The terms of the headers that an amount was taken to count."""
+        headings = [
+            Heading(grounding.grid, index, -1)
+            if grounding.transposed
+            else Heading(grounding.grid, -1, index)
+            for index in grounding.attribute.indices
+        ]
+        none: frozenset[str] = frozenset()
+        return none.union(*(self.linking.index.terms.get(heading, none) for heading in headings))
+
     def number(self, grid: int, row: int, column: int) -> Number | None:
         """The number of a cell, also before a unit that nobody lists: "90 fL"."""
         number = self.grids[grid].value(row, column).number

@@ -381,9 +381,10 @@ def header_terms(header: str) -> tuple[str, ...]:
 
 
 def is_opaque(header: str) -> bool:
-    """Whether a header is a short form that can stand for anything: "F", "SHG"."""
+    """Whether a header is a short form that can stand for anything: "F", "G+"."""
     text = clean(header).strip(" .")
-    if not text.isalpha() or len(text) > _SHORT or not (text.isupper() or len(text) == 1):
+    letters = text.rstrip("+-\u2212")
+    if not letters.isalpha() or len(letters) > _SHORT or not (text.isupper() or len(text) == 1):
         return False
     low = text.casefold()
     return low not in _WHOLE_HEADERS and low not in _ABBREVIATIONS and low not in _SYNONYMS

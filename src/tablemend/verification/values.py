@@ -13,7 +13,7 @@ from tablemend.verification.computed import aggregates, is_computed
 from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
-from tablemend.verification.lexicon import is_opaque
+from tablemend.verification.lexicon import is_opaque, terms
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
 from tablemend.verification.results import judge_result
@@ -148,8 +148,8 @@ class Values:
         if amount.pair == "range" or self._is_apposition(best, amount):
             reason = "a range or an age: not the value of the cell"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
-        if self._may_be_short_for(best, amount):
-            reason = "another column of the row has the value, and its header is a short form"
+        if self._may_be_another(binder, best, amount):
+            reason = "another column of the row has the value, and may be meant"
             found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
             return replace(found, final=True)
         if doubtful or amount.role == "ordinal" or not best.clear:
@@ -167,14 +167,32 @@ class Values:
             return True  # "won 13 matches"
         return _STATED.fullmatch(plain, column.end, amount.start) is not None
 
-    def _may_be_short_for(self, best: Grounding, amount: Amount) -> bool:
-        """Whether the row has the value in a column whose header nobody can read: "F" of goals."""
-        rows = {row for row, _ in best.cells}
-        columns = self.linking.source.grids[best.grid].columns
+    def _may_be_another(self, binder: Binder, best: Grounding, amount: Amount) -> bool:
+        """Whether the row has the value in another column, which may be what is meant.
+
+        Its header is a short form that nobody can read ("F" of goals), or the words say more than
+        the header that was found by them: "scored" is said of points and of goals.
+        """
+        plain = self.linking.reading.plain
+        column = best.attribute
+        if column.start >= amount.end and not plain[amount.end : column.start].strip():
+            return False  # "41 points"
+        header = self._grounder.header_terms(best)
+        said = [
+            {term for word in plain[link.start : link.end].split() for term in terms(word)}
+            for link in binder.by_grid[best.grid].columns
+            if link.columns == column.indices
+        ]
+        loose = bool(said) and not any(words <= header for words in said)
+        rows, columns = {row for row, _ in best.cells}, {column for _, column in best.cells}
         return any(
             place.grid == best.grid
             and place.row in rows
-            and is_opaque(columns[place.column].header)
+            and place.column not in columns
+            and (
+                loose
+                or is_opaque(self.linking.source.grids[place.grid].columns[place.column].header)
+            )
             for place in self._grounder.places(amount)
         )
 
@@ -185,8 +203,10 @@ class Values:
             return ""
         grid = self.linking.source.grids[grounding.grid]
         words = _KINDS.findall(self.linking.reading.plain, amount.end, column.start)
-        known = grid.caption.casefold() + " ".join(c.header.casefold() for c in grid.columns)
-        return next((word for word in words if word not in known), "")
+        if not words:
+            return ""
+        said = " ".join((grid.caption, *(c.header for c in grid.columns))).casefold()
+        return next((word for word in words if word not in re.findall(r"\w+", said)), "")
 
     def _is_apposition(self, grounding: Grounding, amount: Amount) -> bool:
         """Whether a number stands alone behind a name, as an age does: "Ann Lee, 29, scored"."""
