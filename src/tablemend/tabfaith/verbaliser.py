@@ -17,7 +17,7 @@ from tablemend.values.sentences import sentence_spans
 
 VERSION = "verbaliser-2"
 SENTENCES = (2, 5)
-_TRIES = 40
+_TRIES = 80
 """Draws for one sentence."""
 
 
