@@ -15,6 +15,7 @@ from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.naming import number_of
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.unread import all_rows
 
 _SUMMED = frozenset("together added adds summed".split())
 _COMPUTED: dict[str, Callable[[list[float]], float]] = {
@@ -29,7 +30,7 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     cues = [
         (cue.sense, *frame.token_range(cue.start, cue.end))
         for cue in frame.cues
-        if cue.kind == "aggregate"
+        if cue.kind == "aggregate" and all_rows(frame, cue) is None
     ]
     if not cues:
         cues = [("sum", i, i + 1) for i, word in enumerate(frame.words) if word in _SUMMED]

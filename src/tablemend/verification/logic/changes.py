@@ -58,6 +58,8 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         return  # "Two quarters had negative growth": which?
     if any(frame.words[stated.last : stated.last + 1] == ("of",) for stated in frame.amounts):
         return  # "grew in three of the four quarters"
+    if "except" in frame.words or "excluding" in frame.words:
+        return  # "in every quarter except one"
     for cue in frame.cues:
         if cue.kind != "change" or cue.sense not in ("rise", "fall", "stable", *_RATIOS):
             continue

@@ -12,6 +12,7 @@ from tablemend.verification.logic.mentions import Heading
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import nth_rows
+from tablemend.verification.logic.words import THINGS
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _WHOLE_TABLE = frozenset({"quantifier", "superlative", "comparative"})
@@ -19,6 +20,7 @@ _EXTREMES = frozenset("high low maximum minimum peak trough".split())
 _LOCAL = frozenset(
     {"equal", "different", "beat", "several", "some", "any", "one_of", "compare", "lead", "record"}
 )
+_SEVERAL = {(word,) for word in THINGS if word.endswith("s")}
 _PLACED = frozenset({"place", "within", "last"})
 
 
@@ -36,7 +38,7 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         return
     for first, last in frame.clauses:
         inside = [c for c in named if first <= c.first and c.last <= last]
-        if any(_counts_other(frame, found, c) for c in inside):
+        if any(_counts_other(frame, found, c) for c in inside) or _of_several(frame, inside):
             continue
         if len(inside) < 2 or len({c.column for c in inside}) < 2:
             continue
@@ -93,6 +95,19 @@ def _counts_other(frame: Frame, found: Sequence[Condition], number: Condition) -
     return not named and len(word) > 3 and word.endswith("s") and not word.endswith("ss")
 
 
+def _of_several(frame: Frame, named: Sequence[Condition]) -> bool:
+    """Whether rows are counted: of "two hospitals in Oslo" nothing is said by one row."""
+    used = frozenset[int]().union(*(condition.used for condition in named))
+    keyed = {h.first for h in frame.headings if h.column == frame.view.key and h.share > 0.99}
+    return any(
+        stated.value >= 2
+        and (stated.last in keyed or frame.words[stated.last : stated.last + 1] in _SEVERAL)
+        and stated.first not in used
+        and stated.amount.role == "value"
+        for stated in frame.amounts
+    )
+
+
 def _disagree(frame: Frame, named: Sequence[Condition]) -> bool:
     """Whether rows of one name say different things and nothing tells them apart."""
     columns = frame.view.columns
@@ -114,7 +129,7 @@ def _is_extreme(frame: Frame) -> bool:
 def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """As in "A has more than 5 points", "A won before 2000": some row has all that is said."""
     bounded = [c for c in found if c.bound]
-    if not bounded or len(found) < 2:
+    if not bounded or len(found) < 2 or _of_several(frame, found):
         return
     rows = within(found, frame.rows)
     others = within((c for c in found if not c.bound), frame.rows)

@@ -10,7 +10,7 @@ from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.naming import name_rows, number_of
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.unread import is_unread
+from tablemend.verification.logic.unread import all_rows, is_unread
 
 _AMONG = frozenset("of among across out in".split())
 _EVERYWHERE = frozenset("in for across during over throughout at".split())
@@ -20,6 +20,9 @@ _STAYING = frozenset("stay stayed stays remain remained keep kept".split())
 def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     """Every reading of all, both, none, neither, most, half and only."""
     for cue in frame.cues:
+        if (whole := all_rows(frame, cue)) is not None:
+            yield from _at_all_times(frame, found, cue, *whole)
+            continue
         never = (cue.kind, cue.sense) == ("negation", "never")
         if cue.kind != "quantifier" and (cue.kind, cue.sense) != ("count", "only") and not never:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tablemend.claims.cues import Cue
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.words import DISTINCT, EMPTY, THINGS
@@ -69,6 +70,17 @@ def _relations(frame: Frame, kept: Sequence[Condition]) -> frozenset[int]:
         if before in _BEING or (place - 1 not in frame.verbs and before not in _ARTICLES):
             found.add(place)
     return frozenset(found)
+
+
+def all_rows(frame: Frame, cue: Cue) -> tuple[int, int] | None:
+    """The tokens of "in all four quarters", "in all games"; ``None`` for the sum "in all"."""
+    first, last = frame.token_range(cue.start, cue.end)
+    if cue.kind != "aggregate" or frame.words[first:last] != ("in", "all"):
+        return None
+    last = next((stated.last for stated in frame.amounts if stated.first == last), last)
+    named = any(heading.first == last for heading in frame.headings)
+    noun = frame.words[last : last + 1]
+    return (first, last) if named or (noun and noun[0] in THINGS) else None
 
 
 def is_one_row(frame: Frame, kept: Sequence[Condition]) -> bool:
