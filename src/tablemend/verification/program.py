@@ -9,6 +9,7 @@ from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verification.context import verify_answer_claims
+from tablemend.verification.experiments import Experiments
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
@@ -43,8 +44,11 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
     if document.table is not None:
         return verify_answer_claims(document, source)
     judge = DocumentJudge(document, source)
-    profiles = Profiles(judge.linking)
-    verdicts = [profiles.judge(claim, judge.judge(claim)) for claim in document.claims]
+    profiles, experiments = Profiles(judge.linking), Experiments(judge.linking)
+    verdicts = [
+        profiles.judge(claim, experiments.judge(claim, judge.judge(claim)))
+        for claim in document.claims
+    ]
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 
@@ -251,7 +255,7 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
                 claim,
                 first.verdict,
                 first.error,
-                tuple(e for finding in wrong for e in finding.evidence),
+                tuple(dict.fromkeys(e for finding in wrong for e in finding.evidence)),
                 "; ".join(dict.fromkeys(finding.reason for finding in wrong)),
                 tuple(dict.fromkeys(f.span for f in wrong if f.span is not None)),
                 first.expected if len({finding.span for finding in wrong}) == 1 else (),
@@ -261,7 +265,7 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
     return Verdict(
         claim,
         "unjudged" if doubtful else "supported",
-        evidence=tuple(e for finding in shown for e in finding.evidence),
+        evidence=tuple(dict.fromkeys(e for finding in shown for e in finding.evidence)),
         reason=shown[0].reason,
     )
 
