@@ -187,6 +187,13 @@ def test_a_column_that_is_named_beside_the_number_is_meant() -> None:
     assert _of(league, "Alvik collected 41 points.", "41").verdict == "contradicted"
 
 
+def test_rows_that_are_attributes_have_names_of_their_own() -> None:
+    table = Table.of(
+        ["Item", "Q1 2023", "Q2 2023"], [["Net income", "12.1", "15.3"], ["Revenue", "90", "95.5"]]
+    )
+    assert _of(table, "Net income was 15.3 in Q1 2023.", "15.3").verdict == "contradicted"
+
+
 def test_goals_for_and_against_are_read() -> None:
     league = _league("W", "GF", "GA", "Pts")
     assert _of(league, "Alvik scored 41 goals.", "41").verdict == "supported"

@@ -175,7 +175,9 @@ class Values:
         """
         plain = self.linking.reading.plain
         column = best.attribute
-        if column.start >= amount.end and not plain[amount.end : column.start].strip():
+        if best.transposed or (
+            column.start >= amount.end and not plain[amount.end : column.start].strip()
+        ):
             return False  # "41 points"
         header = self._grounder.header_terms(best)
         said = [
