@@ -268,6 +268,16 @@ def test_two_rows_of_one_name_and_two_values_are_not_judged(
     assert claim["verdict"] == "unjudged" and claim["reason"]
 
 
+def test_the_program_judges_no_answer_without_a_context(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("|Team|Points|\n|---|---|\n|Alba|41|\n", "utf-8")
+    files = ["--answer", str(folder / "answer.md"), "--source", str(folder / "table.csv")]
+    assert main(["verify", *files, "--json"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["unjudged"] == 1.0 and "give --context" in captured.err
+
+
 @pytest.mark.parametrize("text", ["", " \n ", "!"])
 def test_a_text_without_a_claim_has_no_staf(
     folder: Path, capsys: pytest.CaptureFixture[str], text: str

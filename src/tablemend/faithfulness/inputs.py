@@ -23,7 +23,7 @@ from tablemend.tables.table import Table, TableError
 
 NOTHING = 1
 """Exit status where nothing can be judged: no claim, an answer without a table, a text by the
-program against a source without one."""
+program against a source without one, an answer by the program without a context."""
 T = TypeVar("T")
 
 
@@ -156,8 +156,10 @@ def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
         data = json.loads(line)
     except json.JSONDecodeError as error:
         raise TablemendError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, brackets in brackets
-        raise TablemendError(f"{where}: not JSON that can be read ({error})") from error
+    except RecursionError as error:
+        raise TablemendError(f"{where}: the JSON is nested too deeply") from error
+    except ValueError as error:  # Python's limit of 4,300 digits
+        raise TablemendError(f"{where}: a number of the JSON is too long") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
     check_fields(data, BATCH_FIELDS, where, told)
@@ -237,9 +239,16 @@ def why_nothing(given: Input, found: Verification, verifier: str) -> str:
     """Why nothing could be judged, whatever it says; empty where something could."""
     if not found.verdicts:
         return f"{given.name}: no claim was found, so nothing is judged"
-    if given.table is None and verifier == PROGRAM and not given.source.tables:
+    if verifier != PROGRAM:
+        return ""
+    if given.table is None and not given.source.tables:
         return (
             f"{given.name}: nothing is judged: its source has no table, and the program judges a"
             " text by tables; name one, or a model with --verifier"
+        )
+    if given.table is not None and not given.source.text:
+        return (
+            f"{given.name}: nothing is judged: there is no text to go by, and the program judges an"
+            " answer by its context; give --context, or a model with --verifier"
         )
     return ""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
 from tablemend.validation.items import Item, Label
 
-INFOTABS_LABELS: dict[str, Label] = {
-    "E": "supported",
-    "C": "contradicted",
-    "N": "not_in_source",
+LABELS: dict[str, dict[str | int, Label]] = {
+    "tabfact": {1: "supported", 0: "contradicted"},
+    "infotabs": {"E": "supported", "C": "contradicted", "N": "not_in_source"},
 }
 LIST = "; "
 """Between the values of an attribute that has several."""
@@ -21,16 +20,7 @@ LIST = "; "
 def tabfact(record: dict[str, Any]) -> Iterator[Item]:
     """Entailed (1) and refuted (0) statements about Wikipedia tables, two difficulties."""
     source = Source((Table.of(record["header"], record["rows"], record["caption"]),))
-    for number, statement in enumerate(record["statements"]):
-        yield Item(
-            id=f"{record['table_id']} {number}",
-            set="tabfact",
-            group=record["difficulty"],
-            text=statement["text"],
-            source=source,
-            split_key=record["split_key"],
-            label="supported" if statement["label"] else "contradicted",
-        )
+    return _items("tabfact", record, record["statements"], source, record["difficulty"])
 
 
 def logicnlg(record: dict[str, Any]) -> Iterator[Item]:
@@ -69,15 +59,25 @@ def logicnlg(record: dict[str, Any]) -> Iterator[Item]:
 def infotabs(record: dict[str, Any]) -> Iterator[Item]:
     """Entailed, contradicted and neutral statements about the info box of one thing."""
     source = Source((attribute_table(record["table"], record["category"]),))
-    for number, hypothesis in enumerate(record["hypotheses"]):
+    return _items("infotabs", record, record["hypotheses"], source, record["part"])
+
+
+def _items(
+    name: str,
+    record: dict[str, Any],
+    statements: Sequence[dict[str, Any]],
+    source: Source,
+    group: str,
+) -> Iterator[Item]:
+    for number, statement in enumerate(statements):
         yield Item(
             id=f"{record['table_id']} {number}",
-            set="infotabs",
-            group=record["part"],
-            text=hypothesis["text"],
+            set=name,
+            group=group,
+            text=statement["text"],
             source=source,
             split_key=record["split_key"],
-            label=INFOTABS_LABELS[hypothesis["label"]],
+            label=LABELS[name][statement["label"]],
         )
 
 
