@@ -41,6 +41,10 @@ SHOPS = Table.of(
         ["Dale", "400", "$800", "3"],
     ],
 )
+LABS = Table.of(
+    ["Test", "Result", "Unit", "Flag"],
+    [["Sodium", "140", "mmol/L", ""], ["Iron", "31", "ug/dL", "L"], ["Urea", "70", "mg/dL", "H"]],
+)
 GAMES = Table.of(
     ["Game", "Opponent", "Points", "Result"],
     [
@@ -103,6 +107,10 @@ def test_nothing_is_computed_over_rows_that_contradict_one_another(text: str) ->
         (SHOPS, "Dale has 3 staff, the fewest of all shops.", "supported"),
         (SHOPS, "Dale is the smallest shop, with 3 staff.", "supported"),
         (SHOPS, "Hill is the smallest shop, with 6 staff.", "contradicted"),
+        (LABS, "All tests were abnormal.", "contradicted"),
+        (LABS, "Most tests were abnormal.", "supported"),
+        (LABS, "One test was normal.", "supported"),
+        (LABS, "Two tests were normal.", "contradicted"),
         (GAMES, "They scored at least 79 points in every game.", "supported"),
         (GAMES, "They scored at least 80 points in every game.", "contradicted"),
         (GAMES, "They won three games.", "contradicted"),

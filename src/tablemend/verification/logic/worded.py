@@ -26,6 +26,8 @@ _NONE_OF = {
 }
 """Adjectives of rows, and the column that is 0 there."""
 _SIGNED = {"negative": (float("-inf"), -1e-9), "positive": (1e-9, float("inf"))}
+_NORMS = frozenset("range ranges limit limits values interval".split())
+_UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
 _REACH = 3  # words from "scored" to "double figures"
 
 
@@ -34,6 +36,7 @@ def worded_bounds(frame: Frame) -> Iterator[Condition]:
     yield from _figures(frame)
     yield from _ranges(frame)
     yield from _signed(frame)
+    yield from _flagged(frame)
     for place, word in enumerate(frame.words):
         column = _only_column(frame, _NONE_OF[word]) if word in _NONE_OF else None
         if column is not None:
@@ -111,3 +114,16 @@ def _signed(frame: Frame) -> Iterator[Condition]:
         if sign in _SIGNED and column.adds_up and heading.share > 0.5:
             used = range_set(heading.first - 1, heading.last)
             yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
+
+
+def _flagged(frame: Frame) -> Iterator[Condition]:
+    """As in "all results were abnormal": by the column of flags, where a normal one is blank."""
+    columns = [c for c in frame.view.columns if c.terms[:1] == ("flag",)]
+    for place, word in enumerate(frame.words if len(columns) == 1 else ()):
+        behind = frame.words[place + 1 : place + 2]
+        if word not in ("normal", "abnormal") or (behind and behind[0] in _NORMS):
+            continue
+        (column,) = columns
+        flagged = {row for row in column.filled if column.cell(row).casefold() not in _UNFLAGGED}
+        rows = frozenset(row for row in frame.rows if (row in flagged) == (word == "abnormal"))
+        yield Condition(place, place + 1, rows, frozenset({place}), 0.9, column.index)
