@@ -163,6 +163,10 @@ def test_months_of_headers(text: str, focus: str, verdict: str) -> None:
     assert _of(MONTHS, text, focus).verdict == verdict
 
 
+def test_weekdays_in_the_plural_are_no_names() -> None:
+    assert all(not v.wrong for v in _verdicts(PLAYERS, "Ann Lee trained on 4 Mondays."))
+
+
 def test_one_short_form_is_no_weekday() -> None:
     table = Table.of(["Region", "Sun", "Rain"], [["North", "5", "9"], ["South", "8", "2"]])
     assert _of(table, "It rained on Sunday.", "Sunday").verdict == "not_in_source"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tablemend.values.sentences import Span
-from tablemend.verification.indexing import Index
+from tablemend.verification.indexing import WEEKDAYS, Index
 from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.reading import Reading, Token
 
@@ -98,7 +98,7 @@ class Strangers:
             return True
         if (written.isupper() and len(written) <= 5) or written[1:] != written[1:].lower():
             return True
-        if token.word in _UNIT_NAMES:
+        if token.word in _UNIT_NAMES or token.word.removesuffix("s") in WEEKDAYS:
             return True
         followed = re.match(r" [a-z]", self._text[token.end : token.end + 2])
         return bool(_ADJECTIVE.search(token.word) and followed)
