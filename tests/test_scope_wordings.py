@@ -126,7 +126,6 @@ UNREAD = [
     ("with a coach", "with a coach"),
     ("that won a medal", "that won a medal"),
     ("aged 20 to 30", "aged 20 to 30"),
-    ("in the 2031 season", "in the 2031 season"),
     ("with the top 3 scores", "with the top 3 scores"),
     ('where "Country" is Lund or "Year" is 2031', '"Country" is Lund or "Year" is 2031'),
     ("without a licence", "without a licence"),
@@ -175,6 +174,7 @@ def test_the_name_of_an_event_may_be_what_the_text_is_about() -> None:
     about = "The Ulm Cup was held twice. " + CONTEXT
     found = verify_answer(ANSWER, Source(text=about), query)
     assert {one.verdict for one in found.verdicts} == {"supported"}
+    assert "taken for what the whole text is about" in found.verdicts[0].reason
     mixed = CONTEXT.replace("Ama Dru of Norvik", "Ama Dru of Norvik, at the Ulm Cup,")
     rows = [
         one.verdict
@@ -182,6 +182,13 @@ def test_the_name_of_an_event_may_be_what_the_text_is_about() -> None:
         if one.claim.column is None
     ]
     assert rows == ["supported", "unjudged", "unjudged", "unjudged"]
+
+
+def test_a_year_in_a_title_is_open_where_a_row_is_set_in_another() -> None:
+    found = verify_answer(ANSWER, Source(text=CONTEXT), BOTH[0].format("of the 2031 season"))
+    assert "2031 season" in found.notes[0]
+    rows = [one for one in found.verdicts if one.claim.column is None]
+    assert [one.verdict for one in rows] == ["supported", "supported", "unjudged", "unjudged"]
 
 
 def test_a_value_in_the_place_of_others_is_expected() -> None:

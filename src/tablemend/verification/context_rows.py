@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 
 from tablemend.detector.source import index_context
@@ -11,7 +12,7 @@ from tablemend.values.text import clean, header_key
 from tablemend.values.units import header_unit
 from tablemend.verification.context_answer import AnswerReader
 from tablemend.verification.context_records import Breach, Record
-from tablemend.verification.scope_conditions import Condition
+from tablemend.verification.scope_conditions import Condition, moments_of
 
 JUDGE = "context/2"
 """The verifier's name and version, which every verdict carries."""
@@ -66,11 +67,11 @@ class RowJudge(AnswerReader, ABC):
                 unmet.append(asked(condition))
         if self.scope.unread:
             unmet += [f"the query's {one!r} was not read" for one in self.scope.unread]
-        unmet += [
-            f"the query's {name!r} was not read"
-            for name in self.scope.topics
-            if not self._is_about(name, record)
-        ]
+        of_text = [name for name in self.scope.topics if self._is_about_all(name)]
+        for name in self.scope.topics:
+            other = self._other_time(name, record)
+            if other or not (name in of_text or self._is_said(name, record)):
+                unmet.append(f"the query's {name!r} was not read")
         if unmet:
             reason = f"named in the context, scope not known: {'; '.join(unmet)}"
             return judged(claim, "unjudged", reason, evidence=evidence)
@@ -95,16 +96,32 @@ class RowJudge(AnswerReader, ABC):
         cell = Claim("", None, None, "attribute", "", row=row, column=name)
         return met if self.judge_cell(cell, row, column).verdict == "supported" else None
 
-    def _is_about(self, name: str, record: Record | None) -> bool:
-        """Whether a name of the query is what the whole text is about, or is said of a record.
+    def _is_about_all(self, name: str) -> bool:
+        """Whether a name of the query can be what the whole text is about.
 
-        The whole text is about what no sentence names, or the first alone, before any row.
+        That is one that no sentence names, or the first alone, and no row before it.
         """
         places = self.reader.places.find(name)
-        sentences = {self.reader.sentence_at(span.start) for span in places}
-        if sentences <= {0} and not self.reader.names_in(0):
-            return True
-        return not sentences or (record is not None and not sentences.isdisjoint(record.numbers))
+        rows = min((span.start for span, _ in self.reader.names_in(0)), default=len(self.context))
+        return all(self.reader.sentence_at(one.start) == 0 and one.start < rows for one in places)
+
+    def _is_said(self, name: str, record: Record | None) -> bool:
+        return record is not None and not self._sentences_of(name).isdisjoint(record.numbers)
+
+    def _sentences_of(self, name: str) -> set[int]:
+        return {self.reader.sentence_at(span.start) for span in self.reader.places.find(name)}
+
+    def _other_time(self, name: str, record: Record | None) -> bool:
+        """Whether a record is set in a year, and in another one than a title: "the 2031 Cup"."""
+        year = re.match(r"\d{4}", name)
+        if year is None or record is None:
+            return False
+        years = {
+            moment.first[0]
+            for value, _ in self.records.times(record)
+            for moment in moments_of(value)
+        }
+        return bool(years) and int(year[0]) not in years
 
     def _out_of_scope(self, claim: Claim, name: str, breach: Breach) -> Verdict:
         condition = breach.condition

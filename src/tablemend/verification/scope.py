@@ -21,7 +21,7 @@ from tablemend.values.sentences import Span
 from tablemend.verification.scope_bounds import SENTENCE_END, Attributes, read_bounds
 from tablemend.verification.scope_conditions import Condition, is_generic_time, states_time
 from tablemend.verification.scope_names import read_names
-from tablemend.verification.scope_unread import READ, find_unread
+from tablemend.verification.scope_unread import READ, TITLE, find_unread
 from tablemend.verification.scope_values import GONE, find_mentions, read_values
 
 _SORTING = re.compile(
@@ -99,6 +99,7 @@ def read_scope(query: str, table: Table) -> QueryScope:
     )
     found: list[_Placed] = []
     topics: list[str] = []
+    titles: list[Span] = []
     read: list[Span] = []
     entities = _read_entities(masked, [row[key] or "" for row in table.rows])
     read += entities.values()
@@ -117,10 +118,11 @@ def read_scope(query: str, table: Table) -> QueryScope:
             found.append(_Placed(span, plain))
         else:
             topics.append(query[slice(*span)])
+            titles.append(span)
     found.sort(key=lambda one: one.span)
     read += [one.span for one in found]
     found, unread = _without_alternatives(query, found)
-    unread += find_unread(query, _cover(masked, read, READ))
+    unread += find_unread(query, _cover(_cover(masked, titles, TITLE), read, READ))
     return QueryScope(
         tuple(one.condition for one in found),
         tuple(entities),

@@ -57,6 +57,13 @@ _PREPOSITION = re.compile(
     r"\b(?:of|from|in|for|by|at|on|with|to|and|or|not|who|that|which)\b", re.I
 )
 _MORE = re.compile(r"\s*(?:,\s*(?:or|and)?|\bor\b|\band\b)\s+(?:from\s+|in\s+)?(?:the\s+)?")
+# "the 2014 Polar Games", "the 2018-19 season", "elections, 2020"
+_TITLE = re.compile(
+    r"(?<![\w.,-])(?:1[5-9]|20)\d\d(?:\s?[-\u2013/]\s?\d\d(?:\d\d)?)?\b"
+    r"(?:(?:\s(?!(?:whose|where|with|that|which|who|from|into|sorted|based|and|or|but|by|for|as|on|is|are"
+    r"|were|was|only|using|drawn|have|has|had|to)\b)[^\W\d_](?:[\w'\u2019-]|\.(?=\w))*){1,6}"
+    r"|(?<=\w, \d{4})|(?<=\w , \d{4}))"
+)
 _IDLE = frozenset(
     "markdown json latex csv html i please columns column header headers table use sort order make "
     "the a an row rows note context text answer query question ascending descending usd eur gbp "
@@ -73,6 +80,12 @@ def read_names(
     for: "from China" and a column Country with a row of China.
     """
     columns = table.columns
+    closed = [(mention.start, mention.end) for mention in mentions]
+    closed += [match.span() for match in QUOTED.finditer(masked)]
+    for title in _TITLE.finditer(masked):
+        if not any(start < title.end() and title.start() < end for start, end in closed):
+            yield None, Span(*title.span())
+            masked = masked[: title.start()] + GONE * len(title[0]) + masked[title.end() :]
     position = 0
     for match in find_names(masked, columns, mentions):
         if match.start < position:

@@ -15,6 +15,8 @@ from tablemend.verification.scope_values import GONE, QUOTED
 
 READ = "\1"
 """Stands in a masked query for a condition that was read."""
+TITLE = "\2"
+"""Stands there for a name; a clause around it may still be a condition."""
 
 _SENTENCE = re.compile(r"(?:[^.;!?\n]|\.(?!\s|$))+")
 _IDLE_SENTENCE = re.compile(
