@@ -5,6 +5,7 @@ from __future__ import annotations
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.matches.earlier import judge_earlier_matches
+from tablemend.verification.matches.goals import judge_goals
 from tablemend.verification.matches.leaders import Leaders
 from tablemend.verification.matches.match import read_match
 from tablemend.verification.matches.roles import Roles
@@ -41,6 +42,7 @@ class Matches:
         if found is None:
             found = self._found[number] = []
             said = list(judge_earlier_matches(self._match, number))
+            said += judge_goals(self._match, number)
             for rules in self._rules:
                 said += rules.judge(number)
             for finding in said:

@@ -75,7 +75,15 @@ class Leaders:
             if match["bench"] and not any(m.player is None for m in mentions):
                 yield from self._misplaced(subject, self._squad.last_player(number))
             column = self._squad.measure(verb.end, end)
-            if column is None or self._squad.of_part(verb.end, end):
+            if self._squad.of_part(verb.end, end):
+                reason = "it is said of a part of the match, or of several"
+                for place in (Span(subject.start, subject.end), verb, team):
+                    if place is not None:
+                        yield Finding(
+                            place.start, place.end, "name", "unjudged", reason=reason, firm=True
+                        )
+                continue
+            if column is None:
                 continue
             rows = self._squad.group(subject, "bench" if match["bench"] else match["all"] or "team")
             if match["bench"] and subject.player in self._squad.roster.starters:
@@ -121,8 +129,12 @@ class Leaders:
                     continue
                 group = match["of"] if pattern is _HIGH else "team"
                 rows = self._squad.group(subject, "all" if group == "game" else group)
-                if rows:
-                    yield self._highest(subject, rows, column, Span(*match.span("word")))
+                if not rows:
+                    continue
+                found = self._highest(subject, rows, column, Span(*match.span("word")))
+                yield found
+                if found.verdict == "supported" and subject.start >= 0:
+                    yield replace(found, start=subject.start, end=subject.end)
 
     def _next(self, number: int, mentions: list[Mention]) -> Iterator[Finding]:
         """As "Ann Lee was next with 14 points": behind a player of the same side, and nobody else.

@@ -17,6 +17,9 @@ _FEWEST = 4  # players
 _SIDES = 2
 _HOME = frozenset({"home", "host", "hosts"})
 _AWAY = frozenset({"away", "visitor", "visitors", "visiting", "guest", "guests", "road"})
+_BY_PLACE = re.compile(
+    r"\bthe (?P<words>(?:(?P<home>home|host)|away|visiting|road) (?:team|side)|visitors)\b"
+)
 _BENCH = frozenset({"bench", "reserve", "substitute", "sub"})
 _ABSENT = re.compile(r"did not|dnp|inactive|injured|unused")
 _ROLE = re.compile(r"\b(?:start|position|role|lineup)", re.I)
@@ -143,6 +146,11 @@ class Match:
                 and link.column == grid.key
                 and link.rows[0] in self.roster.side_of
             ]
+        start, end = self.linking.reading.sentences[number]
+        for said in _BY_PLACE.finditer(self.linking.reading.plain, start, end):
+            if self.home is not None:
+                side = self.home if said["home"] else self.rival(self.home)
+                found.append(Mention(*said.span("words"), side))
         found.sort(key=lambda mention: (mention.start, -mention.end))
         kept: list[Mention] = []
         for mention in found:
@@ -156,8 +164,10 @@ def read_match(linking: Linking, grounder: Grounder) -> Match | None:
     found = []
     for grid in linking.source.grids:
         plain = not (grid.transposed or grid.key_value) and len(grid.lines) == _SIDES
-        if plain and len(columns := score_columns(grounder, grid.number)) == 1:
-            found.append((grid, columns[0]))
+        if plain and (columns := score_columns(grounder, grid.number)):
+            rows = [line.index for line in grid.lines]
+            told = {tuple(grid.cell(row, column) for row in rows) for column in columns}
+            found += [(grid, columns[0])] if len(told) == 1 else []
     if len(found) != 1:
         return None
     sides, score = found[0]

@@ -50,6 +50,11 @@ _THROUGHOUT = re.compile(
     rf"\b(?P<word>(?:{_NUMBER}-point|double-digit) lead) (?:for|throughout|over|during)"
     r" (?:the )?(?:entire(?:ty of)?|whole|all of) ?(?:the )?second half\b"
 )
+_LONE_WIN = re.compile(
+    r" (?:won|wins|prevailed|emerged victorious)\b"
+    r"(?! (?:the (?!game|match)|\w+ (?:period|quarter)))"
+)
+_BY_PLACE = re.compile(r"(?:home|host|away|visiting|road) (?:team|side)|visitors")
 _FORCED = re.compile(r"\b(?:forc(?:e|ed|ing)|caus(?:e|ed|ing))\b")
 _OWN = re.compile(r" of (?:their|its) own\b")
 _STANDING = re.compile(
@@ -93,6 +98,7 @@ class Sides:
         start, end = self.match.linking.reading.sentences[number]
         yield from self._against_itself(mentions)
         yield from self._places(start, end, mentions)
+        yield from self._won(mentions)
         yield from self._course(start, end, mentions)
         yield from self._margins(start, end)
         yield from self._throughout(start, end, mentions)
@@ -114,6 +120,15 @@ class Sides:
             where = Span(other.start, other.end)
             right = self.match.name(self.match.rival(one.side))
             yield self._finding(where, False, "nobody plays against itself", (right,), "ATT")
+
+    def _won(self, mentions: list[Mention]) -> Iterator[Finding]:
+        """As "the home team won": whoever plays at home, or away, has the higher score."""
+        for mention in mentions:
+            match = _LONE_WIN.match(self.plain, mention.end)
+            by_place = _BY_PLACE.fullmatch(self.plain, mention.start, mention.end)
+            won = self.match.won(mention.side)
+            if match is not None and by_place and mention.player is None and won is not None:
+                yield self._finding(Span(mention.start, match.end()), won, "by the score")
 
     def _places(self, start: int, end: int, mentions: list[Mention]) -> Iterator[Finding]:
         """As "the host Hawks", "a road win": who plays at home."""
