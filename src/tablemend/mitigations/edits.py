@@ -76,6 +76,7 @@ class Mended:
                 for when, one in found.items()
             },
             "judge": "" if self.before is None else self.before.judge,
+            "notes": [] if self.before is None else list(self.before.notes),
             **asdict(self.usage),
         }
 

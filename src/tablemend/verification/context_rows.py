@@ -77,6 +77,9 @@ class RowJudge(AnswerReader, ABC):
             return judged(claim, "unjudged", reason, evidence=evidence)
         in_scope = bool(self.scope.conditions)
         reason = "named, and in the query's scope" if in_scope else "named in the context"
+        if of_text:
+            names = ", ".join(map(repr, of_text))
+            reason += f"; {names} of the query is taken for what the whole text is about"
         return judged(claim, "supported", reason, evidence=evidence)
 
     def _column_of(self, condition: Condition) -> int | None:
