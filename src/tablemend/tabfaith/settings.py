@@ -211,10 +211,7 @@ def read_settings(argv: Sequence[str] | None = None) -> TabFaith:
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
     if {"--help", "-h"} & set(tokens):
-        print("usage: data_gen/tabfaith.py [recipe=NAME] [key.sub=value ...] [--check]\n\nrecipes:")
-        for name, head in recipes_of(TabFaithRecipe):
-            print(f"  {name:<14} {head}")
-        print(f"\n{help_text(TabFaith, [])}")
+        print(help_text(TabFaith, recipes_of(TabFaithRecipe)))
         raise SystemExit(0)
     with_recipe = any(token.startswith("recipe=") for token in tokens)
     try:
