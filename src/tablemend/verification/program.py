@@ -26,6 +26,7 @@ from tablemend.verification.scripts import Scripts
 from tablemend.verification.series import Series
 from tablemend.verification.timelines import Timelines
 from tablemend.verification.values import Values, is_scoped
+from tablemend.verification.whole import settle_sentences
 
 VERSION = "program/1"
 
@@ -49,6 +50,7 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
         profiles.judge(claim, experiments.judge(claim, judge.judge(claim)))
         for claim in document.claims
     ]
+    verdicts = settle_sentences(judge.linking, verdicts)
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 

@@ -103,6 +103,49 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     return unclear
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The likeliest reading of a whole sentence.
+
+    Attributes:
+        likely: the belief that the sentence holds.
+        outcome: the reading.
+        used: share of the words that say something which it accounts for.
+        left: the others.
+        evidence: what was computed, and the cells.
+        fault: the words at fault, where they are known.
+    """
+
+    likely: float
+    outcome: Outcome
+    used: float
+    left: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    fault: Span | None
+
+
+def explain_sentence(linking: Linking, span: Span, grid: int) -> Explained | None:
+    """The likeliest reading of a sentence over a table; ``None`` where there is none."""
+    views = [view for view in _judged(linking, linking.links(span, grid)) or () if view.shares]
+    if not views or any(view.torn for view in views):
+        return None
+    best = max(views, key=lambda weighed: abs(weighed.likely - 0.5))
+    frame, truth = best.frame, best.likely >= 0.5
+    outcome = max(
+        ((share, o) for share, o in best.shares if o.truth == truth), key=lambda one: one[0]
+    )[1]
+    left = sorted(frame.content - outcome.used)
+    fault = None
+    if outcome.fault is not None:
+        first, last = outcome.fault
+        fault = Span(frame.tokens[first].start, frame.tokens[last - 1].end)
+    evidence = (Evidence(outcome.reason, grid), *_cells(frame, outcome))
+    used = 1 - len(left) / max(1, len(frame.content))
+    return Explained(
+        best.likely, outcome, used, tuple(frame.words[i] for i in left), evidence, fault
+    )
+
+
 def _judged(linking: Linking, links: Links) -> list[_Weighed] | None:
     """A statement over the table by rows and, where that makes sense, by columns.
 

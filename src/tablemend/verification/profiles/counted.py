@@ -58,7 +58,7 @@ _SINGLE = ("one", "single", "a single", "1")
 _TIMES = {"once": 1.0, "twice": 2.0}
 _NEVER_MARRIED = re.compile(r"\b(?:(?:has|have|had|was|were) )?never (?:been )?(?:re)?married\b")
 _DENIED = re.compile(r"\b(?:not|never|without|neither|nor)\b|n't\b")
-_DIGITS = re.compile(r"\s*(\d{1,3})\b")
+_DIGITS = re.compile(r"\s*(\d{1,3}(?:,\d{3})*|\d+)(?![\d,.]*\d)")
 _SPOUSES = re.compile(r"spouses?|husband|wife")
 _DIVORCE = re.compile(r"\bdiv\b|\bdivorced|\bann(?:ulled)?\b", re.I)
 
@@ -133,7 +133,8 @@ class Counted:
     def _number(self, attribute: Attribute) -> range | None:
         """How many there are: the number that the cell begins with, else how many it lists."""
         if digits := _DIGITS.match(attribute.text):
-            return range(int(digits[1]), int(digits[1]) + 1)
+            number = int(digits[1].replace(",", ""))
+            return range(number, number + 1)
         if any(character.isdigit() for value in attribute.values for character in value):
             return None  # "50 states": no list of values
         if _SPOUSES.match(attribute.header):

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tablemend.records import Claim, Verdict, VerdictName
+from tablemend.values.numbers import find_quantities
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
 from tablemend.verification.profiles.amounts import Amounts
 from tablemend.verification.profiles.counted import Counted
 from tablemend.verification.profiles.dated import Dated
 from tablemend.verification.profiles.facts import Fact
-from tablemend.verification.profiles.profile import Profile, plain
+from tablemend.verification.profiles.profile import Profile, plain, stems
 from tablemend.verification.profiles.silent import Silence, find_silence
 from tablemend.verification.profiles.told import Told, Vocabulary
 
@@ -35,6 +36,9 @@ _WHEREABOUTS = re.compile(
 )
 _NAME = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 400  # characters of a sentence
+_NEAR = 30  # characters between an attribute and its value
+_SPANS = ("", "%", "min", "h", "s", "day", "week", "month", "year", "decade", "century")
+"""Units of what is computed of an info box, rather than told by a cell."""
 _LOOSE = 3  # words beside a fact that may tell of something else
 
 
@@ -90,8 +94,8 @@ class Profiles:
             return self._silent(claim, found.silence, looked_up)
         if looked_up.verdict == "unjudged":
             return looked_up
-        if looked_up.verdict == "not_in_source" and looked_up.evidence:
-            return looked_up  # one cell is meant, and says something else
+        if self._is_of_one_cell(claim, looked_up):
+            return looked_up
         if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
             return looked_up
         reason = "the info box has words of it; what is said of them was not looked up"
@@ -114,6 +118,29 @@ class Profiles:
         spans = tuple(Span(fact.start, fact.end) for fact in claims)
         first = claims[0]
         return Verdict(claim, "contradicted", first.error, evidence, first.reason, spans)
+
+    def _is_of_one_cell(self, claim: Claim, verdict: Verdict) -> bool:
+        """Whether one cell is meant: by a number with its unit, or an attribute that is told of."""
+        if verdict.verdict == "not_in_source":
+            return bool(verdict.evidence)
+        said = self.linking.reading.text
+        if claim.focus is not None:
+            stated = find_quantities(said[claim.focus.start : claim.focus.end].casefold())
+            if any(
+                one.number.unit.symbol not in _SPANS or one.number.unit.currency for one in stated
+            ):
+                return True
+        assert self.profile is not None
+        for span in verdict.spans if verdict.error_type == "ATT" else ():
+            before = _NAME.findall(said[max(0, span.start - _NEAR) : span.start])
+            headers = [stem for a in self.profile.attributes for stem in stems(a.header)]
+            if any(
+                len(word) > 3 and plain(word)[: len(word) - 2] == header[: len(word) - 2]
+                for word in before
+                for header in headers
+            ):
+                return True
+        return False
 
     def _silent(self, claim: Claim, silence: Silence, looked_up: Verdict) -> Verdict:
         """The claim that holds words which the info box is silent about; the others stay open."""

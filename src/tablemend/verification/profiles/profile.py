@@ -112,6 +112,8 @@ class Profile:
     def names(self) -> frozenset[str]:
         """Words of all names of the thing."""
         texts = [a.text for a in self.attributes if _NAMING.match(a.header)]
+        if self.attributes and len(self.grid.lines) > 1:
+            texts.append(self.attributes[0].text)  # a list begins with whom it is about
         if self.attributes and len(self.grid.lines) == 1:
             texts.append(self.grid.cell(self.grid.lines[0].index, self.grid.key))
         texts.append(self.grid.table.title)
@@ -120,7 +122,9 @@ class Profile:
     def resembles(self, word: str) -> bool:
         """Whether a word of the info box begins as another does: "Hindus" and "Hinduism"."""
         size = max(_ROOT, len(word) - 2)
-        return len(word) >= _ROOT and any(own[:size] == word[:size] for own in self._words)
+        return len(word) >= _ROOT and any(
+            own[:size] == word[:size] and len(own) >= len(word) - 1 for own in self._words
+        )
 
     def has(self, word: str) -> bool:
         """Whether a word, in stems, stands anywhere in the info box."""
