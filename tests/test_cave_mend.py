@@ -11,7 +11,8 @@ import pytest
 from tablemend.cli import main
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source
-from tablemend.mitigations.edits import apply_edits
+from tablemend.mitigations.command import describe
+from tablemend.mitigations.edits import Edit, Mended, apply_edits
 from tablemend.mitigations.mend import mend_answer, mend_text
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
@@ -184,3 +185,20 @@ def test_three_lines_of_python(folder: Path) -> None:
         mend_text(WRONG, source, "cave")
     with pytest.raises(TablemendError, match="repair asks no model"):
         mend_text(WRONG, source, model="scripted:")
+
+
+def test_the_edits_of_a_table_are_listed_in_words() -> None:
+    edits = (
+        Edit("9 | 4", "4 | 9", "sorted", "repair/1"),
+        Edit("Oslo | 9", None, "out of scope", "repair/1", row=2),
+        Edit("Size", None, "not asked for", "repair/1", column="Size"),
+        Edit("", "Area", "asked for", "repair/1", column="Area"),
+        Edit("9", None, "said nowhere", "repair/1", row=0, column="Area"),
+    )
+    assert describe(Mended("", edits)).splitlines()[:5] == [
+        "order: 9, 4 -> 4, 9 (sorted)",
+        "row 3: dropped, 'Oslo | 9' (out of scope)",
+        "column 'Size': dropped (not asked for)",
+        "column 'Area': added (asked for)",
+        "row 1, 'Area': '9' -> nothing (said nowhere)",
+    ]

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from tablemend.evidence.source import Source
-from tablemend.mitigations.repair_text import VERSION, repair_text
+from tablemend.mitigations.repair_text import VERSION, find_edits, repair_text
 from tablemend.mitigations.spelling import Bound, spell_alike
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.table import Table
@@ -264,3 +264,35 @@ def test_with_the_program_verifier() -> None:
 def test_odd_texts_are_left_as_they_are(text: str) -> None:
     assert repair_text(text, CLUBS).text == text
     assert repair_text("The Lions won 44 points.", Source()).edits == ()
+
+
+TOWNS = Source(
+    (
+        Table.of(
+            ["Town", "Homes", "Rain"],
+            [["Lund", "8,853", "12.5"], ["Moss", "4,100", "7.4"], ["Vik", "900", "16.8"]],
+        ),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "number", "kept"),
+    [
+        ("Nine of the three towns had homes of more than 700.", "Nine", True),
+        ("Three entries had homes of more than 9,100.", "9,100", True),
+        ("Lund had homes of 8,853 on 2014 - 11 - 19.", "19", True),
+        ("Lund had homes of more than 9,100.", "9,100", False),
+        ("The homes of Lund came to 9,100.", "9,100", False),
+    ],
+)
+def test_a_number_that_counts_bounds_or_dates_is_no_cell(
+    said: str, number: str, kept: bool
+) -> None:
+    """What counts rows, or is a bound for them, is not replaced by one cell's value."""
+    span = Span(said.index(number), said.index(number) + len(number))
+    claim = Claim(said, 0, len(said), "numeric", said, span)
+    evidence = (TOWNS.grids[0].evidence(0, 1),)
+    wrong = Verdict(claim, "contradicted", "NUM", evidence, "", (span,), ("8,853",))
+    edits = find_edits(said, TOWNS, Verification((wrong,), ""))
+    assert len(edits) == (0 if kept else 1)

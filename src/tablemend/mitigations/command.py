@@ -180,6 +180,7 @@ def describe(found: Mended) -> str:
     """The edits for a person, what was undone, and STAF before and after."""
     lines = [_describe_edit(edit) for edit in found.edits] or ["Nothing was changed."]
     lines += [f"undone: {_describe_edit(edit)}" for edit in found.undone]
+    lines += [f"note: {note}" for note in (found.before.notes if found.before else ())]
     if found.before is not None and found.after is not None:
         lines += ["", f"{'STAF':<16}{_staf(found.before)} before, {_staf(found.after)} after"]
         shares = f"{found.before.unjudged:.3f} before, {found.after.unjudged:.3f} after"
@@ -194,14 +195,18 @@ def _staf(found: Verification) -> str:
 
 
 def _describe_edit(edit: Edit) -> str:
-    if edit.start is not None:
-        where = f"{edit.start}-{edit.end}"
-    elif edit.row is None:
-        where = "table"
-    else:
-        where = f"row {edit.row + 1}" + (f", {edit.column!r}" if edit.column is not None else "")
+    old, new = (on_one_line(said or "", _LONGEST) for said in (edit.old, edit.new))
+    reason = on_one_line(edit.reason, _LONGEST)
     fault = f"{edit.error_type}: " if edit.error_type else ""
-    change = f"{on_one_line(edit.old, _LONGEST)!r} -> " + (
-        "nothing" if edit.new is None else repr(on_one_line(edit.new, _LONGEST))
-    )
-    return f"{fault}{where}: {change} ({on_one_line(edit.reason, _LONGEST)})"
+    row = "" if edit.row is None else f"row {edit.row + 1}"
+    change = f"{old!r} -> " + ("nothing" if edit.new is None else repr(new))
+    if edit.start is not None:
+        return f"{fault}{edit.start}-{edit.end}: {change} ({reason})"
+    if edit.column is not None and row:
+        return f"{fault}{row}, {edit.column!r}: {change} ({reason})"
+    if edit.column is not None:
+        done = "added" if not edit.old else "dropped" if edit.new is None else f"now {new!r}"
+        return f"{fault}column {edit.column!r}: {done} ({reason})"
+    if row:
+        return f"{fault}{row}: dropped, {old!r} ({reason})"
+    return f"{fault}order: {old.replace(' | ', ', ')} -> {new.replace(' | ', ', ')} ({reason})"

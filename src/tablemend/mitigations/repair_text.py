@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 
+from tablemend.claims.cues import find_cues
 from tablemend.evidence.marks import read_cell
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_text
@@ -39,6 +40,9 @@ _BOUNDS: dict[str, Bound] = {
     "just under": "under",
     "at most": "under",
 }
+_ENTRIES = re.compile(r"(?:(?:for|in|among) )?[\w-]+ (?:entries|rows|records|items)\b")
+_OPENING = 8  # characters before a counting word: "For each of"
+_DATE_LIKE = re.compile(r"\d\s*[-/]\s*$"), re.compile(r"\s*[-/]\s*\d")
 _EXACT = ("", "about", "just over", "just under")
 _GROUPED = re.compile(r"\d,\d{3}")
 _PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
@@ -147,6 +151,8 @@ def find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
             if amount is not None and amount.start <= span.start and span.end <= amount.end:
                 # With its sign, currency and scale.
                 span = Span(amount.start, amount.end)
+            if amount is not None and _is_doubtful(amount, verdict, reading):
+                continue
             meant = verdict if amount is None else _own_value(amount, source, verdict, reading)
             if meant is None:
                 continue
@@ -158,6 +164,29 @@ def find_edits(text: str, source: Source, found: Verification) -> list[Edit]:
         if edit is not None and sum(_touch(other, span) for other in wanted) == 1
     )
     return list(map(narrowed, alone))
+
+
+def _is_doubtful(amount: Amount, verdict: Verdict, reading: Reading) -> bool:
+    """Whether a number is no value of one cell, though it was compared with one.
+
+    It counts rows ("nine of the 13 firms had"), bounds what is counted ("ten entries had more than
+    16 %"), or is a part of a date that was not read.
+    """
+    before, after = _DATE_LIKE
+    plain = reading.plain
+    if before.search(plain[: amount.start][-4:]) or after.match(plain, amount.digits_end):
+        return True
+    if any(evidence.row is None for evidence in verdict.evidence):
+        return False  # computed over the rows
+    sentence = next(s for s in reading.sentences if s.start <= amount.start < s.end)
+    entries = _ENTRIES.match(plain, sentence.start, sentence.end)
+    counted = [Span(*entries.span())] if entries else []
+    counted += [
+        Span(sentence.start + cue.start, sentence.start + cue.end)
+        for cue in find_cues(reading.text[sentence.start : sentence.end])
+        if cue.kind in ("count", "quantifier") and cue.start <= _OPENING
+    ]
+    return any(amount.start < span.end or amount.hedge not in _EXACT for span in counted)
 
 
 def _touch(one: Span | Amount, other: Span) -> bool:
