@@ -146,6 +146,14 @@ def test_what_was_not_read_is_said(words: str, said: str, query: str) -> None:
     assert repair_table(ANSWER, CONTEXT, asked).table.rows == ANSWER.rows
 
 
+@pytest.mark.parametrize("words", ['where "Country" is NVK', "for Country Norvik"])
+def test_a_value_that_stands_nowhere_and_a_name_rule_out_no_row(words: str) -> None:
+    found = repair_table(ANSWER, CONTEXT, BOTH[0].format(words))
+    assert found.table.rows == ANSWER.rows
+    rows = [one.verdict for one in found.before.verdicts if one.claim.column is None]
+    assert "contradicted" not in rows
+
+
 def test_a_condition_beside_one_that_was_not_read_still_counts() -> None:
     asked = BOTH[0].format("that smile and have at least 200 points")
     found = repair_table(ANSWER, CONTEXT, asked)

@@ -22,6 +22,7 @@ from tablemend.verification.context_reading import ContextReader
 from tablemend.verification.context_records import Record, Records, Said, same_value
 from tablemend.verification.context_values import Stated
 from tablemend.verification.scope import QueryScope, read_scope
+from tablemend.verification.scope_conditions import Condition
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
 _FEWEST = 2  # supported cells from which that can be told
@@ -85,7 +86,9 @@ class AnswerReader:
         )
         # A condition on the names themselves is met by a row's name, whatever is said of it.
         self.conditions = [
-            one for one in self.scope.conditions if one.label != table.columns[self.key]
+            condition
+            for condition in self.scope.conditions
+            if condition.label != table.columns[self.key] and self.is_known(condition)
         ]
         self.records = Records(
             self.reader, tuple(self.labels.values()), self.conditions, self._is_timed()
@@ -97,6 +100,18 @@ class AnswerReader:
         """What a row is about; empty where its key is blank."""
         cell = self.table.rows[row][self.key]
         return "" if is_blank(cell) else clean(cell or "")
+
+    def is_known(self, condition: Condition) -> bool:
+        """Whether a value that a condition admits stands anywhere; else it may be spelt otherwise.
+
+        "USA" rules out no row of a table and a text that say "United States".
+        """
+        if not condition.values:
+            return True
+        cells = {clean(cell).lower() for row in self.table.rows for cell in row if cell}
+        return any(
+            value.lower() in cells or self.reader.places.find(value) for value in condition.values
+        )
 
     def missing_columns(self) -> tuple[str, ...]:
         """Columns that the query lists and the answer lacks."""

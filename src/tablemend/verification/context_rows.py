@@ -90,7 +90,7 @@ class RowJudge(AnswerReader, ABC):
     def _meets_itself(self, row: int, condition: Condition) -> bool | None:
         """Whether a row's own cell, where the context supports it, meets a condition."""
         column = self._column_of(condition)
-        if column is None:
+        if column is None or not self.is_known(condition):
             return None
         name = self.table.columns[column]
         met = condition.meets(read_value(self.table.rows[row][column]), header_unit(name))

@@ -162,6 +162,8 @@ def _behind(
         first = masked[start : start + 1]
         if not mention.known and not first.isdigit() and first not in '"\u201c':
             return None
+        if first.isupper() and not mention.quoted and masked[mention.start].isupper():
+            return None  # "for Team Norvik" is a name
         if start == mention.end or not (first.isdigit() or first.isupper() or first in '"\u201c'):
             return None
         excluded = False
