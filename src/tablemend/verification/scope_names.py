@@ -39,7 +39,6 @@ _MAKER = frozenset(
 _ASKED: dict[str, frozenset[str]] = {
     "from": AREAS | _GROUP,
     "in": AREAS - {"birthplace", "origin", "nationality", "hometown"},
-    "for": _GROUP,
     "by": _MAKER,
 }
 """The nouns of columns that a preposition behind the rows' noun can ask for."""
@@ -50,7 +49,7 @@ _HEAD = re.compile(
     r"|every|each)\s+)*"
     r"(?P<noun>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3}?)\s+(?P<no>(?:not|except(?: for)?|excluding"
     r"|other than|but not|outside)\s+"
-    r"(?:(?:those|the ones|any|ones)\s+)?)?(?P<how>from|in|for|by)\s+(?:the\s+)?$",
+    r"(?:(?:those|the ones|any|ones)\s+)?)?(?P<how>from|in|by)\s+(?:the\s+)?$",
     re.I,
 )
 _PREPOSITION = re.compile(
