@@ -42,10 +42,10 @@ def main() -> None:
     import torch
 
     from tablemend.tasks.sources import read_examples
-    from tablemend.training import checkpoints, sft
+    from tablemend.training import checkpoints, stage
     from tablemend.training.data import build_rows
 
-    sft.set_up()
+    stage.set_up()
     with tempfile.TemporaryDirectory() as folder:
         config = config.model_copy(update={"model": stand_in(config.model, Path(folder))})
         tokenizer = checkpoints.load_tokenizer(config.model)
@@ -99,8 +99,9 @@ def epoch(
     from trl import SFTTrainer
 
     from tablemend.training import checkpoints, sft
+    from tablemend.training.arguments import sft_arguments
     from tablemend.training.budget import Budget
-    from tablemend.training.trainer import Trainer, sft_arguments
+    from tablemend.training.trainer import Trainer
 
     arguments = sft_arguments(config, folder, 1, validate=False)
     arguments.num_train_epochs, arguments.max_steps = 1, -1

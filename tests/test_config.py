@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from tablemend.config import (
     Comparison,
@@ -20,6 +21,8 @@ from tablemend.config import (
     parse,
     to_yaml,
 )
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment
+from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
 from tablemend.evaluation import CompareCommand
@@ -309,12 +312,12 @@ def test_a_refusal_is_short_has_no_traceback_and_loads_no_torch() -> None:
     assert "Traceback" not in done.stderr and " torch" not in done.stderr
 
 
-def test_the_committed_names_are_the_fields_of_the_installed_trl() -> None:
-    from trl import SFTConfig
+@pytest.mark.parametrize("name", ["SFTConfig", "DPOConfig", "GRPOConfig"])
+def test_the_committed_names_are_the_fields_of_the_installed_trl(name: str) -> None:
+    import trl
 
-    fields = {field.name for field in dataclasses.fields(SFTConfig)}
-    assert fields == TRL_NAMES
-    assert set(OWNED) <= fields
+    assert {field.name for field in dataclasses.fields(getattr(trl, name))} == TRL_NAMES[name]
+    assert set(OWNED[name]) <= TRL_NAMES[name]
 
 
 def test_an_arm_name_that_is_no_file_name_is_refused() -> None:
@@ -348,7 +351,7 @@ def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
     (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
     assert "is for evaluation, this command is for experiment" in line
     (line,) = problems("recipe=tablehallu-data", cls=CompareCommand)
-    assert "this command is for experiment or evaluation" in line
+    assert "this command is for experiment or dpo or grpo or evaluation" in line
     assert "tablehallu-eval" in line and "tiny" in line
 
 
@@ -404,3 +407,46 @@ def test_backend_comes_before_the_recipes_engine() -> None:
     assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
     assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"
     assert parse(CompareCommand, ["recipe=tablehallu-eval", "engine_cluster=ray"]).engine_cluster
+
+
+@pytest.mark.parametrize(
+    ("cls", "line"),
+    [
+        (DpoExperiment, "dpo: belongs to a recipe of kind: dpo, and to no other"),
+        (Experiment, "grpo: belongs to a recipe of kind: grpo, and to no other"),
+    ],
+)
+def test_a_section_of_another_kind_is_refused(
+    cls: type[Comparison], line: str, tmp_path: Path
+) -> None:
+    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
+    recipe["evaluation"]["arms"] = {"base": {"model": "base"}}
+    if cls is Experiment:
+        recipe["grpo"] = {"max_new_tokens": 8}
+    else:
+        recipe["kind"] = "dpo"
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump(recipe))
+    assert line in "\n".join(problems(f"recipe={path}", cls=CompareCommand))
+
+
+def test_an_arm_of_another_stage_is_refused(tmp_path: Path) -> None:
+    (line,) = problems("recipe=tiny", "evaluation.arms.new={model: dpo}")
+    assert "this recipe's own checkpoint is sft" in line
+
+
+def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:
+    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
+    recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}
+    recipe["evaluation"]["arms"] = {"grpo": {"model": "grpo", "thinking": "quote"}}
+    recipe["train"]["trl"] = {"num_generations": 4, "top_k": 5, "packing": True}
+    path = tmp_path / "grpo.yaml"
+    path.write_text(yaml.safe_dump(recipe))
+    owned, unknown = problems(f"recipe={path}", cls=GrpoExperiment)
+    assert "train.trl.num_generations: is set by grpo.group" in owned
+    assert "train.trl.packing: is no field of trl.GRPOConfig" in unknown
+
+
+def test_a_reward_that_pays_for_an_empty_table_is_refused() -> None:
+    with pytest.raises(ValidationError, match="an empty table would pay best"):
+        Reward(cells=0, coverage=0)

@@ -27,10 +27,11 @@ from tablemend.errors import TablemendError
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
 from tablemend.synthesis import small_world
-from tablemend.training import checkpoints, sft
+from tablemend.training import checkpoints, models, saving, sft, stage
+from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.muon import MuonAdamW
-from tablemend.training.trainer import Trainer, sft_arguments
+from tablemend.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
@@ -85,15 +86,15 @@ def command(
 def _trainer(config: SftCommand) -> tuple[Run, Trainer, Any, Any]:
     run = Run.of(config)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert sft.begin(config, run, config.overwrite)
+    assert stage.begin(config, run, config.overwrite)
     prepared = sft.prepare(config, tokenizer)
     return run, sft.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
 
 
 def _fine_tune(config: SftCommand) -> tuple[Run, dict[str, Any]]:
     run, trainer, tokenizer, prepared = _trainer(config)
-    facts = sft.train(trainer, run)
-    facts["answer"] = sft.save(trainer, config, run, tokenizer, prepared.train.rows[0])
+    facts = stage.train(trainer, config, run)
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt)
     return run, facts
 
 
@@ -117,8 +118,8 @@ def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
     assert checkpoints.is_complete(run.model)
     assert not _same_weights(run.model, tiny_model)
     assert sorted(path.name for path in run.path.iterdir()) == ["model", "sft", "sft.yaml"]
-    assert not sft.begin(command("full"), run, overwrite=False)
-    assert sft.begin(command("full"), run, overwrite=True)
+    assert not stage.begin(command("full"), run, overwrite=False)
+    assert stage.begin(command("full"), run, overwrite=True)
     assert not run.model.exists()
 
 
@@ -130,7 +131,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     run, trainer, _, _ = _trainer(config)
     trainer.add_callback(Interrupt(5))
     with pytest.raises(Stop):
-        sft.train(trainer, run)
+        stage.train(trainer, config, run)
     half = run.path / "sft" / "checkpoint-5"
     shutil.copytree(run.path / "sft" / "checkpoint-4", half)
     (half / "optimizer.pt").write_bytes(b"cut")
@@ -210,7 +211,7 @@ def test_the_command_line_trains_then_says_that_it_is_finished(
     assert again.returncode == 0 and "finished: " in again.stdout
     other = config.model_copy(update={"seed": 5})
     with pytest.raises(TablemendError, match="seed was 0, is 5"):
-        sft.begin(other, run, overwrite=False)
+        stage.begin(other, run, overwrite=False)
     # A damaged model is made again from the last whole checkpoint.
     (run.model / "config.json").unlink()
     mended = _launch(config)
@@ -225,19 +226,19 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     shutil.copytree(tiny_model, base)
     config = command("moved", f"model.path={base}")
     run, trainer, _, prepared = _trainer(config)
-    facts = {**prepared.facts, "model_revision": sft.model_revision(config, trainer)}
-    sft.record(run, facts)
+    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    stage.record(run, "sft", facts)
     trainer.add_callback(Interrupt(5))
     with pytest.raises(Stop):
-        sft.train(trainer, run)
-    sft.record(run, facts)
+        stage.train(trainer, config, run)
+    stage.record(run, "sft", facts)
     with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):
-        sft.record(run, facts | {"rows_hash": "other"})
+        stage.record(run, "sft", facts | {"rows_hash": "other"})
     weights = load_file(base / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
     with pytest.raises(TablemendError, match=r"another model_revision: .*/base has changed"):
-        sft.begin(config, run, overwrite=False)
-    assert sft.begin(config, run, overwrite=True)
+        stage.begin(config, run, overwrite=False)
+    assert stage.begin(config, run, overwrite=True)
 
 
 def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
@@ -304,7 +305,7 @@ def test_muon_trains_and_resumes(command: Callable[..., SftCommand]) -> None:
     run, trainer, _, _ = _trainer(command("cut", *muon))
     trainer.add_callback(Interrupt(3))
     with pytest.raises(Stop):
-        sft.train(trainer, run)
+        stage.train(trainer, command("cut", *muon), run)
     run, _ = _fine_tune(command("cut", *muon))
     assert _same_weights(run.model, whole.model, tolerance=1e-6)
 
@@ -397,14 +398,14 @@ def test_a_value_that_trl_refuses_is_named(command: Callable[..., SftCommand]) -
 def test_a_full_disk_is_an_oserror(tmp_path: Path, command: Callable[..., SftCommand]) -> None:
     train = command("disk").train
     run = Run(tmp_path)
-    with pytest.raises(OSError, match="No space left"), sft.refusals(train, run):
+    with pytest.raises(OSError, match="No space left"), stage.refusals(train, run):
         raise SafetensorError("I/O error: No space left on device (os error 28)")
     with (
         pytest.raises(TablemendError, match=r"lower train\.micro_batch=4"),
-        sft.refusals(train, run),
+        stage.refusals(train, run),
     ):
         raise torch.OutOfMemoryError
-    with pytest.raises(RuntimeError, match="a defect"), sft.refusals(train, run):
+    with pytest.raises(RuntimeError, match="a defect"), stage.refusals(train, run):
         raise RuntimeError("a defect")
 
 
@@ -416,7 +417,7 @@ def test_a_full_disk_ends_the_fine_tuning_and_room_continues_it(
     whole = trainer.save_model
 
     def main() -> None:
-        sft.train(trainer, run)
+        stage.train(trainer, config, run)
 
     def fill_the_disk(*arguments: Any, **options: Any) -> None:
         if trainer.state.global_step < 3:

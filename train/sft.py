@@ -18,9 +18,16 @@ def main() -> None:
     config = load(SftCommand)
     check_local(config.data.train, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
-    from tablemend.training import checkpoints, data, sft  # torch, only once the recipe is valid
+    from tablemend.training import (  # torch, only once the recipe is valid
+        checkpoints,
+        data,
+        models,
+        saving,
+        sft,
+        stage,
+    )
 
-    sft.set_up()
+    stage.set_up()
     tokenizer = checkpoints.load_tokenizer(config.model)
     if config.show:
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:
@@ -28,17 +35,17 @@ def main() -> None:
         return
 
     run = Run.of(config)
-    if not sft.begin(config, run, config.overwrite):
+    if not stage.begin(config, run, config.overwrite):
         print(f"finished: {run.model} (overwrite=true starts anew)")
         return
     prepared = sft.prepare(config, tokenizer)
     trainer = sft.build_trainer(config, run, tokenizer, prepared)
-    facts = {**prepared.facts, "model_revision": sft.model_revision(config, trainer)}
-    sft.record(run, facts)
-    facts |= sft.train(trainer, run)
-    answer = sft.save(trainer, config, run, tokenizer, prepared.train.rows[0])
-    sft.record(run, facts | {"first_answer": answer})
-    sft.report(run, facts)
+    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    stage.record(run, config.stage, facts)
+    facts |= stage.train(trainer, config, run)
+    answer = saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt)
+    stage.record(run, config.stage, facts | {"first_answer": answer})
+    stage.report(run, facts)
 
 
 if __name__ == "__main__":

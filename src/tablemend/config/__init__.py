@@ -9,14 +9,13 @@ from tablemend.config.experiment import (
     Comparison,
     Data,
     Experiment,
-    Lora,
     Model,
     SftCommand,
     Source,
-    Train,
 )
 from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
 from tablemend.config.section import DType, Format, Prompt, Recipe, Section
+from tablemend.config.training import Lora, Train
 
 __all__ = [
     "EXAMPLE_FILES",

@@ -23,8 +23,8 @@ class Arm(Section):
     """One way of answering: a model and a mitigation."""
 
     model: ModelString = "base"
-    """`base` (model.path), `sft` (this run's checkpoint), a folder, a Hub name, or a whole model
-    string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
+    """`base` (model.path), this run's checkpoint (`sft`, or `dpo`, `grpo`), a folder, a Hub name,
+    or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     prompt: Prompt = "base"
     """Instruction: the plain one, or one of the three prompting strategies."""
     thinking: Thinking | None = None

@@ -10,25 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.evaluation import Arm, Evaluation, Thinking
-from tablemend.config.nearest import nearest
-from tablemend.config.section import (
-    DType,
-    Format,
-    ModelString,
-    Prompt,
-    Recipe,
-    Section,
-    UnknownNames,
-)
-from tablemend.config.trl_names import OWNED, TRL_NAMES
+from tablemend.config.preference import Dpo
+from tablemend.config.reward import Grpo
+from tablemend.config.section import DType, Format, ModelString, Recipe, Section
+from tablemend.config.training import DpoTrain, GrpoTrain, SftTrain, Train
 
 HUB = "hub:"
 SMALL_WORLD = "small-world"
 EXAMPLE_FILES = (".jsonl", ".parquet")
+STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
+"""Kinds of recipe that train, and the name of the training."""
 ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 
 
@@ -118,107 +113,12 @@ def _same(one: Source, other: Source) -> bool:
     return (one.source, one.split, one.seed) == (other.source, other.split, other.seed)
 
 
-class Lora(Section):
-    """Low-rank adapters (PEFT)."""
-
-    r: int = Field(default=16, ge=1)
-    """Rank."""
-    alpha: float = Field(default=32, gt=0)
-    """Scale: the adapter is multiplied by alpha / r."""
-    dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Dropout on the adapter's input."""
-    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
-    """Layers that get an adapter."""
-    save: Literal["merged", "adapter"] = "merged"
-    """What the finished checkpoint holds: whole weights, or the adapter alone."""
-
-
-class Train(Section):
-    """Supervised fine-tuning. Batch sizes count sequences, over all devices or on one."""
-
-    method: Literal["full", "lora"] = "full"
-    """All weights, or adapters."""
-    lora: Lora | None = None
-    """Adapters; needed by method: lora and by nothing else."""
-    prompt: Prompt = "base"
-    """Instruction shown in training; the sft arm is evaluated with the same."""
-    context: Literal["adversarial", "clean", "both"] = "adversarial"
-    """Context shown in training."""
-    max_length: int | None = Field(default=None, ge=16)
-    """Longest training example in tokens; longer ones are dropped and counted, never cut.
-    model.context_length where it is null."""
-    epochs: float | None = Field(default=None, gt=0)
-    """Passes over the data; give epochs or max_steps."""
-    max_steps: int | None = Field(default=None, ge=1)
-    """Optimizer steps; give epochs or max_steps."""
-    minutes: float | None = Field(default=None, gt=0)
-    """Time budget: training ends there at the latest, the schedule with it."""
-    learning_rate: float = Field(gt=0, le=1)
-    """Peak learning rate (of AdamW, where the optimizer is muon)."""
-    optimizer: Literal["adamw", "muon"] = "adamw"
-    """muon: Muon on the hidden matrices, AdamW on embeddings and norms."""
-    muon_learning_rate: float | None = Field(default=None, gt=0, le=1)
-    """Peak learning rate of Muon."""
-    weight_decay: float = Field(default=0.0, ge=0, le=1)
-    """Decoupled weight decay."""
-    max_grad_norm: float = Field(default=1.0, gt=0)
-    """Gradients are clipped to this norm."""
-    scheduler: Literal["constant", "linear", "cosine"] = "cosine"
-    """Course of the learning rate after the warm-up; linear and cosine end at 0."""
-    warmup: float = Field(default=0.03, ge=0, lt=1)
-    """Share of the training during which the learning rate rises."""
-    global_batch: int = Field(ge=1)
-    """Sequences per optimizer step over all devices."""
-    micro_batch: int = Field(ge=1)
-    """Sequences per forward pass on one device."""
-    packing: bool = False
-    """Several examples in one row; needs a flash attention, which keeps them apart."""
-    precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Type that the forward and backward pass compute in."""
-    gradient_checkpointing: bool = False
-    """Less memory for about a third more time."""
-    save_every: int = Field(default=200, ge=1)
-    """Optimizer steps between checkpoints; an interruption loses at most these."""
-    log_every: int = Field(default=10, ge=1)
-    """Optimizer steps between log lines."""
-    trl: dict[str, Any] = Field(default_factory=dict)
-    """Any other field of trl.SFTConfig, by its own name."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Options that contradict or repeat one another."""
-        if self.method == "lora" and self.lora is None:
-            yield "lora", "method: lora needs this section (`lora: {r: 16, alpha: 32}`)"
-        if self.method == "full" and self.lora is not None:
-            yield "lora", "method: full has no adapter; set method: lora, or lora: null"
-        if (self.epochs is None) == (self.max_steps is None):
-            yield "epochs", "give exactly one of epochs and max_steps"
-        if self.global_batch % self.micro_batch:
-            yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
-        if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
-            yield "muon_learning_rate", "goes with optimizer: muon and only with it"
-        if self.optimizer == "muon" and self.method == "lora":
-            yield "optimizer", "muon is for full matrices; adapters take adamw"
-
-    @field_validator("trl")
-    @classmethod
-    def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
-        wrong = [
-            (name, f"is set by {OWNED[name]}")
-            if name in OWNED
-            else (name, f"is no field of trl.SFTConfig{nearest(name, TRL_NAMES - set(OWNED))}")
-            for name in trl
-            if name in OWNED or name not in TRL_NAMES
-        ]
-        if wrong:
-            raise UnknownNames(wrong)
-        return trl
-
-
 class Comparison(Recipe):
     """What compare.py needs: an experiment, or an evaluation alone."""
 
-    kind: Literal["experiment", "evaluation"]
-    """What the recipe is for: an evaluation trains nothing."""
+    kind: Literal["experiment", "dpo", "grpo", "evaluation"]
+    """What the recipe is for: supervised fine-tuning, training on preferences or on rewards, or
+    a comparison that trains nothing."""
     model: Model
     """The model that every arm starts from."""
     data: Data
@@ -228,12 +128,19 @@ class Comparison(Recipe):
     thinking: Thinking = "off"
     """off, on (the model's own), or quote (training targets quote the facts in scope)."""
     train: Train | None = None
-    """Supervised fine-tuning."""
+    """The training."""
+    dpo: Dpo | None = None
+    """Preferences; needed by kind: dpo and by nothing else."""
+    grpo: Grpo | None = None
+    """Rewards; needed by kind: grpo and by nothing else."""
     evaluation: Evaluation
     """The comparison of the arms."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
+        for name in ("dpo", "grpo"):
+            if (self.kind == name) != (getattr(self, name) is not None):
+                yield name, f"belongs to a recipe of kind: {name}, and to no other"
         if self.train is None:
             yield from self._conflicts_without_training()
         else:
@@ -252,13 +159,13 @@ class Comparison(Recipe):
             )
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
-        if self.kind == "experiment":
+        if self.kind != "evaluation":
             yield "train", "missing; a recipe that only compares says kind: evaluation"
         for name, source in (("train", self.data.train), ("validation", self.data.validation)):
             if self.kind == "evaluation" and source is not None:
                 yield f"data.{name}", "an evaluation reads data.test alone"
         for name, arm in self.evaluation.arms.items():
-            if self.kind == "evaluation" and arm.model == "sft":
+            if self.kind == "evaluation" and arm.model in STAGES.values():
                 yield (
                     f"evaluation.arms.{name}.model",
                     "an evaluation trains nothing: name the folder of the checkpoint",
@@ -283,8 +190,13 @@ class Comparison(Recipe):
         if window is not None and (train.max_length or 0) > window:
             yield "train.max_length", f"above model.context_length: {window}"
         for name, arm in self.evaluation.arms.items():
-            if arm.model == "sft" and arm.after is None:
+            if arm.model == self.stage and arm.after is None:
                 yield from self._prefix_conflicts(name, arm, train)
+            elif arm.model in STAGES.values() and arm.model != self.stage:
+                yield (
+                    f"evaluation.arms.{name}.model",
+                    f"this recipe's own checkpoint is {self.stage}; name another by its folder",
+                )
 
     def _prefix_conflicts(self, name: str, arm: Arm, train: Train) -> Iterator[tuple[str, str]]:
         """The prompt of the fine-tuned arm must be the one it was trained on."""
@@ -295,6 +207,11 @@ class Comparison(Recipe):
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
         if self.format_of(arm) != self.format:
             yield f"{path}.format", f"the model is trained with format: {self.format}"
+
+    @property
+    def stage(self) -> str | None:
+        """The training's name: of its files in the run folder, and of the arm that it makes."""
+        return STAGES.get(self.kind)
 
     @property
     def default_engine(self) -> Literal["hf", "vllm"]:
@@ -324,22 +241,56 @@ class Comparison(Recipe):
         return options.model_copy(update=update)
 
 
-class Experiment(Comparison):
-    """One experiment: everything that sft.py and compare.py need."""
+class Trained(Comparison):
+    """What every recipe with a training has."""
 
-    kind: Literal["experiment"]
-    """What the recipe is for; a script reads only its own kind."""
     model: TrainedModel
     """The model that every arm starts from."""
     data: TrainingData
     """The examples, by use."""
     train: Train
-    """Supervised fine-tuning."""
+    """The training."""
+
+    @property
+    def stage(self) -> str:
+        """The training's name: of its files in the run folder, and of the arm that it makes."""
+        return STAGES[self.kind]
 
     @property
     def longest_row(self) -> int:
         """Most tokens of a training example."""
         return self.train.max_length or self.model.context_length
+
+
+class Experiment(Trained):
+    """Supervised fine-tuning: everything that sft.py and compare.py need."""
+
+    kind: Literal["experiment"]
+    """What the recipe is for; a script reads only its own kind."""
+    train: SftTrain
+    """Supervised fine-tuning."""
+
+
+class DpoExperiment(Trained):
+    """Preference training: everything that preference.py, dpo.py and compare.py need."""
+
+    kind: Literal["dpo"]
+    """What the recipe is for; a script reads only its own kind."""
+    train: DpoTrain
+    """The training on pairs."""
+    dpo: Dpo
+    """The pairs and the loss."""
+
+
+class GrpoExperiment(Trained):
+    """Training on rewards: everything that grpo.py and compare.py need."""
+
+    kind: Literal["grpo"]
+    """What the recipe is for; a script reads only its own kind."""
+    train: GrpoTrain
+    """The training on rewards."""
+    grpo: Grpo
+    """The sampling and the reward."""
 
 
 class SftCommand(Experiment):

@@ -1,22 +1,20 @@
-"""The field names of ``trl.SFTConfig``, so that a recipe is checked without importing torch.
+"""The field names of TRL's configurations, so that a recipe is checked without importing torch.
 
 ``tests/test_config.py`` compares them with the installed TRL (1.16).
 """
 
 from __future__ import annotations
 
-TRL_NAMES = frozenset(
+_COMMON = frozenset(
     """
-    accelerator_config activation_checkpointing activation_checkpointing_kwargs
-    activation_offloading adam_beta1 adam_beta2 adam_epsilon assistant_only_loss
-    auto_find_batch_size average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval
-    chat_template_path completion_only_loss data_seed dataloader_drop_last dataloader_in_order
+    accelerator_config activation_checkpointing activation_checkpointing_kwargs adam_beta1
+    adam_beta2 adam_epsilon auto_find_batch_size average_tokens_across_devices
+    batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_drop_last dataloader_in_order
     dataloader_multiprocessing_context dataloader_num_workers dataloader_persistent_workers
-    dataloader_pin_memory dataloader_prefetch_factor dataset_kwargs dataset_num_proc
-    dataset_text_field ddp_backend ddp_broadcast_buffers ddp_bucket_cap_mb
-    ddp_find_unused_parameters ddp_static_graph ddp_timeout debug deepspeed disable_tqdm
-    do_eval do_predict do_train enable_jit_checkpoint eos_token eval_accumulation_steps
-    eval_delay eval_do_concat_batches eval_on_start eval_packing eval_steps eval_strategy
+    dataloader_pin_memory dataloader_prefetch_factor ddp_backend ddp_broadcast_buffers
+    ddp_bucket_cap_mb ddp_find_unused_parameters ddp_static_graph ddp_timeout debug deepspeed
+    disable_tqdm do_eval do_predict do_train enable_jit_checkpoint eval_accumulation_steps
+    eval_delay eval_do_concat_batches eval_on_start eval_steps eval_strategy
     eval_use_gather_object fp16 fp16_full_eval fsdp fsdp_config full_determinism
     gradient_accumulation_steps gradient_checkpointing gradient_checkpointing_kwargs
     greater_is_better hub_always_push hub_model_id hub_private_repo hub_revision hub_strategy
@@ -24,21 +22,68 @@ TRL_NAMES = frozenset(
     label_smoothing_factor learning_rate length_column_name liger_kernel_config
     load_best_model_at_end local_rank log_level log_level_replica log_on_each_node
     logging_first_step logging_nan_inf_filter logging_steps logging_strategy loss_type
-    lr_scheduler_kwargs lr_scheduler_type max_grad_norm max_length max_steps
-    metric_for_best_model model_init_kwargs neftune_noise_alpha num_train_epochs optim
-    optim_args optim_target_modules output_dir packing packing_strategy pad_to_multiple_of
-    pad_token padding_free parallelism_config per_device_eval_batch_size
-    per_device_train_batch_size prediction_loss_only project push_to_hub remove_unused_columns
-    report_to restore_callback_states_from_checkpoint resume_from_checkpoint
-    router_aux_loss_coef run_name save_on_each_node save_only_model save_steps save_strategy
-    save_total_limit seed shuffle_dataset skip_memory_metrics tf32 torch_compile
+    lr_scheduler_kwargs lr_scheduler_type max_grad_norm max_steps metric_for_best_model
+    model_init_kwargs neftune_noise_alpha num_train_epochs optim optim_args
+    optim_target_modules output_dir pad_to_multiple_of parallelism_config
+    per_device_eval_batch_size per_device_train_batch_size prediction_loss_only project
+    push_to_hub remove_unused_columns report_to restore_callback_states_from_checkpoint
+    resume_from_checkpoint router_aux_loss_coef run_name save_on_each_node save_only_model
+    save_steps save_strategy save_total_limit seed skip_memory_metrics tf32 torch_compile
     torch_compile_backend torch_compile_mode torch_empty_cache_steps trackio_bucket_id
-    trackio_space_id trackio_static_space_id train_sampling_strategy truncation_mode
-    trust_remote_code use_cache use_cpu use_liger_kernel warmup_steps weight_decay
+    trackio_space_id trackio_static_space_id train_sampling_strategy trust_remote_code
+    use_cache use_cpu use_liger_kernel warmup_steps weight_decay
     """.split()
 )
 
-OWNED = {
+TRL_NAMES = {
+    "SFTConfig": _COMMON
+    | frozenset(
+        """
+        activation_offloading assistant_only_loss chat_template_path completion_only_loss
+        dataset_kwargs dataset_num_proc dataset_text_field eos_token eval_packing
+        max_length packing packing_strategy pad_token padding_free shuffle_dataset
+        truncation_mode
+        """.split()
+    ),
+    "DPOConfig": _COMMON
+    | frozenset(
+        """
+        activation_offloading beta dataset_num_proc disable_dropout discopop_tau
+        f_alpha_divergence_coef f_divergence_type label_smoothing ld_alpha loss_weights
+        max_length pad_token padding_free precompute_ref_batch_size
+        precompute_ref_log_probs ref_model_mixup_alpha ref_model_sync_steps sync_ref_model
+        truncation_mode use_weighting
+        """.split()
+    ),
+    "GRPOConfig": _COMMON
+    | frozenset(
+        """
+        beta cache_implementation cast_lm_head_to_fp32 chat_template_kwargs delta
+        disable_dropout ds3_gather_for_generation entropy_coef entropy_coef_delta
+        entropy_coef_max entropy_coef_min entropy_target epsilon epsilon_high
+        generation_batch_size generation_kwargs importance_sampling_level log_completions
+        log_completions_hub_repo log_multimodal log_unique_prompts
+        mask_truncated_completions max_completion_length max_tool_calling_iterations min_p
+        multi_objective_aggregation num_completions_to_print num_generations
+        num_generations_eval num_iterations off_policy_mask_threshold
+        ref_model_mixup_alpha ref_model_sync_steps repetition_penalty reward_weights
+        sapo_temperature_neg sapo_temperature_pos scale_rewards shuffle_dataset
+        steps_per_generation sync_ref_model temperature top_entropy_quantile top_k top_p
+        transformers_continuous_batching_config use_adaptive_entropy
+        use_bias_correction_kl use_transformers_continuous_batching use_transformers_paged
+        use_vllm vespo_k_neg vespo_k_pos vespo_lambda_neg vespo_lambda_pos
+        vllm_enable_sleep_mode vllm_gpu_memory_utilization vllm_group_port
+        vllm_importance_sampling_cap vllm_importance_sampling_clip_max
+        vllm_importance_sampling_clip_min vllm_importance_sampling_correction
+        vllm_importance_sampling_mode vllm_max_model_length vllm_mode vllm_model_impl
+        vllm_server_base_url vllm_server_host vllm_server_port vllm_server_timeout
+        vllm_structured_outputs_regex vllm_tensor_parallel_size
+        """.split()
+    ),
+}
+"""Fields of each configuration, by its name."""
+
+_OWNED = {
     "output_dir": "run",
     "per_device_train_batch_size": "train.micro_batch",
     "per_device_eval_batch_size": "train.micro_batch",
@@ -57,12 +102,6 @@ OWNED = {
     "fp16": "train.precision",
     "activation_checkpointing": "train.gradient_checkpointing",
     "gradient_checkpointing": "train.gradient_checkpointing",
-    "packing": "train.packing",
-    "packing_strategy": "train.packing",
-    "padding_free": "train.packing",
-    "eval_packing": "train.packing",
-    "max_length": "train.max_length (nothing is ever cut)",
-    "truncation_mode": "train.max_length (nothing is ever cut)",
     "model_init_kwargs": "model",
     "seed": "seed",
     "data_seed": "seed",
@@ -71,17 +110,65 @@ OWNED = {
     "logging_strategy": "train.log_every",
     "logging_steps": "train.log_every",
     "resume_from_checkpoint": "overwrite (resuming is the default)",
-    "chat_template_path": "the tokenizer of model.path",
-    "eos_token": "the tokenizer of model.path",
-    "pad_token": "the tokenizer of model.path",
-    "completion_only_loss": "the renderer (loss on the answer and its end of turn alone)",
-    "assistant_only_loss": "the renderer (loss on the answer and its end of turn alone)",
-    "dataset_kwargs": "the renderer",
-    "dataset_text_field": "the renderer",
-    "dataset_num_proc": "the renderer",
-    "shuffle_dataset": "the length-grouped sampler",
     "train_sampling_strategy": "the length-grouped sampler",
     "length_column_name": "the length-grouped sampler",
     "remove_unused_columns": "the renderer",
 }
-"""Fields of trl.SFTConfig that a key of the recipe decides, and which."""
+
+OWNED = {
+    "SFTConfig": _OWNED
+    | {
+        "packing": "train.packing",
+        "packing_strategy": "train.packing",
+        "padding_free": "train.packing",
+        "eval_packing": "train.packing",
+        "max_length": "train.max_length (nothing is ever cut)",
+        "truncation_mode": "train.max_length (nothing is ever cut)",
+        "chat_template_path": "the tokenizer of model.path",
+        "eos_token": "the tokenizer of model.path",
+        "pad_token": "the tokenizer of model.path",
+        "completion_only_loss": "the renderer (loss on the answer and its end of turn alone)",
+        "assistant_only_loss": "the renderer (loss on the answer and its end of turn alone)",
+        "dataset_kwargs": "the renderer",
+        "dataset_text_field": "the renderer",
+        "dataset_num_proc": "the renderer",
+        "shuffle_dataset": "the length-grouped sampler",
+    },
+    "DPOConfig": _OWNED
+    | {
+        "beta": "dpo.beta",
+        "loss_type": "dpo.loss",
+        "loss_weights": "dpo.sft_weight",
+        "label_smoothing": "dpo.label_smoothing",
+        "precompute_ref_log_probs": "dpo.precompute_reference",
+        "max_length": "train.max_length (nothing is ever cut)",
+        "truncation_mode": "train.max_length (nothing is ever cut)",
+        "padding_free": "train.packing",
+        "pad_token": "the tokenizer of model.path",
+        "dataset_num_proc": "the renderer",
+    },
+    "GRPOConfig": _OWNED
+    | {
+        "beta": "grpo.beta",
+        "loss_type": "grpo.loss",
+        "num_generations": "grpo.group",
+        "temperature": "grpo.temperature",
+        "max_completion_length": "grpo.max_new_tokens",
+        "epsilon": "grpo.epsilon",
+        "epsilon_high": "grpo.epsilon_high",
+        "scale_rewards": "grpo.scale_rewards",
+        "num_iterations": "grpo.iterations",
+        "reward_weights": "grpo.reward",
+        "mask_truncated_completions": "grpo.mask_truncated",
+        "use_vllm": "grpo.engine",
+        "vllm_mode": "grpo.engine",
+        "vllm_server_base_url": "grpo.server",
+        "vllm_server_host": "grpo.server",
+        "vllm_server_port": "grpo.server",
+        "generation_batch_size": "train.global_batch",
+        "steps_per_generation": "grpo.steps_per_generation",
+        "shuffle_dataset": "the sampler",
+        "chat_template_kwargs": "the renderer",
+    },
+}
+"""Fields of each configuration that a key of the recipe decides, and which."""

@@ -80,7 +80,7 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
     arms = []
     for name, recipe in config.evaluation.arms.items():
         model = model_of(config, name)
-        if _model_text(config, name) == "sft":
+        if _model_text(config, name) == config.stage:
             model = replace(model, model=str(run.model))
         options = config.options_of(recipe)
         if model.engine in IN_PROCESS:
@@ -126,9 +126,9 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
 
 
 def model_of(config: Comparison, name: str) -> ModelName:
-    """The model of an arm as the recipe names it; this run's checkpoint is ``sft``."""
+    """The model of an arm as the recipe names it; this run's checkpoint has its stage's."""
     text = _model_text(config, name)
-    if text == "sft":
+    if text == config.stage:
         return ModelName(config.default_engine, text)
     return ModelName.parse(config.model.path if text == "base" else text, config.default_engine)
 
@@ -178,15 +178,15 @@ def hash_examples(examples: Sequence[Example]) -> str:
 
 
 def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison) -> None:
-    if text == "sft":
+    if text == config.stage:
         where = f" run={config.run}" if config.run else ""
-        hint = f"train it first: accelerate launch train/sft.py recipe={config.name}{where}"
+        hint = f"train it first: accelerate launch train/{text}.py recipe={config.name}{where}"
     elif text == "base":
         hint = "model.path names the base of every arm"
     else:
         hint = (
-            f"evaluation.arms.{name}.model is base, sft, a folder, a name on the Hub or a model "
-            "string"
+            f"evaluation.arms.{name}.model is base, {config.stage or 'sft'}, a folder, a name on "
+            "the Hub or a model string"
         )
     try:
         Checkpoint.parse(model.model).check()

@@ -27,9 +27,9 @@ class CompareCommand(Comparison):
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
         named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
-        engines: set[str] = {self.default_engine} if "sft" in named.values() else set()
+        engines: set[str] = {self.default_engine} if self.stage in named.values() else set()
         for path, text in {"model.path": self.model.path, **named}.items():
-            if text in ("base", "sft"):
+            if text in ("base", self.stage):
                 continue
             try:
                 engines.add(ModelName.parse(text, self.default_engine).engine)

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from datasets import Dataset
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
-from trl import SFTConfig, SFTTrainer
+from trl import SFTTrainer
 
-from tablemend.config import Experiment, Train
-from tablemend.errors import TablemendError
+from tablemend.config import Train
 from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED, length_groups
@@ -43,30 +41,21 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         return length_groups(self.lengths, self.batch, self.seed, self.epoch)
 
 
-class Trainer(SFTTrainer):  # type: ignore[misc]
-    """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
+class Paced:
+    """What every trainer of this house does alike, put before TRL's class.
 
-    Differs from its parent in four places: the order of rows, the optimizer where it is Muon,
-    the schedule, and the loss where TRL's fused head would score the prompt too.
+    Differs from transformers' Trainer in the optimizer where it is Muon, and in the schedule.
     """
+
+    model: Any
+    args: Any
 
     def __init__(self, *, recipe: Train, budget: Budget, **options: Any) -> None:
         self.recipe = recipe
         self.budget = budget
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
-        super().__init__(**options, callbacks=[budget])
-        fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
-        if fits and attention.is_plain(self.model.config):
-            self.model.set_attn_implementation(attention.register())
-
-    def _longest(self) -> int:
-        return max(len(ids) for ids in self.train_dataset["input_ids"])
-
-    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
-        rows = self.train_dataset if train_dataset is None else train_dataset
-        lengths = [len(ids) for ids in rows["input_ids"]]
-        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed)
+        super().__init__(**options, callbacks=[budget])  # type: ignore[call-arg]
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Muon with AdamW where the recipe says so, else the parent's AdamW."""
@@ -81,7 +70,7 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
                 weight_decay=self.recipe.weight_decay,
                 embeddings=[end.weight for end in ends if end is not None],
             )
-        super().create_optimizer(model)
+        super().create_optimizer(model)  # type: ignore[misc]
         assert self.optimizer is not None
         return self.optimizer
 
@@ -98,6 +87,31 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
         self.lr_scheduler = LambdaLR(chosen, factor)
         self._created_lr_scheduler = True
         return self.lr_scheduler
+
+    def create_model_card(self, *_: Any, **__: Any) -> None:
+        """No card beside each checkpoint: TRL's asks the Hub about the base model."""
+
+
+class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
+    """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
+
+    Differs from its parent in the order of rows, and in the loss where TRL's fused head would
+    score the prompt too.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
+        if fits and attention.is_plain(self.model.config):
+            self.model.set_attn_implementation(attention.register())
+
+    def _longest(self) -> int:
+        return max(len(ids) for ids in self.train_dataset["input_ids"])
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        lengths = [len(ids) for ids in rows["input_ids"]]
+        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed)
 
     def compute_loss(
         self,
@@ -127,59 +141,3 @@ class Trainer(SFTTrainer):  # type: ignore[misc]
             return total / (wanted != IGNORED).sum()
         # The count is over all processes, and DDP averages their gradients.
         return total / num_items_in_batch * self.accelerator.num_processes
-
-    def create_model_card(self, *_: Any, **__: Any) -> None:
-        """No card beside each checkpoint: TRL's asks the Hub about the base model."""
-
-
-def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bool) -> SFTConfig:
-    """The recipe as TRL's arguments.
-
-    Raises:
-        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
-    """
-    train = config.train
-    at_once = train.micro_batch * world_size
-    if train.global_batch % at_once:
-        raise TablemendError(
-            f"train.global_batch={train.global_batch} is no multiple of train.micro_batch="
-            f"{train.micro_batch} on {world_size} devices: set it to a multiple of {at_once}"
-        )
-    options: dict[str, Any] = {
-        "report_to": "none",
-        "dataloader_pin_memory": torch.accelerator.is_available(),
-        "use_cpu": PartialState().device.type == "cpu",
-        "save_total_limit": 2,  # the older one stays until the newer is marked complete
-        "save_only_model": False,
-        **train.trl,
-        "output_dir": folder,
-        "seed": config.seed,
-        "data_seed": config.seed,
-        "num_train_epochs": train.epochs or 1.0,
-        "max_steps": train.max_steps or -1,
-        "per_device_train_batch_size": train.micro_batch,
-        "per_device_eval_batch_size": train.micro_batch,
-        "gradient_accumulation_steps": train.global_batch // at_once,
-        "learning_rate": train.learning_rate,
-        "weight_decay": train.weight_decay,
-        "max_grad_norm": train.max_grad_norm,
-        "bf16": train.precision == "bfloat16",
-        "activation_checkpointing": train.gradient_checkpointing,  # its name in transformers 5
-        "packing": train.packing,
-        "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
-        "max_length": config.longest_row if train.packing else None,
-        "dataset_kwargs": None if train.packing else {"skip_prepare_dataset": True},
-        "pad_to_multiple_of": None if config.model.attn == "sdpa" else "auto",
-        "save_strategy": "steps",
-        "save_steps": train.save_every,
-        "logging_strategy": "steps",
-        "logging_steps": train.log_every,
-        "eval_strategy": "steps" if validate else "no",
-        "eval_steps": train.save_every if validate else None,
-        "prediction_loss_only": True,
-        "include_num_input_tokens_seen": "non_padding",
-    }
-    try:
-        return SFTConfig(**options)
-    except (TypeError, ValueError) as error:
-        raise TablemendError(f"train.trl: {error}") from error

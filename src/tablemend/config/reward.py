@@ -1,0 +1,75 @@
+"""The schema of training on rewards (GRPO): the group, the sampling and the parts of the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.config.section import Section
+
+
+class Reward(Section):
+    """Weights of the parts of the reward; each part is between 0 and 1."""
+
+    format: float = Field(default=1.0, ge=0)
+    """One table in the asked format and nothing else."""
+    columns: float = Field(default=1.0, ge=0)
+    """The columns of the query, in order."""
+    scope: float = Field(default=2.0, ge=0)
+    """Rows that belong into the answer, against rows that do not and rows said twice."""
+    cells: float = Field(default=2.0, ge=0)
+    """Cells that are right, of all gold cells."""
+    blanks: float = Field(default=1.0, ge=0)
+    """Cells that the context leaves open are left blank."""
+    order: float = Field(default=1.0, ge=0)
+    """Rows in the asked order."""
+    coverage: float = Field(default=2.0, ge=0)
+    """Gold rows that the answer has."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A reward that pays for nothing, or for short answers."""
+        weights = self.model_dump().values()
+        if not any(weights):
+            yield "format", "every weight is 0: nothing would be rewarded"
+        elif not (self.coverage or self.cells):
+            yield "coverage", "with cells and coverage both 0, an empty table would pay best"
+
+
+class Grpo(Section):
+    """Group-relative policy optimisation (Shao et al., 2024) on the detector's findings."""
+
+    group: int = Field(default=8, ge=2)
+    """Answers drawn for each prompt, whose rewards are compared."""
+    temperature: float = Field(default=1.0, gt=0, le=2)
+    """Temperature of the answers."""
+    max_new_tokens: int = Field(ge=1)
+    """Longest answer; one that is cut earns nothing."""
+    reward: Reward = Reward()
+    """What an answer earns."""
+    beta: float = Field(default=0.0, ge=0)
+    """Weight of the KL term against the model that training started from."""
+    loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dapo"
+    """How the token losses are averaged, by TRL's name."""
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    """What a reward's distance from its group's mean is divided by."""
+    epsilon: float = Field(default=0.2, gt=0)
+    """Clipping of the probability ratio."""
+    epsilon_high: float | None = Field(default=None, gt=0)
+    """Upper clipping; epsilon where it is null."""
+    iterations: int = Field(default=1, ge=1)
+    """Optimizer steps on the same answers."""
+    mask_truncated: bool = False
+    """Leave answers that were cut out of the loss."""
+    engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
+    """What draws the answers."""
+    server: str | None = None
+    """Base URL of `trl vllm-serve`, for engine: vllm-server."""
+    equal_groups: float = Field(default=0.5, ge=0, le=1)
+    """Warn when more than this share of the groups have equal rewards: they teach nothing."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A server without its engine, or the engine without a server."""
+        if (self.engine == "vllm-server") != (self.server is not None):
+            yield "server", "goes with engine: vllm-server and only with it"

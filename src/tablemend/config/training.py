@@ -1,0 +1,133 @@
+"""The schema of a training: the section that every trainer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from tablemend.config.nearest import nearest
+from tablemend.config.section import Prompt, Section, UnknownNames
+from tablemend.config.trl_names import OWNED, TRL_NAMES
+
+
+class Lora(Section):
+    """Low-rank adapters (PEFT)."""
+
+    r: int = Field(default=16, ge=1)
+    """Rank."""
+    alpha: float = Field(default=32, gt=0)
+    """Scale: the adapter is multiplied by alpha / r."""
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on the adapter's input."""
+    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    """Layers that get an adapter."""
+    save: Literal["merged", "adapter"] = "merged"
+    """What the finished checkpoint holds: whole weights, or the adapter alone."""
+
+
+class Train(Section):
+    """How weights are trained, whatever the loss. Batch sizes count sequences (GRPO: completions),
+    over all devices or on one.
+    """
+
+    trl_config: ClassVar[str | None] = None
+
+    method: Literal["full", "lora"] = "full"
+    """All weights, or adapters."""
+    lora: Lora | None = None
+    """Adapters; needed by method: lora and by nothing else."""
+    prompt: Prompt = "base"
+    """Instruction shown in training; the sft arm is evaluated with the same."""
+    context: Literal["adversarial", "clean", "both"] = "adversarial"
+    """Context shown in training."""
+    max_length: int | None = Field(default=None, ge=16)
+    """Longest training example in tokens; longer ones are dropped and counted, never cut.
+    model.context_length where it is null."""
+    epochs: float | None = Field(default=None, gt=0)
+    """Passes over the data; give epochs or max_steps."""
+    max_steps: int | None = Field(default=None, ge=1)
+    """Optimizer steps; give epochs or max_steps."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Time budget: training ends there at the latest, the schedule with it."""
+    learning_rate: float = Field(gt=0, le=1)
+    """Peak learning rate (of AdamW, where the optimizer is muon)."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """muon: Muon on the hidden matrices, AdamW on embeddings and norms."""
+    muon_learning_rate: float | None = Field(default=None, gt=0, le=1)
+    """Peak learning rate of Muon."""
+    weight_decay: float = Field(default=0.0, ge=0, le=1)
+    """Decoupled weight decay."""
+    max_grad_norm: float = Field(default=1.0, gt=0)
+    """Gradients are clipped to this norm."""
+    scheduler: Literal["constant", "linear", "cosine"] = "cosine"
+    """Course of the learning rate after the warm-up; linear and cosine end at 0."""
+    warmup: float = Field(default=0.03, ge=0, lt=1)
+    """Share of the training during which the learning rate rises."""
+    global_batch: int = Field(ge=1)
+    """Sequences per optimizer step over all devices."""
+    micro_batch: int = Field(ge=1)
+    """Sequences per forward pass on one device."""
+    packing: bool = False
+    """Several examples in one row; needs a flash attention, which keeps them apart."""
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    """Type that the forward and backward pass compute in."""
+    gradient_checkpointing: bool = False
+    """Less memory for about a third more time."""
+    save_every: int = Field(default=200, ge=1)
+    """Optimizer steps between checkpoints; an interruption loses at most these."""
+    log_every: int = Field(default=10, ge=1)
+    """Optimizer steps between log lines."""
+    trl: dict[str, Any] = Field(default_factory=dict)
+    """Any other field of the stage's TRL configuration (SFTConfig, DPOConfig, GRPOConfig)."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Options that contradict or repeat one another."""
+        if self.method == "lora" and self.lora is None:
+            yield "lora", "method: lora needs this section (`lora: {r: 16, alpha: 32}`)"
+        if self.method == "full" and self.lora is not None:
+            yield "lora", "method: full has no adapter; set method: lora, or lora: null"
+        if (self.epochs is None) == (self.max_steps is None):
+            yield "epochs", "give exactly one of epochs and max_steps"
+        if self.global_batch % self.micro_batch:
+            yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
+        if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
+            yield "muon_learning_rate", "goes with optimizer: muon and only with it"
+        if self.optimizer == "muon" and self.method == "lora":
+            yield "optimizer", "muon is for full matrices; adapters take adamw"
+
+    @field_validator("trl")
+    @classmethod
+    def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
+        if cls.trl_config is None:  # read for a comparison alone
+            return trl
+        owned, names = OWNED[cls.trl_config], TRL_NAMES[cls.trl_config]
+        wrong = [
+            (name, f"is set by {owned[name]}")
+            if name in owned
+            else (name, f"is no field of trl.{cls.trl_config}{nearest(name, names - set(owned))}")
+            for name in trl
+            if name in owned or name not in names
+        ]
+        if wrong:
+            raise UnknownNames(wrong)
+        return trl
+
+
+class SftTrain(Train):
+    """Supervised fine-tuning on whole targets."""
+
+    trl_config = "SFTConfig"
+
+
+class DpoTrain(Train):
+    """Preference training on pairs."""
+
+    trl_config = "DPOConfig"
+
+
+class GrpoTrain(Train):
+    """Training on the rewards of sampled answers."""
+
+    trl_config = "GRPOConfig"

@@ -1,0 +1,88 @@
+"""The recipe as the arguments of TRL's trainers."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from accelerate import PartialState
+from trl import SFTConfig
+
+from tablemend.config import Experiment
+from tablemend.config.experiment import Trained
+from tablemend.errors import TablemendError
+
+ConfigT = TypeVar("ConfigT")
+
+
+def options_of(config: Trained, folder: str, world_size: int, validate: bool) -> dict[str, Any]:
+    """The recipe as what all of TRL's configurations take.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices.
+    """
+    train = config.train
+    at_once = train.micro_batch * world_size
+    if train.global_batch % at_once:
+        raise TablemendError(
+            f"train.global_batch={train.global_batch} is no multiple of train.micro_batch="
+            f"{train.micro_batch} on {world_size} devices: set it to a multiple of {at_once}"
+        )
+    return {
+        "report_to": "none",
+        "dataloader_pin_memory": torch.accelerator.is_available(),
+        "use_cpu": PartialState().device.type == "cpu",
+        "save_total_limit": 2,  # the older one stays until the newer is marked complete
+        "save_only_model": False,
+        **train.trl,
+        "output_dir": folder,
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "num_train_epochs": train.epochs or 1.0,
+        "max_steps": train.max_steps or -1,
+        "per_device_train_batch_size": train.micro_batch,
+        "per_device_eval_batch_size": train.micro_batch,
+        "gradient_accumulation_steps": train.global_batch // at_once,
+        "learning_rate": train.learning_rate,
+        "weight_decay": train.weight_decay,
+        "max_grad_norm": train.max_grad_norm,
+        "bf16": train.precision == "bfloat16",
+        "activation_checkpointing": train.gradient_checkpointing,  # its name in transformers 5
+        "save_strategy": "steps",
+        "save_steps": train.save_every,
+        "logging_strategy": "steps",
+        "logging_steps": train.log_every,
+        "eval_strategy": "steps" if validate else "no",
+        "eval_steps": train.save_every if validate else None,
+        "prediction_loss_only": True,
+        "include_num_input_tokens_seen": "non_padding",
+    }
+
+
+def make_config(cls: type[ConfigT], options: dict[str, Any]) -> ConfigT:
+    """TRL's configuration.
+
+    Raises:
+        TablemendError: TRL refuses a value.
+    """
+    try:
+        return cls(**options)
+    except (TypeError, ValueError) as error:
+        raise TablemendError(f"train.trl: {error}") from error
+
+
+def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bool) -> SFTConfig:
+    """The recipe as the arguments of supervised fine-tuning.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    train = config.train
+    options = options_of(config, folder, world_size, validate) | {
+        "packing": train.packing,
+        "packing_strategy": "bfd",  # drops no token: every row fits, see build_rows
+        "max_length": config.longest_row if train.packing else None,
+        "dataset_kwargs": None if train.packing else {"skip_prepare_dataset": True},
+        "pad_to_multiple_of": None if config.model.attn == "sdpa" else "auto",
+    }
+    return make_config(SFTConfig, options)

@@ -1,0 +1,174 @@
+"""The phases that every training goes through, whatever its loss."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.utils import logging as transformers_logging
+
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import Train
+from tablemend.config.experiment import Trained
+from tablemend.errors import TablemendError
+from tablemend.runs import Run, disk_errors
+from tablemend.training import checkpoints
+
+FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
+"""What must not change between an interruption and the resumption."""
+
+
+def checkpoints_of(run: Run, stage: str) -> Path:
+    """Folder of the checkpoints between the first step and the last."""
+    return run.path / stage
+
+
+def set_up() -> None:
+    """Join the other processes, and share this machine's cores among them where no GPU is.
+
+    ``accelerate launch`` sets OMP_NUM_THREADS to 1 unless it is told that it runs on a CPU.
+
+    Raises:
+        TablemendError: several processes were launched that do not see one another; each would
+            train alone and write over the others.
+    """
+    on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
+    state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    if state.num_processes != launched:
+        raise TablemendError(
+            f"{launched} processes were launched, {state.num_processes} found one another: "
+            "check the accelerate config"
+        )
+    transformers_logging.disable_progress_bar()
+    if state.device.type == "cpu":
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        torch.set_num_threads(max(1, (cores or 1) // here))
+
+
+def begin(config: Trained, run: Run, overwrite: bool) -> bool:
+    """Open the run folder; ``False`` where this training is finished already.
+
+    Raises:
+        TablemendError: the folder holds a training with other settings or from other weights.
+    """
+    state = PartialState()
+    stage = config.stage
+    if state.is_main_process:
+        if overwrite:
+            shutil.rmtree(checkpoints_of(run, stage), ignore_errors=True)
+            shutil.rmtree(run.model, ignore_errors=True)
+            (run.path / f"{stage}.yaml").unlink(missing_ok=True)
+        run.begin(stage, config, FIXED)
+        if not overwrite and local_folder(config.model.path):
+            revision = checkpoints.revision_of(config.model.path)
+            refuse_changes(run, stage, {"model_revision": revision}, config.model.path)
+        for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
+            print(f"{path} is half-written: deleted")
+    state.wait_for_everyone()
+    return not checkpoints.is_complete(run.model)
+
+
+def refuse_changes(run: Run, stage: str, facts: Mapping[str, Any], where: str) -> None:
+    """Refuse to go on with, or to take for finished, what began with other weights or data.
+
+    Raises:
+        TablemendError: a fact that the manifest holds otherwise.
+    """
+    noted = run.recorded(stage)
+    for name, value in facts.items():
+        if noted.get(name, value) != value:
+            raise TablemendError(
+                f"{run.path} was started with another {name}: {where} has changed since. "
+                "Give run=NAME for a new run, or overwrite=true to start this one anew"
+            )
+
+
+def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
+    """Train from the last whole checkpoint on; return what the manifest says of it.
+
+    Raises:
+        TablemendError: the device ran out of memory.
+        OSError: the disk is full.
+    """
+    trainer.add_callback(_MarkComplete())
+    last = checkpoints.last_complete(checkpoints_of(run, config.stage))
+    if last is not None and trainer.accelerator.is_main_process:
+        print(f"resuming from {last}")
+    start = time.monotonic()
+    with refusals(config.train, run):
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+    seconds = time.monotonic() - start
+    state = trainer.state
+    tokens = int(state.num_input_tokens_seen)
+    losses = [
+        entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
+    ]
+    return {
+        "steps": state.global_step,
+        "epochs": state.epoch,
+        "seconds_of_last_call": round(seconds, 1),
+        "seconds": round(trainer.budget.elapsed, 1),
+        "tokens": tokens,
+        "tokens_per_second": round(tokens / max(trainer.budget.elapsed, 1e-9), 1),
+        "last_loss": losses[-2] if len(losses) > 1 else losses[-1],  # the last is the mean
+        "resumed_from": str(last) if last else None,
+        "log": state.log_history,
+    }
+
+
+class _MarkComplete(TrainerCallback):  # type: ignore[misc]
+    """Marks a checkpoint once everything of it is written."""
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        PartialState().wait_for_everyone()
+        if args.should_save:
+            checkpoints.mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+
+@contextmanager
+def refusals(train: Train, run: Run) -> Iterator[None]:
+    """Turn what a library raises for a full memory or disk into what a user can act on."""
+    with disk_errors(run.path):
+        try:
+            yield
+        except torch.OutOfMemoryError as error:
+            raise TablemendError(
+                f"the device is out of memory: lower train.micro_batch={train.micro_batch} (the "
+                "result stays the same), set train.gradient_checkpointing=true, or "
+                "train.method=lora"
+            ) from error
+
+
+def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
+    """Write the manifest, once for all processes.
+
+    Raises:
+        TablemendError: a checkpoint waits to be continued that saw other training rows.
+    """
+    if PartialState().is_main_process:
+        if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
+            refuse_changes(run, stage, {"rows_hash": facts["rows_hash"]}, "data.train")
+        run.record(stage, facts)
+
+
+def report(run: Run, facts: dict[str, Any]) -> None:
+    """The last line on the screen, once for all processes."""
+    if PartialState().is_main_process:
+        dropped = sum(facts["dropped"].values())
+        print(
+            f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "
+            f"{facts['seconds']} s, last loss {facts['last_loss']}, {dropped} examples dropped"
+        )
