@@ -221,3 +221,34 @@ def test_a_number_in_words_rounds_nothing() -> None:
     cell = Number(Decimal("3.5"), decimals=1)
     assert compare(three, cell, PLAIN) == "near"
     assert compare(digit, Number(Decimal("3.1"), decimals=1), PLAIN) == "same"
+
+
+@pytest.mark.parametrize(
+    ("text", "focus", "verdict"),
+    [
+        ("Sella has 39 points.", "39", "unjudged"),
+        ("Sella is 39 years old.", "39 years", "unjudged"),
+        ("Bob is 4. Sella is aged 39.", "39", "unjudged"),
+        ("Bob is 39 years old.", "39 years", "contradicted"),
+        ("The age is 39.", "39", "contradicted"),
+    ],
+)
+def test_another_name_is_not_that_of_the_only_row(text: str, focus: str, verdict: str) -> None:
+    table = Table.of(["Name", "Age"], [["Bob", "4"]])
+    assert _of(table, text, focus).verdict == verdict
+    assert verdict == "contradicted" or mend_text(text, Source((table,))).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Bea Moss added two steals and two blocks.", "supported"),
+        ("Ann Lee added one steal and one block.", "contradicted"),
+    ],
+)
+def test_the_next_number_of_a_list_counts_its_own_column(text: str, verdict: str) -> None:
+    table = Table.of(
+        ["Player", "Points", "Steals", "Blocks"],
+        [["Ann Lee", "24", "2", "1"], ["Bea Moss", "31", "2", "2"], ["Cy Dow", "12", "0", "3"]],
+    )
+    assert _verdicts(table, text)[0].verdict == verdict

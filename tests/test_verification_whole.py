@@ -16,7 +16,7 @@ TABLE = Table.of(
 )
 
 
-def settled(text: str, *said: str, table: Table = TABLE) -> list[str]:
+def settled(text: str, *said: str, table: Table = TABLE, closed: bool = False) -> list[str]:
     """What becomes of the verdicts, given in their order; the last one is repeated."""
     document = extract_claims(text)
     source = Source((table,))
@@ -25,7 +25,8 @@ def settled(text: str, *said: str, table: Table = TABLE) -> list[str]:
         Verdict(claim, name)  # type: ignore[arg-type]
         for claim, name in zip(document.claims, names, strict=False)
     ]
-    found = settle_sentences(Linking(Reading(document.text), source), verdicts)
+    linking = Linking(Reading(document.text), source)
+    found = settle_sentences(linking, verdicts, lambda number: closed)
     assert len(found) == len(verdicts)
     return [verdict.verdict for verdict in found]
 
@@ -53,4 +54,9 @@ def test_words_that_limit_a_sentence_are_not_left_out() -> None:
 def test_one_row_computes_nothing() -> None:
     one = Table.of(["Driver", "Team", "Points"], [["Ann Vey", "Red", "40"]])
     found = settled("Bo Lind scored more points than Ann Vey.", "unjudged", table=one)
+    assert set(found) == {"unjudged"}
+
+
+def test_a_sentence_that_is_closed_stays_as_it_is() -> None:
+    found = settled("Bo Lind scored more points than Ann Vey.", "unjudged", closed=True)
     assert set(found) == {"unjudged"}

@@ -52,6 +52,7 @@ class Binder:
         self.plain = distances.plain
         self.amounts = distances.amounts
         self.strangers = distances.strangers
+        self._opens_with_stranger = linking.opens_with_stranger(number)
 
     @cached_property
     def cues(self) -> tuple[Cue, ...]:
@@ -132,7 +133,7 @@ class Binder:
 
     def _rows(self, amount: Amount, grid: Grid, links: Links) -> tuple[Candidate, ...]:
         if len(grid.lines) == 1:
-            return (Candidate((grid.lines[0].index,), 0, True),)
+            return (Candidate((grid.lines[0].index,), 0, self._means_only_row(links)),)
         found: list[Candidate] = []
         if grid.transposed:
             return self._attribute_rows(amount, grid, links)
@@ -164,6 +165,15 @@ class Binder:
             carried = Candidate(links.subject, 12, clear)
             found = meet([*found, carried]) if found else [carried]
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
+
+    def _means_only_row(self, links: Links) -> bool:
+        """Whether a sentence speaks of a table's only row: by name, or by a column and no name."""
+        if links.rows or links.cells or any(moment.places for moment in links.moments):
+            return True
+        if links.strangers or self._opens_with_stranger:
+            return False
+        columns = bool(links.columns) or any(moment.columns for moment in links.moments)
+        return columns or bool(links.subject)
 
     def _attribute_rows(self, amount: Amount, grid: Grid, links: Links) -> tuple[Candidate, ...]:
         named = named_rows(grid, links)

@@ -36,9 +36,12 @@ _BELONGS = re.compile(
     r"\s*(?:play|played|drive|driven|ride|ridden|run|race|raced|work|worked|compete|competed|swim"
     r"|fight|row|skate)\s+(?:for|with)\s+(?:the\s+)?$"
 )
+# "not more than 70" denies a bound; "not more than Beta's 80" and "not 12 rather than 15" end there
+_BOUND = r" [$\u20ac\u00a3]?(?:\d|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _BORDER = re.compile(
     r"[;:()]|,(?!\d)|\b(?:but|while|whereas|although|though|because|since|until|when|who|which|that"
-    r"|before|after|than|and (?=\w+ed\b|had|has|was|were|is|are))\b"
+    rf"|before|after|(?:(?<=rather )|(?<=other ))than|than(?!{_BOUND})"
+    r"|and (?=\w+ed\b|had|has|was|were|is|are))\b"
 )
 
 

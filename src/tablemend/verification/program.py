@@ -50,7 +50,7 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
         profiles.judge(claim, experiments.judge(claim, judge.judge(claim)))
         for claim in document.claims
     ]
-    verdicts = settle_sentences(judge.linking, verdicts)
+    verdicts = settle_sentences(judge.linking, verdicts, judge.is_closed)
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
 
@@ -96,6 +96,11 @@ class DocumentJudge:
             return combine(claim, firm + (self._orphans or {}).get(claim, []))
         verdict = self._judge(claim)
         return combine(claim, phrased) if phrased and verdict.verdict == "unjudged" else verdict
+
+    def is_closed(self, number: int) -> bool:
+        """Whether a sentence denies something, or the table itself leaves a part of it open."""
+        final = any(finding.final for finding in self.sentence_findings(number))
+        return final or bool(denied(self.linking, number))
 
     def _judge(self, claim: Claim) -> Verdict:
         """The verdict on a claim by what its words name and what the tables give."""

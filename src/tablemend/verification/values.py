@@ -132,7 +132,11 @@ class Values:
         if best.outcome == "near":
             reason = "near the cell, neither equal nor clearly wrong"
             return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
-        rivals = [other for other in groundings[1:] if other.outcome == "same"]
+        rivals = [
+            other
+            for other in groundings[1:]
+            if other.outcome == "same" and not _counts_another(binder, amount, best, other)
+        ]
         near = [
             other
             for other in rivals
@@ -282,6 +286,17 @@ class Values:
         if not places and telling and not doubtful and not bound:
             return grounder.weak(amount, "not_in_source", "no cell has the value")
         return grounder.weak(amount, "unjudged", "no row and column are named")
+
+
+def _counts_another(binder: Binder, amount: Amount, best: Grounding, other: Grounding) -> bool:
+    """Whether a rival's column is what another number of the list counts: "two steals, two blocks".
+
+    The column that stands right behind the number is what it counts.
+    """
+    own, rival = best.attribute, other.attribute
+    if not amount.end <= own.start <= rival.start or other.entity != best.entity:
+        return False
+    return any(own.end <= number.start < rival.start for number in binder.amounts)
 
 
 def _is_ratio(plain: str, amount: Amount) -> bool:

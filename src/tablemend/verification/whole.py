@@ -8,7 +8,7 @@ words at fault; where it holds, what its claims name is what it was computed of.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tablemend.records import Claim, Verdict
 from tablemend.values.sentences import Span
@@ -28,12 +28,15 @@ _USED = 0.66
 """Share of the words that say something which a reading must account for."""
 
 
-def settle_sentences(linking: Linking, verdicts: Sequence[Verdict]) -> list[Verdict]:
+def settle_sentences(
+    linking: Linking, verdicts: Sequence[Verdict], closed: Callable[[int], bool]
+) -> list[Verdict]:
     """The verdicts, with those of sentences that one reading explains.
 
     Args:
         linking: the text and its tables.
         verdicts: on its claims, in their order.
+        closed: whether no other reading may judge a sentence, by its index.
     """
     settled = list(verdicts)
     grids = linking.source.grids
@@ -49,6 +52,8 @@ def settle_sentences(linking: Linking, verdicts: Sequence[Verdict]) -> list[Verd
         if any(one.wrong for one in own) or all(one.verdict == "supported" for one in own):
             continue
         if span.end - span.start > _LONGEST or is_scoped(linking.reading.plain, *span):
+            continue
+        if closed(number):
             continue
         read = explain_sentence(linking, span, grids[0].number)
         if read is None or read.used < _USED or any(map(_counts, read.left)):
