@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple, TypeVar
 
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.matching import Cells, Steps, match_rows
@@ -26,6 +26,7 @@ DETECTOR_VERSION = "1.1.1"
 _NO_TABLE = "no readable table: "
 _REPEATED = "a column stands more than once: "
 _LEXICAL = LexicalSimilarity()
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,22 @@ class Submission:
     order: SortRule | None = None
     format: AnswerFormat = "auto"
     failed: str = ""
+
+
+class Alignment(NamedTuple):
+    """Which rows and cells of an answer belong to which of its gold table.
+
+    Attributes:
+        place: index in the gold table of each column that both have.
+        body: index in the answer of each of its filled rows.
+        cells: both tables, cut to these columns and rows.
+        matched: gold row of each matched answer row; both count from 0 in ``cells``.
+    """
+
+    place: list[int]
+    body: list[int]
+    cells: Cells
+    matched: dict[int, int]
 
 
 def judge(
@@ -105,10 +122,10 @@ def judge_name(similarity: Similarity) -> str:
 
 
 def _run_together(
-    runs: Sequence[Steps[Judgement]], scores: dict[Pair, float], similarity: Similarity
-) -> list[Judgement]:
+    runs: Sequence[Steps[Result]], scores: dict[Pair, float], similarity: Similarity
+) -> list[Result]:
     """Drive many judgements side by side; every round is one call of the similarity."""
-    done: dict[int, Judgement] = {}
+    done: dict[int, Result] = {}
     waiting = list(range(len(runs)))
     while waiting:
         wanted: dict[Pair, None] = {}
@@ -152,21 +169,13 @@ def _judge_table(
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
         return Judgement(alone, len(gold.rows), 0, gold.cells, 0, found.empty, "", name)
-    shared = _shared_columns(gold, answer)
     format_error = _check_format(gold, answer)
-    body = filled_rows(answer)
-    place = [index for index, _ in shared]
-    if gold.key not in place or not body:
+    aligned = yield from _align(answer, gold, scores)
+    if aligned is None:
         only = (format_error,) if format_error else ()
-        return Judgement(only, len(gold.rows), 0, gold.cells, 0, not body, "", name)
-    cells = Cells(
-        [tuple(row[index] for index in place) for row in gold.rows],
-        [tuple(answer.rows[row][index] for _, index in shared) for row in body],
-        [gold.units[index] for index in place],
-        place.index(gold.key),
-        scores,
-    )
-    matched = yield from match_rows(cells)
+        abstained = not filled_rows(answer)
+        return Judgement(only, len(gold.rows), 0, gold.cells, 0, abstained, "", name)
+    place, body, cells, matched = aligned
     yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
     findings = (
@@ -192,6 +201,31 @@ def why_no_table(judgement: Judgement) -> str:
 
 def _unjudged(reason: str, name: str) -> Judgement:
     return Judgement((), 0, 0, 0, 0, False, reason, name)
+
+
+def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:
+    """The rows and cells of an answer beside those of its gold table.
+
+    ``None`` where no row can be named: the answer has no key column, or no filled row.
+    """
+    scores: dict[Pair, float] = {}
+    return _run_together([_align(answer, gold, scores)], scores, similarity)[0]
+
+
+def _align(answer: Table, gold: Gold, scores: dict[Pair, float]) -> Steps[Alignment | None]:
+    shared = _shared_columns(gold, answer)
+    body = filled_rows(answer)
+    place = [index for index, _ in shared]
+    if gold.key not in place or not body:
+        return None
+    cells = Cells(
+        [tuple(row[index] for index in place) for row in gold.rows],
+        [tuple(answer.rows[row][index] for _, index in shared) for row in body],
+        [gold.units[index] for index in place],
+        place.index(gold.key),
+        scores,
+    )
+    return Alignment(place, body, cells, (yield from match_rows(cells)))
 
 
 def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:
