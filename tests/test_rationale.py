@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -66,6 +69,17 @@ def test_every_step_of_the_engine_holds(large: list[Example], kind: str) -> None
         re.findall(r" is (below|above|before|after|not) ", "\n".join(map(rationale, large)))
     )
     assert relations == {"below", "above", "before", "after", "not"}
+
+
+@pytest.mark.parametrize("name", ["wikitablequestions", "tabfact", "finqa", "tatqa"])
+def test_every_step_over_real_tables_holds(
+    name: str, shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    path = tmp_path / f"{name}.jsonl"
+    records = shared_data(name)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    for example in examples(parse(Synthesis, [f"source={path}", "n=60", "seed=7"])):
+        assert check_rationale(example, rationale(example)) == []
 
 
 def test_the_wording_follows_from_the_example_alone() -> None:

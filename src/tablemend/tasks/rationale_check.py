@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import pairwise
 
-from tablemend.detector.order import sort_rows
+from tablemend.detector.order import is_sorted
 from tablemend.records import Condition, ContextKind, Example
 from tablemend.tables.table import Cell
 from tablemend.values.cells import read_value
@@ -28,6 +29,7 @@ _FOOT = re.compile(
     r"(?P<rows>.+)\."
 )
 _QUOTED = re.compile(r'"([^"]*)"')
+_NUMBER = re.compile(r"(?P<minus>[-\u2212\u2013(]\s?)?[$€£¥]?(?P<digits>\d[\d,]*(?:\.\d+)?)")
 _RELATIONS = "not|below|above|before|after"
 Row = tuple[Cell, ...]
 
@@ -213,28 +215,23 @@ def _is_said(value: str, sentences: Sequence[str]) -> bool:
 
 
 def _check_foot(example: Example, foot: re.Match[str], walk: _Walk) -> Iterator[str]:
-    """The kept rows, sorted anew from the order in which they were met."""
+    """The kept rows in the order of the table, which is read anew."""
     constraints, table = example.constraints, example.gold_table
     if (foot["sort"], foot["order"]) != (constraints.sort_column, constraints.sort_order):
         yield f"sorted by another rule than asked for: {foot['sort']}, {foot['order']}"
         return
-    kept = [row for row in walk.kept if row is not None]
     cells = table.column(constraints.sort_column)
-    order = sort_rows([cells[row] for row in kept], constraints.sort_order)
-    if order is None:
-        yield "the cells of the sort column have no order"
-        return
-    names = [
-        next(fact.entity for fact in example.facts if fact.violates is None and fact.row == row)
-        for row in (kept[place] for place in order)
-    ]
-    values = [cells[kept[place]] for place in order]
+    upward = cells if constraints.sort_order == "ascending" else cells[::-1]
+    by_size = all(_less(_size(one), _size(other)) for one, other in pairwise(upward))
+    if not by_size and not is_sorted(cells, constraints.sort_order):
+        yield "the table is not in the order asked for"
+    names = {fact.row: fact.entity for fact in example.facts if fact.violates is None}
     listing = ", ".join(
-        name if name == value else f"{name} ({value})"
-        for name, value in zip(names, values, strict=True)
+        names[row] if names[row] == cells[row] else f"{names[row]} ({cells[row]})"
+        for row in sorted(row for row in walk.kept if row is not None)
     )
     if foot["rows"] != listing:
-        yield f"the kept rows are not in this order: {foot['rows']}"
+        yield f"the last line does not list the kept rows in order: {foot['rows']}"
 
 
 Size = Decimal | date
@@ -272,10 +269,12 @@ def _less(one: Size | None, other: Size | None) -> bool:
 
 
 def _size(text: str | None) -> Size | None:
-    """A number without its scale (the query speaks in the column's own), or a whole date."""
+    """A whole date, or the one number of a text without its unit and scale, as the query speaks."""
     value = read_value(text)
-    if value.number is not None:
-        return value.number.value / value.number.unit.scale
     if len(value.dates) == 1 and len(value.dates[0]) == len("2000-01-01"):
         return date.fromisoformat(value.dates[0])
-    return None
+    found = list(_NUMBER.finditer(text or ""))
+    if len(found) != 1:
+        return None
+    size = Decimal(found[0]["digits"].replace(",", ""))
+    return -size if found[0]["minus"] else size
