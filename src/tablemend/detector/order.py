@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from tablemend.records import Constraints, SortOrder
@@ -60,17 +60,40 @@ def find_disorder(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder)
         answer: for each matched answer row, top to bottom, the index of its gold row.
         order: the direction demanded.
     """
-    values = [read_value(cell) for cell in gold]
     sign = 1 if order == "ascending" else -1
-    first: list[object | None] | None = None
+    return _find(_ranks_of(gold, sign), answer, sign)
+
+
+def ordered_pairs(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder) -> tuple[int, int]:
+    """Pairs of gold rows that an answer has in the order demanded, and all that have one.
+
+    A graded :func:`find_disorder`, with its arguments: ties and blanks have no order, and a row
+    that the answer lacks is in order with none.
+    """
+    sign = 1 if order == "ascending" else -1
+    ranks = _ranks_of(gold, sign)
+    place = {row: index for index, row in enumerate(answer)}
+    kept = total = 0
+    for one, other in combinations(range(len(ranks)), 2):
+        before, after = ranks[one], ranks[other]
+        if before is not None and after is not None and _reversed(after, before, sign):
+            total += 1
+            kept += one in place and other in place and place[one] < place[other]
+    return kept, total
+
+
+def _ranks_of(gold: Sequence[Cell], sign: int) -> Sequence[object | None]:
+    """The first ranks that the gold table follows, else the first that all its cells have."""
+    values = [read_value(cell) for cell in gold]
+    first: Sequence[object | None] | None = None
     for rank in _RANKS:
         ranks = [rank(value, cell or "") for value, cell in zip(values, gold, strict=True)]
         if any(r is None for r, value in zip(ranks, values, strict=True) if not value.blank):
             continue  # the column is not of this kind
-        first = first or ranks
         if _follows(ranks, sign):
-            return _find(ranks, answer, sign)
-    return _find(first, answer, sign) if first else None
+            return ranks
+        first = first or ranks
+    return first or [None] * len(gold)
 
 
 def is_sorted(cells: Sequence[Cell], order: SortOrder) -> bool:
@@ -107,13 +130,13 @@ def sort_rows(cells: Sequence[Cell], order: SortOrder) -> list[int] | None:
     return None
 
 
-def _follows(ranks: list[object | None], sign: int) -> bool:
+def _follows(ranks: Sequence[object | None], sign: int) -> bool:
     """Whether the gold table itself is in this order."""
     known = [rank for rank in ranks if rank is not None]
     return not any(_reversed(one, other, sign) for one, other in pairwise(known))
 
 
-def _find(ranks: list[object | None], rows: Sequence[int], sign: int) -> Disorder | None:
+def _find(ranks: Sequence[object | None], rows: Sequence[int], sign: int) -> Disorder | None:
     ranked = [(place, row) for place, row in enumerate(rows) if ranks[row] is not None]
     for (before, one), (after, other) in pairwise(ranked):
         if one > other and _reversed(ranks[one], ranks[other], sign):
