@@ -11,9 +11,14 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Format, ModelString, OnOff, Prompt, Section
 
-Thinking = Annotated[Literal["off", "on", "quote"], OnOff]
-"""``off``: the empty thinking block is part of the prompt; ``on``: the model writes its own;
-``quote``: as ``on``, and a training target quotes the facts in scope there, verified."""
+Thinking = Annotated[Literal["off", "empty", "on", "quote", "rationale"], OnOff]
+"""Two prompts and five targets. ``off``: the chat template switches thinking off (Qwen3's: the
+empty thinking block ends the prompt); the target is the table. All others leave the turn to the
+model, with the same prompt, and differ in the target alone. ``on``: what the model thinks is its
+own, so there is no target. ``empty``: the target opens with the empty block, as Qwen3's samples
+without thinking do: the model learns to skip it. ``quote``: the block quotes the sentences that
+state the gold rows. ``rationale``: it walks from the query to the sorted rows, each step
+verified."""
 
 ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 """Arm names become file names."""

@@ -126,7 +126,9 @@ class Comparison(Recipe):
     format: Format = "markdown"
     """Table format that prompts ask for."""
     thinking: Thinking = "off"
-    """off, on (the model's own), or quote (training targets quote the facts in scope)."""
+    """off (the prompt closes it), or left to the model: on (its own; no target to train on), empty
+    (targets skip it), quote (targets quote the facts in scope), rationale (targets reason, step by
+    verified step)."""
     train: Train | None = None
     """The training."""
     dpo: Dpo | None = None
@@ -183,7 +185,10 @@ class Comparison(Recipe):
                 "evaluation.backend or by an arm's model",
             )
         if self.thinking == "on":
-            yield "thinking", "a training target has no thinking of its own: set off or quote"
+            yield (
+                "thinking",
+                "a training target has no thinking of its own: set off, empty, quote or rationale",
+            )
         if train.packing and not self.model.attn.startswith("flash"):
             yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
         window = self.model.context_length
@@ -203,7 +208,7 @@ class Comparison(Recipe):
         path = f"evaluation.arms.{name}"
         if arm.prompt != train.prompt:
             yield f"{path}.prompt", f"is not train.prompt: {train.prompt}"
-        if arm.thinking is not None and (arm.thinking == "off") != (self.thinking == "off"):
+        if arm.thinking is not None and arm.thinking != self.thinking:
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
         if self.format_of(arm) != self.format:
             yield f"{path}.format", f"the model is trained with format: {self.format}"
@@ -218,7 +223,7 @@ class Comparison(Recipe):
         """Engine of the models that name none."""
         return self.evaluation.backend
 
-    def thinking_of(self, arm: Arm) -> Literal["off", "on", "quote"]:
+    def thinking_of(self, arm: Arm) -> Thinking:
         """The arm's own thinking, else the recipe's."""
         thinking = self.evaluation.answering_arm(arm).thinking
         return self.thinking if thinking is None else thinking

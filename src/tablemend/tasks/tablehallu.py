@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
+from tablemend.synthesis.rationale import rationale
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -21,7 +22,7 @@ PROMPT_VERSION = "1"
 
 Strategy = Literal["base", "careful", "follow", "cot"]
 OutputFormat = Literal["markdown", "json", "latex"]
-Thinking = Literal["off", "on", "quote"]
+Thinking = Literal["off", "empty", "on", "quote", "rationale"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MARKER = "####"
@@ -120,17 +121,27 @@ def target(
 ) -> str:
     """What the model is trained to write after the prompt, without the end of turn.
 
-    With ``thinking="off"`` the empty thinking block belongs to the prompt (Qwen3's format).
+    With ``thinking="off"`` the empty thinking block belongs to the prompt (Qwen3's format), with
+    ``"empty"`` to the target.
 
     Raises:
+        NoRationale: ``thinking="rationale"``, and a step is not certain.
         TablemendError: ``thinking="on"``, for which no true thought is known.
     """
     if thinking == "on":
         raise TablemendError(
-            "thinking=on has no training target: use thinking=quote (a verified quotation of "
-            "the facts in scope) or thinking=off (the table alone)"
+            "thinking=on has no training target: use thinking=rationale (every step verified), "
+            "quote (the facts in scope), empty or off (the table alone)"
         )
     table = answer(example.gold_table, output)
     if thinking == "off":
         return table
-    return f"<think>\n{quotation(example, context)}\n</think>\n\n{table}"
+    return f"<think>\n{_thought(example, context, thinking)}\n</think>\n\n{table}"
+
+
+def _thought(
+    example: Example, context: ContextKind, thinking: Literal["empty", "quote", "rationale"]
+) -> str:
+    if thinking == "empty":
+        return ""
+    return (quotation if thinking == "quote" else rationale)(example, context)
