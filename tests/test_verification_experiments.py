@@ -53,3 +53,20 @@ def test_what_papers_write_out_is_left_open(text: str) -> None:
 
 def test_a_stranger_to_a_table_of_no_experiments_is_still_found() -> None:
     assert verdict("Zoe Smith scored 31 points.", SCORES) in ("not_in_source", "contradicted")
+
+
+def test_money_is_no_measure_of_experiments() -> None:
+    table = Table.of(
+        ["Segment", "Net Revenue Retention", "MRR"],
+        [["Media", "90.5%", "$1,732,907"], ["Startup", "106.1%", "$141,318"]],
+    )
+    text = "The net revenue retention of Startup was 15.6 percentage points higher than of Media."
+    assert verdict(text, table) != "contradicted"
+
+
+def test_a_comparison_in_another_column_is_not_one_in_the_measure() -> None:
+    table = Table.of(
+        ["Model", "Size", "BLEU"], [["Deep", "300", "20.5"], ["Wide", "200", "24.1"]], "Results"
+    )
+    assert verdict("The size of Deep is higher than that of Wide.", table) != "contradicted"
+    assert verdict("The BLEU of Deep is higher than that of Wide.", table) == "contradicted"

@@ -25,6 +25,7 @@ PLAYERS = Table.of(
         ["Cy Dow", "Greens", "15", "2003"],
     ],
 )
+SQUAD = Table.of(["Player", "Team", "Goals"], [list(row[:3]) for row in PLAYERS.rows])
 SHOPS = Table.of(
     ["Region", "Product", "Units Sold", "Revenue (USD)", "Year"],
     [
@@ -252,3 +253,46 @@ def test_the_next_number_of_a_list_counts_its_own_column(text: str, verdict: str
         [["Ann Lee", "24", "2", "1"], ["Bea Moss", "31", "2", "2"], ["Cy Dow", "12", "0", "3"]],
     )
     assert _verdicts(table, text)[0].verdict == verdict
+
+
+STANDINGS = Table.of(
+    ["Club", "W", "L", "PCT", "Points"],
+    [["Lund", "30", "12", ".714", "42"], ["Ash Town", "22", "20", ".524", "35"]],
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "focus", "verdict", "expected"),
+    [
+        ("Lund have won 71.4% of their games.", "71.4%", "supported", ()),
+        ("Lund have won 75.4% of their games.", "75.4%", "contradicted", ("71.4",)),
+        ("Lund had 30 wins.", "30", "supported", ()),
+        ("Lund finished 41 points ahead.", "finished 41", "unjudged", ()),
+        ("Ash Town are 36 points adrift of the leaders.", "36", "unjudged", ()),
+        ("Lund finished 7 points clear of Ash Town.", "finished 7", "supported", ()),
+        ("Lund finished with 41 points, ahead of Ash Town.", "41", "contradicted", ("42",)),
+    ],
+)
+def test_shares_and_margins_are_no_values(
+    text: str, focus: str, verdict: str, expected: tuple[str, ...]
+) -> None:
+    found = _of(STANDINGS, text, focus)
+    assert (found.verdict, found.expected) == (verdict, expected)
+
+
+def test_a_share_that_no_column_gives_stays_open() -> None:
+    table = Table.of(["Club", "W", "L"], [["Lund", "30", "12"], ["Ash Town", "22", "20"]])
+    assert _of(table, "Lund have won 71.4% of their games.", "71.4%").verdict == "unjudged"
+
+
+@pytest.mark.parametrize("text", ["The Reds lost 12 games.", "The Reds won 1 game."])
+def test_games_are_not_counted_by_rows_of_players(text: str) -> None:
+    assert {v.verdict for v in _verdicts(SQUAD, text)} == {"unjudged"}
+
+
+def test_a_wrong_cell_is_not_a_wrong_period_too() -> None:
+    table = Table.of(
+        ["Plant", "Jan", "Feb", "Mar"], [["Elm", "10", "12", "9"], ["Oak", "7", "12", "8"]]
+    )
+    wrong = [v for v in _verdicts(table, "Elm sold 12 in January.") if v.wrong]
+    assert [v.expected for v in wrong] == [("10",)]

@@ -19,6 +19,7 @@ _BOUND = Decimal("0.1")  # "over 50" of 55; of 80 it is true and says little
 _TELLING = 3  # digits: who says "over 23.4 million" means no 40
 _HALF = Decimal("0.5")
 _HUNDRED = Decimal(100)
+LEAGUE = 3  # decimals of a fraction under "PCT": .714
 
 
 def compare(amount: Amount, cell: Number, unit: Unit) -> Agreement:
@@ -59,7 +60,8 @@ def _candidates(amount: Amount, cell: Number, unit: Unit) -> list[Decimal]:
     if stated.symbol == "%":
         if own and own != "%":
             return []
-        if not own and abs(value) <= 1 and value != value.to_integral_value():
+        league = not cell.unit.symbol and cell.decimals >= LEAGUE
+        if (not own or league) and abs(value) <= 1 and value != value.to_integral_value():
             values.append(value * _HUNDRED)
     elif stated.symbol and own and stated.symbol != own:
         measure, factor, _ = MEASURES[stated.symbol]

@@ -90,7 +90,7 @@ class Binder:
         """The bindings of an amount, one a table in which something is named."""
         bindings = []
         for grid in self.linking.source.grids:
-            links = self.by_grid[grid.number]
+            links = self.by_grid[grid.number].seen_from(amount.start)
             rows, columns = self._rows(amount, grid, links), self._columns(amount, grid, links)
             if grid.transposed:
                 bindings.append(Binding(grid.number, rows, columns, True))

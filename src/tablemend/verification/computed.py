@@ -22,6 +22,11 @@ _AFTER = re.compile(
     r"|growth|decline|gain|improvement|reduction|difference|gap|margin|lead|win|victory|loss|deficit"
     r"|advantage|combined|in total|overall|altogether|on average|apiece|each)\b"
 )
+# "finished 7 points ahead", "two clear of"; "with 41 points ahead of them" is what is had
+_APART = re.compile(
+    r"(?: [a-z]+){0,2}? (?:ahead|behind|adrift|clear(?= of\b| at\b|[.,;]|$))\b"
+    r"(?! (?:of )?schedule)"
+)
 _PARTED = re.compile(r"[,;:()\[\].]|\b(?:and|or|but|while|with|than)\b")
 _AVERAGE = frozenset({"sum", "mean", "median"})
 _TOGETHER = re.compile(r"\b(?:together|combined|altogether|in total|in all|all told|across all)\b")
@@ -44,6 +49,19 @@ def is_computed(
         return True
     after = _AFTER.match(plain, amount.digits_end, min(end, amount.end + _LOOK))
     return after is not None and not _PARTED.search(plain, amount.end, after.end())
+
+
+def is_margin(plain: str, amount: Amount) -> bool:
+    """Whether an amount says by how much one is ahead of another, so that no cell need state it.
+
+    Args:
+        plain: the text in small letters.
+        amount: the amount.
+    """
+    after = _APART.match(plain, amount.digits_end)
+    if after is None or plain[: amount.start].endswith(" with "):
+        return False
+    return not _PARTED.search(plain, amount.end, after.end())
 
 
 def aggregates(text: str, cues: Sequence[Cue], headers: Sequence[tuple[int, int]]) -> bool:

@@ -13,12 +13,19 @@ from functools import cached_property
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Verdict, VerdictName
 from tablemend.tables.table import Table
+from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, read_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import header_key, tokens_of
 from tablemend.values.words import LITTLE_WORDS, akin
 from tablemend.verification.context_answer import Look, kind_of
 from tablemend.verification.context_fields import FieldsJudge
+from tablemend.verification.context_implied import (
+    is_short_for,
+    is_sum_row,
+    is_told_relatively,
+    is_worked_out,
+)
 from tablemend.verification.context_notes import is_info_box
 from tablemend.verification.context_records import Record, Said, same_value
 from tablemend.verification.context_rows import JUDGE, RowJudge, judged
@@ -32,6 +39,7 @@ _TRACE = 0.5  # share of a text's words that are a trace of it
 _CLEAR_TRACE = 0.75  # the same where the context names attributes as the table does
 _LOOKED_AT = 20  # places of a value that are looked at to say whose it is
 _NEVER = "the context never says it"
+_IMPLIED = "the context never says it, but it may follow from what it says"
 
 
 def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, ...]:
@@ -96,6 +104,8 @@ class AnswerJudge(RowJudge):
             return judged(claim, "unjudged", "the row has no name")
         value = read_value(self.table.rows[row][column])
         error = self._error_of(value, column)
+        if is_sum_row(name) and not self.reader.name_spans.get(name):
+            return judged(claim, "unjudged", "a row that sums up others")
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._judge_name(claim, row).verdict == "not_in_source":
@@ -193,6 +203,8 @@ class AnswerJudge(RowJudge):
         name = self.name(row)
         return (
             bool(name)
+            and not is_sum_row(name)
+            and not is_short_for(name, self.context)
             and not self.reader.name_spans.get(name)
             and not any(
                 self.reader.has_word(word)
@@ -208,6 +220,11 @@ class AnswerJudge(RowJudge):
         if self.find(row, column) or self.reader.has_letters(cell):
             return False
         return value.number is not None or bool(value.dates) or not self._has_words(value)
+
+    def is_quoted(self, column: int) -> bool:
+        """Whether the context has some value of a column: if none, it may be worked out."""
+        filled = [row for row in self.rows if not is_blank(self.table.rows[row][column])]
+        return len(filled) < 2 or any(self.find(row, column) for row in filled)
 
     def stated_instead(self, row: int, column: int) -> Said | None:
         """What the context plainly gives to a blank cell's attribute, where it is one value."""
@@ -242,6 +259,8 @@ class AnswerJudge(RowJudge):
         if value.number is not None or value.dates:
             if self._is_setting(places, record):
                 return judged(claim, "unjudged", "the text is set in that time", evidence=evidence)
+            if self._is_implied(header, record):
+                return judged(claim, "unjudged", _IMPLIED, evidence=evidence)
             if self.is_never_said(row, column):
                 return judged(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
@@ -257,11 +276,23 @@ class AnswerJudge(RowJudge):
         if places and self.is_verbatim(column) and all(map(self._is_of_another, places)):
             return judged(claim, "not_in_source", reason, "REL", evidence)
         if not self._has_words(value):
+            if is_worked_out(header):
+                return judged(claim, "unjudged", _IMPLIED, evidence=evidence)
             return judged(claim, "not_in_source", _NEVER, "ATT", evidence)
         return judged(claim, "unjudged", reason, evidence=evidence)
 
+    def _is_implied(self, header: str, record: Record) -> bool:
+        """Whether a number that is never said may follow from what is."""
+        if is_worked_out(header):
+            return True
+        texts = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
+        return any(is_told_relatively(self.reader.text[slice(*span)]) for span in texts)
+
     def _judge_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
         """A cell of an entity whose sentences are not known."""
+        header = claim.column or ""
+        if is_worked_out(header):
+            return judged(claim, "unjudged", _IMPLIED)
         if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
             return judged(claim, "not_in_source", _NEVER, error)
         return judged(claim, "unjudged", "no sentence is surely about this row")

@@ -11,6 +11,7 @@ from tablemend.values.cells import read_value
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import header_unit
 from tablemend.verification.context_answer import AnswerReader
+from tablemend.verification.context_implied import is_short_for, is_sum_row
 from tablemend.verification.context_records import Breach, Record
 from tablemend.verification.scope_conditions import Condition, moments_of
 
@@ -146,6 +147,10 @@ class RowJudge(AnswerReader, ABC):
             )
         if index_context(self.context).mentions(name):
             return judged(claim, "supported", "named in the context in other words")
+        if is_sum_row(name):
+            return judged(claim, "unjudged", "a row that sums up others")
+        if is_short_for(name, self.context):
+            return judged(claim, "unjudged", "it may be a short name, or have one in the context")
         return judged(claim, "not_in_source", "the context does not name it", "ATT")
 
     def _evidence(self, sentence: int) -> Evidence:

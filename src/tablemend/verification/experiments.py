@@ -46,6 +46,7 @@ _BRACKETED = re.compile(r"\((\d+(?:\.\d+)?) ?%?\)")
 _DENIED = re.compile(r"\bnot\b|n't\b|\bno\b|\bnever\b")
 _CLAUSE = re.compile(r"[,;:]|\b(?:while|whereas|but|although|and (?:it|the|we))\b")
 _LONGEST = 600
+_TOLD = 5  # rows that tell in what the columns count
 
 
 class Experiments:
@@ -132,7 +133,7 @@ class Experiments:
                 return *match.span(), False, "the numbers beside the names say the opposite"
             left, right = self._sides(said, start, end, match)
             named = self._measures(said, match.start(), match.end())
-            if len(named) == 1 and stated is None:
+            if len(named) == 1 and stated is None and not self._names_another(number, named[0]):
                 more = self._more(left, right, named)
                 if more is not None:
                     return *match.span(), more == higher, self._reason(left, right)
@@ -189,6 +190,13 @@ class Experiments:
             and all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", part) for word in words)
         ]
         return named or list(self._columns)
+
+    def _names_another(self, number: int, column: int) -> bool:
+        """Whether a sentence says the whole header of another column, and not of this one."""
+        assert self.grid is not None
+        links = self.linking.sentence_links[number][self.grid.number].columns
+        whole = {index for link in links if link.coverage == 1 for index in link.columns}
+        return bool(whole) and column not in whole
 
     def _pairs(
         self, left: list[int], right: list[int], columns: list[int]
@@ -247,7 +255,19 @@ def _stated(said: str, start: int, end: int, match: re.Match[str], higher: bool)
 def _is_of_results(grid: Grid) -> bool:
     """Whether a table gives the figures of experiments: measures over methods."""
     numbers = [column for column in grid.columns if column.kind == "number"]
-    headers = " ".join(align(column.header) for column in grid.columns)
+    rows = [line.index for line in grid.lines[:_TOLD]]
+    # "MRR ($)" is money, no reciprocal rank
+    money = {
+        column.index
+        for column in numbers
+        if any(_is_money(grid, row, column.index) for row in rows)
+    }
+    headers = " ".join(align(c.header) for c in grid.columns if c.index not in money)
     told = f"{headers} {align(grid.table.title or '')}"
     known = _MEASURE.search(told) or _EXPERIMENT.search(told)
     return len(grid.lines) >= 2 and bool(numbers) and known is not None
+
+
+def _is_money(grid: Grid, row: int, column: int) -> bool:
+    number = grid.value(row, column).number
+    return bool(grid.unit(row, column).currency or (number and number.unit.currency))

@@ -12,8 +12,8 @@ from functools import cached_property
 from tablemend.records import ClaimError, Evidence, VerdictName
 from tablemend.values.numbers import Number, parse_number, plain_digits
 from tablemend.values.sentences import Span
-from tablemend.values.units import MEASURES, ONE
-from tablemend.verification.agreement import Agreement, compare
+from tablemend.values.units import MEASURES, ONE, PLAIN, Unit
+from tablemend.verification.agreement import LEAGUE, Agreement, compare
 from tablemend.verification.candidates import Binding, Candidate
 from tablemend.verification.findings import Finding, Subject
 from tablemend.verification.indexing import Heading, Place
@@ -34,6 +34,7 @@ _TIMES = frozenset(
     "standby talk life".split()
 )
 _SHARE = 1000  # percent
+_SHARES = re.compile(r"%|\b(?:percent|pct|perc|share|rate|ratio|proportion|fraction|avg|average)")
 _ROUNDED = Decimal("0.05")  # what rounding may change
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
 
@@ -174,6 +175,8 @@ class Grounder:
             # No share of some hundred is the count beside it.
             number = self.number(grid, row, column)
             counts = number is not None and not number.unit.symbol and not number.decimals
+            if counts and self.is_share(amount) and not self._gives_shares(grid, row, column):
+                return False  # "71.4% of their games" beside 30 wins
             return not counts or number is None or abs(number.value) <= _SHARE
         if not symbol or symbol == "%":
             return True
@@ -187,6 +190,29 @@ class Grounder:
             Heading(grid, row, -1), frozenset()
         )
         return not _TIMES.isdisjoint(named)
+
+    def is_share(self, amount: Amount) -> bool:
+        """Whether an amount is a part of a whole that the text names: "71.4% of their games"."""
+        plain = self.linking.reading.plain
+        return amount.number.percent and plain.startswith(" of ", amount.end)
+
+    def _gives_shares(self, grid: int, row: int, column: int) -> bool:
+        """Whether a cell's headers or its table's caption say that it is a share."""
+        own = self.grids[grid]
+        names = [line.name for line in own.lines if line.index == row] if own.transposed else []
+        told = " ".join((own.columns[column].header, own.caption, *names))
+        return _SHARES.search(told.casefold()) is not None
+
+    @cached_property
+    def has_shares(self) -> bool:
+        """Whether some column counts in percent, by its unit or by its name."""
+        return any(
+            own.unit(line.index, column.index).symbol == "%"
+            or self._gives_shares(own.number, line.index, column.index)
+            for own in self.grids
+            for line in (own.lines if own.transposed else own.lines[:_TOLD])
+            for column in own.columns
+        )
 
     def header_terms(self, grounding: Grounding) -> frozenset[str]:
         """The terms of the headers that an amount was taken to count."""
@@ -321,7 +347,7 @@ class Grounder:
             written = grid.cell(row, column)
             if cell.unit[1:] != ("", "") or cell.unit.scale != ONE:
                 whole = True
-            elif stated.symbol == "%" and not unit.symbol and is_fraction(cell):
+            elif stated.symbol == "%" and is_fraction(cell, unit):
                 written = plain_digits(cell.value * 100)
             elif stated.scale != unit.scale:
                 written = _scaled(cell, unit.scale, stated.scale, amount)
@@ -335,9 +361,16 @@ class Grounder:
         return tuple(dict.fromkeys(spellings)), Span(start, end)
 
 
-def is_fraction(number: Number) -> bool:
-    """Whether a number without a unit can be a share of one: 0.25 is 25 %."""
-    return not number.unit.symbol and bool(number.decimals) and abs(number.value) <= 1
+def is_fraction(number: Number, unit: Unit = PLAIN) -> bool:
+    """Whether a number can be a share of one: 0.25 without a unit, .714 under "PCT".
+
+    Args:
+        number: of a cell.
+        unit: what its headers state.
+    """
+    if number.unit.symbol or abs(number.value) > 1:
+        return False
+    return number.decimals >= LEAGUE if unit.symbol else bool(number.decimals)
 
 
 def _scaled(cell: Number, scale: Decimal, stated: Decimal, amount: Amount) -> str:

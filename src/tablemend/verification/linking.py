@@ -17,6 +17,7 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
+from tablemend.verification.asides import Aside, find_asides
 from tablemend.verification.headings import Headings
 from tablemend.verification.indexing import Index, Place, index_grids
 from tablemend.verification.lexicon import LITTLE_WORDS, stem
@@ -109,6 +110,11 @@ class Linking:
         taken += [(moment.start, moment.end) for moment in moments]
         taken += [(link.start, link.end) for links in headings.values() for link in links]
         strangers = self._strangers.find(sentence, tokens, taken)
+        asides = self._asides(sentence, moments, amounts, headings, names)
+        amounts = [  # both years of "except 2020 and 2021"
+            replace(a, role="year") if self._dates(a) and _inside(a.start, asides) else a
+            for a in amounts
+        ]
         found = {}
         for grid in self.source.grids:
             number = grid.number
@@ -135,8 +141,31 @@ class Linking:
                 tuple(amounts),
                 strangers,
                 carried.get(number, ()),
+                asides,
             )
         return found
+
+    def _asides(
+        self,
+        sentence: Span,
+        moments: Sequence[Moment],
+        amounts: Sequence[Amount],
+        headings: dict[int, list[ColumnLink | RowLink]],
+        names: Sequence[tuple[int, int, list[Place], bool]],
+    ) -> tuple[Aside, ...]:
+        """The comparisons and exceptions of a sentence."""
+        plain = self.reading.plain
+        said = {Span(link.start, link.end) for links in headings.values() for link in links}
+        dated = {Span(moment.start, moment.end) for moment in moments}
+        dated |= {Span(a.start, a.digits_end) for a in amounts if a.role == "year" or self._dates(a)}
+        dated |= {span for span in said if plain[span.start : span.end] in self.index.header_dates}
+        said |= {Span(start, end) for start, end, _, _ in names}
+        return find_asides(plain, sentence, tuple(dated), tuple(said))
+
+    def _dates(self, amount: Amount) -> bool:
+        """Whether a bare number is a year of the tables."""
+        written = self.reading.plain[amount.start : amount.end]
+        return len(written) == 4 and written in self.index.dates
 
     def _tell_years(
         self,
@@ -280,8 +309,8 @@ def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLi
     return tuple(sorted((*names, *free), key=lambda link: link.start))
 
 
-def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _inside(place: int, spans: Sequence[tuple[int, int] | Aside]) -> bool:
+    return any(span[0] <= place < span[1] for span in spans)
 
 
 def _without_totals(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tablemend.values.sentences import Span
+from tablemend.verification.asides import Aside
 from tablemend.verification.reading import Amount, Moment
 
 
@@ -96,6 +97,7 @@ class Links:
         amounts: numbers that are no part of a name or header.
         strangers: names that stand in no cell, header or caption.
         subject: rows carried over from earlier sentences, for one that names none.
+        asides: comparisons and exceptions, whose periods and names are theirs alone.
     """
 
     grid: int
@@ -107,6 +109,27 @@ class Links:
     amounts: tuple[Amount, ...] = ()
     strangers: tuple[Span, ...] = ()
     subject: tuple[int, ...] = ()
+    asides: tuple[Aside, ...] = ()
+
+    def seen_from(self, place: int) -> Links:
+        """What concerns something at a place: nothing that another phrase has for itself.
+
+        The periods keep their number; those of other phrases name nothing.
+        """
+        closed = [aside for aside in self.asides if not aside.holds(place)]
+        if not closed:
+            return self
+
+        def is_open(link: ColumnLink | RowLink | CellLink | MomentLink) -> bool:
+            return not any(aside.holds(link.start) for aside in closed)
+
+        return replace(
+            self,
+            columns=tuple(filter(is_open, self.columns)),
+            rows=tuple(filter(is_open, self.rows)),
+            cells=tuple(filter(is_open, self.cells)),
+            moments=tuple(m if is_open(m) else MomentLink(m.moment, (), ()) for m in self.moments),
+        )
 
     def within(self, start: int, end: int) -> Links:
         """The part of them that stands between two places."""
@@ -120,4 +143,5 @@ class Links:
             tuple(amount for amount in self.amounts if start <= amount.start < end),
             tuple(name for name in self.strangers if start <= name.start and name.end <= end),
             self.subject,
+            self.asides,
         )

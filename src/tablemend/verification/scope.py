@@ -35,6 +35,18 @@ _COMPUTED = re.compile(
     r"|subtracting|adding)\b",
     re.I,
 )
+_NO_LISTING = re.compile(
+    r"\b(?:such as|like|e\.?\s?g\b|for (?:example|instance)|includ(?:ing|es?)|especially"
+    r"|all|every|each|mark(?:ing)?|put(?:ting)?|highlight(?:ing)?|place|move|print"
+    r"|bold|also|besides|apart from|in addition to)\b",
+    re.I,
+)
+"""Before names: examples, parts of a whole, or an order of layout; no list of what is wanted."""
+_PUT_THERE = re.compile(
+    r"\W{0,3}(?:should (?:be|come|stand)|(?:come|go|stand)s?|(?:at|to) the (?:top|end|bottom)|first"
+    r"|last|in (?:bold|italics))\b",
+    re.I,
+)
 _AFTER_SORTING = re.compile(
     r"\b(?:where|whose|(?:and|but)\s+(?:only|keep|include|restrict|limit|exclude|leave|drop)|keep|only"
     r"|restricted|limited|excluding|except|including)\b",
@@ -181,18 +193,30 @@ def _mask_sorting(query: str) -> str:
 
 
 def _read_entities(masked: str, keys: Sequence[str]) -> dict[str, Span]:
-    """Names of rows that the query lists, with their places; two at least, each beside the next."""
+    """Names of rows that the query lists, with their places; two at least, each beside the next.
+
+    Names that are examples, or of which something else is asked than to be listed, list nothing.
+    """
     places = Places(masked)
     found = []
     for key in dict.fromkeys(keys):
         if read_value(key).number is None:
-            found += [(span, key) for span in places.find(key)]
+            spans = places.find(key)
+            if len(key) < 3:  # "a total row" names no shop A
+                spans = [span for span in spans if masked[slice(*span)] == key]
+            found += [(span, key) for span in spans]
     found.sort()
     if len({key for _, key in found}) < 2:
         return {}
     for (one, _), (other, _) in pairwise(found):
         if not re.fullmatch(r"[\s,]*(?:and|or|&)?\s*(?:the\s+)?", masked[one.end : other.start]):
             return {}
+    first, last = found[0][0].start, found[-1][0].end
+    starts = [stop.end() for stop in SENTENCE_END.finditer(masked, 0, first)]
+    before = masked[starts[-1] if starts else 0 : first]
+    near = masked[max(0, first - 8) : first]  # "e.g." is taken for a sentence's end
+    if _NO_LISTING.search(before) or _NO_LISTING.search(near) or _PUT_THERE.match(masked, last):
+        return {}
     return {key: span for span, key in found}
 
 

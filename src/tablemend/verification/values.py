@@ -9,7 +9,7 @@ from dataclasses import replace
 from tablemend.verification.attribution import find_wrong_names
 from tablemend.verification.binding import Binder
 from tablemend.verification.candidates import Binding
-from tablemend.verification.computed import aggregates, is_computed
+from tablemend.verification.computed import aggregates, is_computed, is_margin
 from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
@@ -112,6 +112,8 @@ class Values:
         grounder = self._grounder
         if _is_ratio(self.linking.reading.plain, amount):
             return replace(grounder.weak(amount, "unjudged", "a side of a ratio"), final=True)
+        if is_margin(self.linking.reading.plain, amount):
+            return grounder.weak(amount, "unjudged", "a difference, not the value of a cell")
         groundings = grounder.ground(amount, bindings)
         if not groundings:
             return self._judge_unbound(binder, amount, bindings, doubtful)
@@ -283,6 +285,8 @@ class Values:
             here = [(place.row, place.column) for place in places if place.grid == first.grid]
             return grounder.weak(amount, "supported", "the table has the value", first.grid, here)
         bound = amount.hedge not in ("", "about") or self._identifies(amount)
+        if grounder.is_share(amount) and not grounder.has_shares:
+            return grounder.weak(amount, "unjudged", "a share, and no column gives shares")
         if not places and telling and not doubtful and not bound:
             return grounder.weak(amount, "not_in_source", "no cell has the value")
         return grounder.weak(amount, "unjudged", "no row and column are named")

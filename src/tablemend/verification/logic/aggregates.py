@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from tablemend.verification.logic.amounts import digits, fits
+from tablemend.verification.logic.amounts import digits, fits, spelled
 from tablemend.verification.logic.changes import timeline
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
@@ -119,7 +119,7 @@ def _judge(
         cells,
         reason,
         None if truth else (stated.first, stated.last),
-        () if truth else (digits(value),),
+        () if truth else (spelled(column, value, stated),),
         "NUM",
     )
 
@@ -159,6 +159,6 @@ def _range(
         tuple((row, column.index) for row in sorted(rows)[:4]),
         reason,
         None if truth else (wrong.first, wrong.last),
-        () if truth else (digits(right),),
+        () if truth else (spelled(column, right, wrong),),
         "NUM",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from tablemend.values.numbers import plain_digits
+from tablemend.verification.computed import is_margin
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
@@ -149,6 +150,8 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
 def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
     best: tuple[float, Heading] | None = None
+    if is_margin(frame.reading.plain, stated.amount):
+        return None
     for heading in frame.headings:
         if max(heading.first - stated.last, stated.first - heading.last) > _REACH:
             continue
@@ -208,6 +211,16 @@ def _counts_something(frame: Frame, place: int, heading: Heading) -> bool:
     return frame.words[place] in THINGS or any(
         h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
     )
+
+
+def spelled(column: ColumnIndex, value: float, stated: Stated) -> str:
+    """A column's value in the scale of a stated number: 9,530 (thousands) beside "9.2 million"."""
+    scale = float(stated.amount.number.unit.scale)
+    if scale == 1 and not (column.scale != 1 and column.scaled_by(stated.value)):
+        return digits(value)
+    exact = value * column.scale / scale
+    rounded = round(exact, stated.amount.number.decimals)
+    return digits(rounded if abs(rounded - exact) <= _NEAR * abs(exact) else exact)
 
 
 def digits(value: float) -> str:

@@ -250,7 +250,8 @@ def _amount_tokens(frame: Frame, used: frozenset[int]) -> frozenset[int]:
 
 def _right(frame: Frame, stated: Stated, first: float, last: float, column: ColumnIndex) -> str:
     """What an amount of a change has to be; empty where it is right."""
-    if stated.amount.number.unit.scale != 1:
+    scale = float(stated.amount.number.unit.scale)
+    if scale != 1 or (column.scale != 1 and column.scaled_by(stated.value)):
         first, last = first * column.scale, last * column.scale
     percent = stated.amount.number.percent
     if percent and not column.percent and max(abs(first), abs(last)) <= 1:

@@ -180,6 +180,8 @@ def _difference_stated(frame: Frame, first: int) -> Stated | None:
     for stated in frame.amounts:
         if not 0 <= first - stated.last <= 1 or stated.amount.role != "value":
             continue
+        if stated.last <= first and "," in frame.between(stated.last - 1, first):
+            continue  # "stood at 255, more than in 2020"
         bracketed = ")" in frame.reading.plain[frame.tokens[stated.last - 1].end :][:1]
         if not bracketed and (stated.last == first or stated.last not in frame.verbs):
             return stated

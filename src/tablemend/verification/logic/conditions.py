@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tablemend.verification.logic.amounts import bounds, zeros
 from tablemend.verification.logic.condition import Condition, range_set
@@ -160,6 +161,8 @@ def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
 
 def _negate(frame: Frame, condition: Condition, rows: frozenset[int]) -> Condition:
     """As in "not from Spain" is everyone else."""
+    if (taken := frame.exception(condition.first)) is not None:
+        return replace(condition, rows=rows - condition.rows, used=condition.used | taken)
     place = condition.first - 1
     steps = 0
     while place >= 0 and steps < 3 and frame.words[place] not in _NEGATED:
@@ -186,17 +189,7 @@ def _negate(frame: Frame, condition: Condition, rows: frozenset[int]) -> Conditi
         place, steps = place - 1, steps + 1
     if place < 0 or frame.words[place] not in _NEGATED:
         return condition
-    used = condition.used | {place}
-    return Condition(
-        condition.first,
-        condition.last,
-        rows - condition.rows,
-        used,
-        condition.fit,
-        condition.column,
-        condition.bound,
-        condition.members,
-    )
+    return replace(condition, rows=rows - condition.rows, used=condition.used | {place})
 
 
 def _results(frame: Frame) -> Iterator[Condition]:

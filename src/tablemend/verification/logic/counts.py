@@ -29,6 +29,10 @@ _NARROWING = frozenset(
 )
 _OVERALL = frozenset("average total altogether".split())
 _PARTITIVE = frozenset("of among across throughout".split())
+_PLAYING = frozenset(
+    "win wins won lose loses lost play plays played draw draws drew tie ties tied".split()
+)
+_PLAYED = frozenset("game games match matches".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 
 
@@ -82,6 +86,8 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
     if member is not None:
         yield from _membership(frame, stated, kept, member, fit, noun)
         return
+    if _is_record(frame, stated):
+        return
     if is_one_row(frame, kept):
         return  # "Finance has 25 people": what is counted stands in that row
     hedge = hedge_of(frame, stated)
@@ -130,6 +136,16 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
             () if truth or len(set(found_here)) > 1 else _right(frame, stated, found_here[0]),
             "NUM",
         )
+
+
+def _is_record(frame: Frame, stated: Stated) -> bool:
+    """Whether games are counted, and no row is one: "lost 12 games" over a table of players."""
+    if frame.words[stated.last : stated.last + 1] not in {(word,) for word in _PLAYED}:
+        return False
+    if _PLAYING.isdisjoint(frame.words[max(0, stated.first - 3) : stated.first]):
+        return False
+    columns = frame.view.columns
+    return not any(c.has_results or c.temporal or c.kind in ("score", "date") for c in columns)
 
 
 def _right(frame: Frame, stated: Stated, number: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import digits, fits, hedge_of
+from tablemend.verification.logic.amounts import digits, fits, hedge_of, spelled
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -98,7 +98,7 @@ def differences(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 f"{column.header}: {column.cell(rows[0])}, {column.cell(rows[1])}, "
                 f"difference {digits(gap)}",
                 None if truth else (stated.first, stated.last),
-                () if truth else (digits(gap),),
+                () if truth else (spelled(column, gap, stated),),
                 "NUM",
             )
             break

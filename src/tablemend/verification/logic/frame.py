@@ -108,6 +108,18 @@ class Frame:
         """The words of some tokens as written."""
         return self.reading.text[self.tokens[first].start : self.tokens[last - 1].end]
 
+    def is_aside(self, place: int) -> bool:
+        """Whether a token is of a comparison or an exception: "above its 2021 level"."""
+        return any(aside.holds(self.tokens[place].start) for aside in self.links.asides)
+
+    def exception(self, place: int) -> frozenset[int] | None:
+        """The words of the exception that a token is of: "except", "all but"; else ``None``."""
+        for aside in self.links.asides:
+            if aside.exception and aside.holds(self.tokens[place].start):
+                first, last = self.token_range(aside.start, aside.end)
+                return frozenset(range(first, last))
+        return None
+
     @cached_property
     def content(self) -> frozenset[int]:
         """Tokens that say something, which a full reading uses up."""

@@ -91,7 +91,10 @@ class ColumnIndex:
 
     @cached_property
     def scale(self) -> float:
-        """What the header multiplies its cells by: 1000 of "COGS ($ thousands)"."""
+        """What its headers multiply its cells by: 1000 of "COGS ($ thousands)"."""
+        own = [measure.scaled for measure in self.measures.values()]
+        if self.percent or 2 * sum(own) > len(own):
+            return 1.0  # cells that say it themselves
         return float(self._view.unit(self.index).scale)
 
     def scaled_by(self, stated: float) -> bool:
@@ -266,10 +269,11 @@ class View:
 
     def unit(self, column: int) -> Unit:
         """What a column counts in."""
-        if not self.turned:
-            return self.grid.columns[column].unit
-        lines = self.grid.lines
-        return lines[column - 1].unit if column else PLAIN
+        if self.turned:
+            return self.grid.unit(self._lines[column - 1], self._fields[0]) if column else PLAIN
+        if self.rows and len({line.unit for line in self.grid.lines}) == 1:
+            return self.grid.unit(self.rows[0], column)
+        return self.grid.columns[column].unit
 
     def evidence(self, row: int, column: int) -> Evidence | None:
         """A cell as evidence; ``None`` for what is a header."""

@@ -33,7 +33,7 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         return  # "between 10 and 14 goals" states neither
     if any(cue.kind in _WHOLE_TABLE for cue in frame.cues if cue.sense not in _LOCAL):
         return
-    named = [c for c in found if not c.bound or c.first]
+    named = [c for c in found if (not c.bound or c.first) and not frame.is_aside(c.first)]
     if len(named) < 2 or len({c.column for c in named}) < 2:
         return
     for first, last in frame.clauses:
@@ -65,10 +65,11 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
         for wrong, others in reversed(close):
             (row,) = others
             column = frame.view.columns[wrong.column]
+            if not column.header and len(close) > 1:
+                continue  # the period that heads a column, where the cell under it is wrong
             said = frame.text(wrong.first, wrong.last)
-            reason = (
-                f"{column.header} of {name_rows(frame, others)}: {column.cell(row)}, not {said}"
-            )
+            of_what = f"{column.header} of {name_rows(frame, others)}: " if column.header else ""
+            reason = f"{of_what}{column.cell(row)}, not {said}"
             yield Outcome(
                 "together",
                 False,

@@ -118,7 +118,8 @@ def _at_all_times(
     """As in "never exceeded 5", "was always above 5", "exceeded 5 in every quarter"."""
     bounded = [c for c in found if c.bound and not c.used & range_set(first, last)]
     scope = [c for c in found if not c.bound and not c.used & range_set(first, last)]
-    if len(bounded) != 1 or any(c.members for c in scope):
+    listed = [c for c in scope if c.members and frame.exception(c.first) is None]
+    if len(bounded) != 1 or listed:
         return
     (bound,) = bounded
     column = frame.view.columns[bound.column]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import digits, fits, hedge_of
+from tablemend.verification.logic.amounts import digits, fits, hedge_of, spelled
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -103,7 +103,7 @@ def compare(
             cells,
             reason,
             (stated.first, stated.last),
-            (digits(side.value),),
+            (spelled(column, side.value, stated),),
             "NUM",
         )
     if amount is None:
@@ -145,7 +145,7 @@ def compare(
         cells,
         f"{reason}, difference {digits(abs(gap))}",
         None if exact else (amount.first, amount.last),
-        () if exact else (digits(abs(gap)),),
+        () if exact else (spelled(column, abs(gap), amount),),
         "NUM",
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.amounts import states
+from tablemend.verification.logic.amounts import spelled, states
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
@@ -395,9 +395,13 @@ def _mend(
     claim = wrong[0]
     column = ordering.column
     if isinstance(claim, Stated) or claim.column == column.index:
-        return (claim.first, claim.last), (column.cell(min(extreme)),)
+        right = column.cell(min(extreme))
+        value = ordering.ordered.of.get(min(extreme))
+        if isinstance(claim, Stated) and value is not None and column.scale != 1:
+            right = spelled(column, value, claim)
+        return (claim.first, claim.last), (right,)
     turned = opposite(frame.text(*words))
     if turned and nth_rows(ordering.ordered, rows, -ordering.direction, 1) & claim.rows:
         return words, (turned,)
-    right = {frame.view.cell(row, claim.column) for row in extreme}
-    return (claim.first, claim.last), tuple(sorted(right))
+    names = {frame.view.cell(row, claim.column) for row in extreme}
+    return (claim.first, claim.last), tuple(sorted(names))
