@@ -16,7 +16,7 @@ import argparse
 import json
 import random
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,172 +35,14 @@ from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.mend import mend_answers
 from tablemend.records import Example
 from tablemend.synthesis.engine import examples as make_examples
+from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows, with_rows
 from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.validation.halves import half_of
-from tablemend.values.blanks import is_blank
 from tablemend.verification.context import verify_answer_claims
-
-INVENTED = "Ublidane Froxwick"
-Rows = list[list[str | None]]
-Plant = Callable[[Example, random.Random], Table | None]
-
-
-def rows_of(example: Example) -> Rows:
-    """The gold rows, to be changed."""
-    return [list(row) for row in example.gold_table.rows]
-
-
-def made(example: Example, rows: Rows) -> Table:
-    """An answer with these rows."""
-    return Table.of(example.gold_table.columns, rows)
-
-
-def distractors(example: Example, known: bool) -> Rows:
-    """Rows out of scope, of entities in scope (at another time) or of others."""
-    table = example.gold_table
-    key = table.columns[primary_key(table)]
-    names = set(table.column(key))
-    found: dict[int, dict[str, str]] = defaultdict(dict)
-    for fact in example.facts:
-        if fact.violates is not None and (fact.entity in names) == known:
-            found[fact.row] |= {fact.column: fact.value, key: fact.entity}
-    return [[row.get(column) for column in table.columns] for row in found.values()]
-
-
-def filled(example: Example, blank: bool = False) -> list[tuple[int, int]]:
-    """Places beside the key that are filled, or blank."""
-    key = primary_key(example.gold_table)
-    return [
-        (row, column)
-        for row, cells in enumerate(example.gold_table.rows)
-        for column, cell in enumerate(cells)
-        if column != key and is_blank(cell) == blank
-    ]
-
-
-def add_row(example: Example, rng: random.Random, row: list[str | None]) -> Table:
-    """The gold table with one row more."""
-    rows = rows_of(example)
-    rows.insert(rng.randrange(len(rows) + 1), row)
-    return made(example, rows)
-
-
-def out_of_scope(example: Example, rng: random.Random) -> Table | None:
-    """A row of the context that the query excludes."""
-    found = distractors(example, known=False)
-    return add_row(example, rng, rng.choice(found)) if found else None
-
-
-def other_time(example: Example, rng: random.Random) -> Table | None:
-    """A second row of an entity in scope, which the query excludes."""
-    found = distractors(example, known=True)
-    return add_row(example, rng, rng.choice(found)) if found else None
-
-
-def repeated(example: Example, rng: random.Random) -> Table | None:
-    """A row twice."""
-    return add_row(example, rng, rng.choice(rows_of(example)))
-
-
-def invented(example: Example, rng: random.Random) -> Table | None:
-    """A row of an entity that the context does not name."""
-    row = rows_of(example)[0]
-    row[primary_key(example.gold_table)] = INVENTED
-    return add_row(example, rng, row)
-
-
-def _other_values(example: Example, row: int, column: int) -> list[str]:
-    name = example.gold_table.columns[column]
-    cells = example.gold_table.rows[row]
-    entity = cells[primary_key(example.gold_table)]
-    return [
-        fact.value
-        for fact in example.facts
-        if fact.column == name and fact.entity != entity and fact.value != cells[column]
-    ]
-
-
-def others_value(example: Example, rng: random.Random) -> Table | None:
-    """A cell with what the context says of another entity."""
-    return _with_others_value(example, rng, filled(example))
-
-
-def blank_filled(example: Example, rng: random.Random) -> Table | None:
-    """A blank with what the context says of another entity."""
-    return _with_others_value(example, rng, filled(example, blank=True))
-
-
-def _with_others_value(
-    example: Example, rng: random.Random, places: list[tuple[int, int]]
-) -> Table | None:
-    rng.shuffle(places)
-    for row, column in places:
-        if values := _other_values(example, row, column):
-            rows = rows_of(example)
-            rows[row][column] = rng.choice(values)
-            return made(example, rows)
-    return None
-
-
-def wrong_digit(example: Example, rng: random.Random) -> Table | None:
-    """A number with another last digit."""
-    places = filled(example)
-    rng.shuffle(places)
-    for row, column in places:
-        cell = example.gold_table.rows[row][column] or ""
-        if cell.replace(",", "").isdigit():
-            rows = rows_of(example)
-            rows[row][column] = cell[:-1] + str((int(cell[-1]) + 1) % 10)
-            return made(example, rows)
-    return None
-
-
-def left_out(example: Example, rng: random.Random) -> Table | None:
-    """A filled cell left blank."""
-    row, column = rng.choice(filled(example))
-    rows = rows_of(example)
-    rows[row][column] = None
-    return made(example, rows)
-
-
-def columns_swapped(example: Example, rng: random.Random) -> Table | None:
-    """Two columns in each other's place."""
-    order = list(range(len(example.gold_table.columns)))
-    one, other = rng.sample(order, 2)
-    order[one], order[other] = other, one
-    columns = [example.gold_table.columns[i] for i in order]
-    return Table.of(columns, [[row[i] for i in order] for row in rows_of(example)])
-
-
-def rows_shuffled(example: Example, rng: random.Random) -> Table | None:
-    """The rows in another order."""
-    rows = rows_of(example)
-    rng.shuffle(rows)
-    return made(example, rows) if rows != rows_of(example) else None
-
-
-def unchanged(example: Example, rng: random.Random) -> Table | None:
-    """The gold table itself."""
-    return made(example, rows_of(example))
-
-
-PLANTS: dict[str, Plant] = {
-    "none": unchanged,
-    "row out of scope": out_of_scope,
-    "row of another time": other_time,
-    "row repeated": repeated,
-    "row invented": invented,
-    "wrong digit": wrong_digit,
-    "another's value": others_value,
-    "value left out": left_out,
-    "blank filled": blank_filled,
-    "columns swapped": columns_swapped,
-    "rows shuffled": rows_shuffled,
-}
 
 
 def mend(items: list[AnswerItem], model: Backend | None) -> list[Mended]:
@@ -210,13 +52,21 @@ def mend(items: list[AnswerItem], model: Backend | None) -> list[Mended]:
     return mend_answers(items, "cave", model)
 
 
-def measure(examples: list[Example], plant: Plant, model: Backend | None) -> Counter[str]:
+Make = Callable[[Example, random.Random], Table | None]
+
+
+def unchanged(example: Example, rng: random.Random) -> Table | None:
+    """The gold table itself."""
+    return with_rows(example, gold_rows(example))
+
+
+def measure(examples: list[Example], make: Make, model: Backend | None) -> Counter[str]:
     """Counts over the examples that leave room for the error; recalls are sums."""
     found: Counter[str] = Counter()
     planted = [
         (example, AnswerItem(text, example.adversarial_context, example.query, "markdown"))
         for number, example in enumerate(examples)
-        if (answer := plant(example, random.Random(number))) is not None
+        if (answer := make(example, random.Random(number))) is not None
         for text in [tablehallu.answer(answer)]
     ]
     mended = mend([item for _, item in planted], model)
@@ -296,10 +146,13 @@ def print_dropped(title: str, examples: list[Example]) -> None:
     for name in ("as written", "in other words"):
         found: Counter[str] = Counter()
         for number, example in enumerate(examples):
-            gold = rows_of(example)
-            others = [*distractors(example, known=False), *distractors(example, known=True)]
+            gold = gold_rows(example)
+            others = [
+                *distractor_rows(example, known=False),
+                *distractor_rows(example, known=True),
+            ]
             query = example.query if name == "as written" else reworded(example, number)
-            text = tablehallu.answer(made(example, [*gold, *others]))
+            text = tablehallu.answer(with_rows(example, [*gold, *others]))
             item = AnswerItem(text, example.adversarial_context, query, "markdown")
             (one,) = mend_answers([item])
             assert one.before is not None
@@ -327,8 +180,8 @@ def print_planted(title: str, examples: list[Example], model: Backend | None) ->
         " | calls |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, plant in PLANTS.items():
-        found = measure(examples, plant, model)
+    for name, make in {"none": unchanged, **{n: p.make for n, p in PLANTS.items()}}.items():
+        found = measure(examples, make, model)
         n = found["n"]
         if not n:
             continue
