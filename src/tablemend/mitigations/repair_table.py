@@ -207,6 +207,7 @@ class _Draft:
         if column == judge.key or row is None:
             return
         clear = judge.is_explicit or judge.is_never_said(claim.row, column)
+        clear = clear and judge.is_quoted(column)
         if not clear and judge.slots.instead(claim.row, column) is None:
             return
         if verdict.verdict == "not_in_source":
