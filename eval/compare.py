@@ -1,4 +1,4 @@
-"""Compare the arms of a recipe on the same examples, with the same detector.
+"""Compare the arms of a recipe on the same examples, with the same judges.
 
 python eval/compare.py recipe=tiny [evaluation.n=50 ...] [backend=vllm] [rejudge=true]
 """
@@ -27,6 +27,7 @@ def main() -> None:
             evaluation.begin(config, run, examples)
             evaluation.generate(arms, examples, config, run)
             evaluation.mend(arms, examples, config, run)
+            evaluation.ask_judge(examples, config, run)
         judged = evaluation.judge(examples, config, run, similarity)
         evaluation.write_results(judged, examples, config, run)
         print(terminal_table(write_reports(run.path)))

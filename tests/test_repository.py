@@ -146,7 +146,7 @@ def test_the_licence_is_whole() -> None:
 
 FLOORS = (
     {"errors", "values", "records", "tables"},
-    {"config", "runs", "detector", "synthesis", "renderer"}
+    {"config", "runs", "detector", "second_judge", "synthesis", "renderer"}
     | {"evidence", "claims", "verification"},
     {"tasks", "backends", "generations", "prompting"},
     {"training", "reports", "evaluation", "pipeline", "annotation"}
@@ -185,7 +185,7 @@ def test_a_room_imports_only_from_its_own_floor_and_those_below(path: Path) -> N
 @pytest.mark.parametrize(
     "room",
     "values records tables detector config synthesis pipeline annotation scripted".split()
-    + "evidence claims verification".split(),
+    + "evidence claims verification second_judge".split(),
 )
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]

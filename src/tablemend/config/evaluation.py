@@ -75,6 +75,9 @@ class Evaluation(Section):
     judged."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
+    second_judge: str = Field(default="exact", pattern=r"^(none|exact|exact\+llm:\S+)$")
+    """Judge beside the detector, which shares no code with it: `exact` compares cell by cell;
+    `exact+llm:MODEL` asks a model too (`exact+llm:openai:NAME@URL`); or `none`."""
     options: BackendOptions = BackendOptions()
     """How the models are asked; dtype and context_length are the model section's where they are
     not set here."""
@@ -106,6 +109,12 @@ class Evaluation(Section):
                 yield f"{path}.{field}", f"belongs to the arm that answers, {arm.after}"
         if arm.mend == "repair" and arm.own_model:
             yield f"{path}.model", "repair asks no model"
+
+    @property
+    def judging_model(self) -> str | None:
+        """The model that judges beside the detector, in the recipe's words."""
+        _, found, model = self.second_judge.partition("+llm:")
+        return model if found else None
 
     def answering_arm(self, arm: Arm) -> Arm:
         """The arm whose model answers: itself, or the one whose answers it mends."""

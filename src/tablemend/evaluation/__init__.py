@@ -7,6 +7,7 @@ from tablemend.evaluation.arms import Arm, begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand, ReportCommand, run_folder
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import Judged, JudgedArms, judge
+from tablemend.evaluation.llm_judge import ask_judge
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
 
@@ -16,6 +17,7 @@ __all__ = [
     "Judged",
     "JudgedArms",
     "ReportCommand",
+    "ask_judge",
     "begin",
     "generate",
     "judge",

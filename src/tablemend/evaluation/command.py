@@ -27,6 +27,11 @@ class CompareCommand(Comparison):
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
         named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
+        judging = self.evaluation.judging_model
+        if judging is not None:
+            named["evaluation.second_judge"] = judging
+            if judging in (self.model.path, *(arm.model for arm in self.evaluation.arms.values())):
+                yield "evaluation.second_judge", f"{judging} would judge its own answers"
         engines: set[str] = {self.default_engine} if self.stage in named.values() else set()
         for path, text in {"model.path": self.model.path, **named}.items():
             if text in ("base", self.stage):

@@ -1,27 +1,45 @@
-"""One detector judges the stored answers of every arm, each in the format it was asked for."""
+"""One detector judges the stored answers of every arm, each in the format it was asked for.
+
+Beside it stand the second judges, which share no code with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tablemend.config import Comparison
+from tablemend.config import Comparison, Format
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import asked_of
+from tablemend.evaluation.llm_judge import (
+    Replies,
+    judge_name,
+    judging_model,
+    opinion_of,
+    read_replies,
+)
 from tablemend.generations import Generations, Stored
 from tablemend.records import ContextKind, Example, Finding, Judgement
 from tablemend.runs import Run
+from tablemend.second_judge import JUDGE, Difference, Opinion, compare_exactly
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One stored answer and its judgement."""
+    """One stored answer and its judgement.
+
+    Attributes:
+        stored: the answer.
+        judgement: the detector's.
+        opinions: one of each second judge, in the same order everywhere.
+    """
 
     stored: Stored
     judgement: Judgement
+    opinions: tuple[Opinion, ...] = ()
 
 
 JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
@@ -38,9 +56,10 @@ def judge(
             says.
     """
     generations = Generations(run.path / "generations")
+    replies = read_replies(run) if judging_model(config) is not None else {}
     return {
         arm: {
-            context: _judge_part(generations, arm, context, examples, config, similarity)
+            context: _judge_part(generations, arm, context, examples, config, similarity, replies)
             for context in config.evaluation.contexts
         }
         for arm in config.evaluation.arms
@@ -54,6 +73,7 @@ def _judge_part(
     examples: Sequence[Example],
     config: Comparison,
     similarity: Similarity,
+    replies: Replies,
 ) -> dict[str, Judged]:
     stored = generations.read(arm, context)
     missing = sum(example.id not in stored for example in examples)
@@ -77,9 +97,34 @@ def _judge_part(
     )
     judgements = judge_answers(submissions, similarity)
     return {
-        example.id: Judged(stored[example.id], _fault_cut(stored[example.id], judgement))
+        example.id: Judged(
+            stored[example.id],
+            _fault_cut(stored[example.id], judgement),
+            tuple(_second_opinions(stored[example.id], example, format, config, replies)),
+        )
         for example, judgement in zip(examples, judgements, strict=True)
     }
+
+
+def _second_opinions(
+    stored: Stored, example: Example, format: Format, config: Comparison, replies: Replies
+) -> Iterator[Opinion]:
+    """What the second judges say of one answer; what was cut or failed is as for the detector."""
+    if config.evaluation.second_judge == "none":
+        return
+    gold, rule = example.gold_table, example.constraints
+    text = stored.answer.text
+    model = judging_model(config)
+    names = [JUDGE] if model is None else [JUDGE, judge_name(model)]
+    if why := why_unjudged(stored, config):
+        yield from (Opinion(name, hallucinated=False, unjudged=why) for name in names)
+    elif is_cut(stored):
+        cut = (Difference("unreadable", "cut at the token limit"),)
+        yield from (Opinion(name, True, cut, row_recall=0.0, whole=False) for name in names)
+    else:
+        yield compare_exactly(text, format, gold.columns, gold.rows, rule.sort_column)
+        if model is not None:
+            yield opinion_of(model, example, text, replies)
 
 
 def is_cut(stored: Stored) -> bool:

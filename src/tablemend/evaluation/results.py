@@ -14,13 +14,14 @@ from tablemend.evaluation.judging import JudgedArms
 from tablemend.generations import Generations
 from tablemend.records import ContextKind, Example
 from tablemend.reports.results import Judgements, cost, tabulate
+from tablemend.reports.second import Opinions, tabulate_second
 from tablemend.runs import Run, write_json, write_jsonl
 
 
 def write_results(
     judged: JudgedArms, examples: Sequence[Example], config: Comparison, run: Run
 ) -> dict[str, Any]:
-    """Write examples.jsonl, judgements.jsonl, then results.json, and note the run's manifest.
+    """Write examples.jsonl, judgements.jsonl, opinions.jsonl, results.json; note the manifest.
 
     Returns:
         The results.
@@ -33,12 +34,19 @@ def write_results(
         }
         for arm, kinds in judged.items()
     }
+    opinions = {
+        arm: {
+            context: {example_id: one.opinions for example_id, one in own.items()}
+            for context, own in kinds.items()
+        }
+        for arm, kinds in judged.items()
+    }
     options = {arm: config.options_of(config.evaluation.arms[arm]) for arm in judged}
     settings = {arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()}
     models = {arm: model_of(config, arm) for arm in judged}
     after = {arm: own.after for arm, own in config.evaluation.arms.items() if own.after}
     seconds = share_seconds(judged, models, after)
-    results = {
+    results: dict[str, Any] = {
         "run": run.path.name,
         "recipe": config.name,
         "n": len(examples),
@@ -63,16 +71,19 @@ def write_results(
             for arm, kinds in judged.items()
         },
         **tabulate(judgements, examples),
+        "second": tabulate_second(opinions, judgements),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
     write_jsonl(run.path / "judgements.jsonl", list(_judgement_lines(judgements)))
+    write_jsonl(run.path / "opinions.jsonl", list(_opinion_lines(opinions)))
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "judge", "cut", "data", "settings", "cost")
     asked = {
         arm: {"model": config.evaluation.arms[arm].model, "options": own.model_dump(mode="json")}
         for arm, own in options.items()
     }
-    run.record("compare", {name: results[name] for name in kept} | {"asked": asked})
+    noted = {"asked": asked, "second_judges": results["second"]["judges"]}
+    run.record("compare", {name: results[name] for name in kept} | noted)
     return results
 
 
@@ -129,3 +140,11 @@ def _judgement_lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
             for example_id, judgement in own.items():
                 place = {"example_id": example_id, "arm": arm, "context": context}
                 yield place | asdict(judgement)
+
+
+def _opinion_lines(opinions: Opinions) -> Iterator[dict[str, Any]]:
+    for arm, kinds in opinions.items():
+        for context, own in kinds.items():
+            for example_id, said in own.items():
+                place = {"example_id": example_id, "arm": arm, "context": context}
+                yield from (place | asdict(one) for one in said)

@@ -9,6 +9,16 @@ from typing import Any
 from tablemend.records import ContextKind, Example
 from tablemend.reports import plots
 from tablemend.reports.examples import Shown, choose_examples, legend, show_example
+from tablemend.reports.judges import (
+    AGREEMENT_HEAD,
+    AGREEMENT_NOTE,
+    NO_SECOND_JUDGE,
+    agreement_rows,
+    say_differing,
+    second_judges,
+    second_rates,
+    short_judge,
+)
 from tablemend.reports.markdown import PAIRED_NOTE
 from tablemend.reports.markup import Markup, join, tag
 from tablemend.reports.rates import METRICS, Rate
@@ -26,6 +36,7 @@ from tablemend.reports.words import (
     ending_rows,
     formats_of,
     interval,
+    listed,
     p_value,
     percent,
     say_cut,
@@ -52,6 +63,7 @@ def write_html(
         _plots(results),
         _rates(results),
         _tests(results),
+        _judges(results),
         _examples(results, examples, shown),
         _provenance(results),
     )
@@ -76,6 +88,7 @@ SECTIONS = {
     "plots": "Plots",
     "rates": "All rates",
     "tests": "Do the arms differ?",
+    "judges": "Do the judges agree?",
     "examples": "Examples",
     "provenance": "Where the numbers come from",
 }
@@ -97,9 +110,14 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
             "context, facts that the query does not ask for stand among those that it does.",
             class_="lead",
         ),
-        tag("p", f"Judge: {results['judge']}.", class_="note"),
+        tag("p", f"Judge: {results['judge']}.{_beside(results)}", class_="note"),
         tag("nav", *(tag("a", text, href=f"#{name}") for name, text in SECTIONS.items())),
     )
+
+
+def _beside(results: Mapping[str, Any]) -> str:
+    judges = second_judges(results)
+    return f" Beside it: {listed(judges)}." if judges else ""
 
 
 def _short(results: Mapping[str, Any]) -> Markup:
@@ -117,7 +135,7 @@ def _short(results: Mapping[str, Any]) -> Markup:
         tag(
             "div",
             *(
-                _card(index, arm, kinds[context])
+                _card(index, arm, kinds[context], _second_card(results, context, index))
                 for index, (arm, kinds) in enumerate(results["arms"].items())
             ),
             class_="cards",
@@ -126,13 +144,22 @@ def _short(results: Mapping[str, Any]) -> Markup:
     )
 
 
-def _card(index: int, arm: str, rates: Mapping[str, Rate]) -> Markup:
+def _second_card(results: Mapping[str, Any], context: ContextKind, index: int) -> list[str]:
+    """What each second judge says of one arm."""
+    return [
+        f"by {short_judge(judge)} {percent(rates[index]['rate'])} %"
+        for judge, rates in second_rates(results, context).items()
+    ]
+
+
+def _card(index: int, arm: str, rates: Mapping[str, Rate], second: Sequence[str]) -> Markup:
     total, recall = rates["total_hallu"], rates["row_recall"]
     return tag(
         "div",
         tag("span", arm, class_="name"),
         tag("b", f"{percent(total['rate'])} %"),
         tag("span", f"{interval(total['low'], total['high'])} %, n = {total['n']}"),
+        *(tag("span", said) for said in second),
         tag("span", f"row recall {percent(recall['rate'])} %"),
         class_="card",
         style=f"--arm: var(--arm-{index % len(plots.MARKERS)})",
@@ -201,6 +228,8 @@ def _rates(results: Mapping[str, Any]) -> Markup:
             rows.append(
                 tag("tr", name, *cells, class_="total" if metric == "total_hallu" else None)
             )
+            if metric == "total_hallu":
+                rows += _second_rows(results, context)
         counts = [str(kinds[context]["total_hallu"]["n"]) for kinds in results["arms"].values()]
         rows.append(
             tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
@@ -212,6 +241,18 @@ def _rates(results: Mapping[str, Any]) -> Markup:
         title = tag("h3", f"On {CONTEXT_NAMES[context]}, %")
         parts.append(tag("div", title, tag("div", _table(head, rows), class_="scroll")))
     return _section("rates", tag("div", *parts, class_="beside"))
+
+
+def _second_rows(results: Mapping[str, Any], context: ContextKind) -> list[Markup]:
+    return [
+        tag(
+            "tr",
+            tag("th", f"TotalHallu, {short_judge(judge)}", scope="row", title=judge),
+            *map(_rate_cell, rates),
+            class_="total",
+        )
+        for judge, rates in second_rates(results, context).items()
+    ]
 
 
 def _rate_cell(rate: Rate) -> Markup:
@@ -263,6 +304,21 @@ def _tests(results: Mapping[str, Any]) -> Markup:
         tag("div", _table(head, rows), class_="scroll"),
     )
     return _section("tests", *parts, every)
+
+
+def _judges(results: Mapping[str, Any]) -> Markup:
+    rows = agreement_rows(results)
+    if not rows:
+        return _section("judges", tag("p", NO_SECOND_JUDGE))
+    body = [tag("tr", *(tag("td", cell) for cell in row)) for row in rows]
+    differing = say_differing(results)
+    return _section(
+        "judges",
+        tag("p", AGREEMENT_NOTE),
+        tag("div", _table(AGREEMENT_HEAD, body), class_="scroll"),
+        tag("p", "Examples on which they differ, by id:") if differing else None,
+        _sentences(differing) if differing else None,
+    )
 
 
 def _sentences(sentences: Sequence[str]) -> Markup:

@@ -6,6 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablemend.records import ContextKind
+from tablemend.reports.judges import (
+    AGREEMENT_HEAD,
+    AGREEMENT_NOTE,
+    NO_SECOND_JUDGE,
+    agreement_rows,
+    say_differing,
+    second_judges,
+    second_rates,
+    short_judge,
+)
 from tablemend.reports.rates import METRICS, Rate
 from tablemend.reports.words import (
     COLUMN_NAMES,
@@ -54,6 +64,9 @@ def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
         rows.append([METRIC_NAMES[metric], *(percent(rate["rate"]) for rate in rates)])
         if metric == "total_hallu":
             rows.append(["  95 % interval", *(interval(r["low"], r["high"]) for r in rates)])
+            for judge, own_rates in second_rates(results, context).items():
+                named = f"  by {short_judge(judge)}"
+                rows.append([named, *(percent(rate["rate"]) for rate in own_rates)])
     return align([*rows, _counts(arms), *ending_rows(results, context)])
 
 
@@ -79,6 +92,7 @@ def write_markdown(results: Mapping[str, Any]) -> str:
             _interval_table(results, context),
         ]
     parts += ["## Do the arms differ?", PAIRED_NOTE, *_test_lists(results)]
+    parts += ["## Do the judges agree?", *_agreement(results)]
     parts += ["## What the columns mean", _glossary()]
     parts += ["## Cost", _cost_table(results)]
     parts += ["## Where the numbers come from", _provenance(results)]
@@ -98,6 +112,9 @@ def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
     rows = [["%", *arms]]
     for metric in METRICS:
         rows.append([METRIC_NAMES[metric], *(with_interval(own[metric]) for own in arms.values())])
+        if metric == "total_hallu":
+            for judge, rates in second_rates(results, context).items():
+                rows.append([f"TotalHallu, {short_judge(judge)}", *map(with_interval, rates)])
     return align([*rows, _counts(arms), *ending_rows(results, context)])
 
 
@@ -122,6 +139,14 @@ def _test_lists(results: Mapping[str, Any]) -> list[str]:
     return parts
 
 
+def _agreement(results: Mapping[str, Any]) -> list[str]:
+    rows = agreement_rows(results)
+    if not rows:
+        return [NO_SECOND_JUDGE]
+    listed_ids = "\n".join(f"- {line}" for line in say_differing(results))
+    return [AGREEMENT_NOTE, align([AGREEMENT_HEAD, *rows]), *filter(None, [listed_ids])]
+
+
 def _glossary() -> str:
     return "\n".join(
         f"- **{METRIC_NAMES[m]}** ({COLUMN_NAMES[m]}): {METRIC_MEANINGS[m]}" for m in METRICS
@@ -136,6 +161,7 @@ def _provenance(results: Mapping[str, Any]) -> str:
     data = results["data"]
     lines = [
         f"- judge: {results['judge']}",
+        f"- second judges: {', '.join(second_judges(results)) or 'none'}",
         f"- examples: {data['source']}, {results['n']} of them, hash {data['hash']}",
         f"- table format asked for: {say_formats(results)}",
         f"- {say_cut(results)}",

@@ -51,6 +51,25 @@ class _Test(_Part):
     p_holm: float | None
 
 
+class _Agreement(_Part):
+    n: int
+    both: int
+    detector_only: int
+    second_only: int
+    kappa: float | None
+    examples: dict[str, list[str]]
+
+
+class _SecondRates(_Part):
+    total_hallu: _Rate
+    agreement: _Agreement
+
+
+class _Second(_Part):
+    judges: list[str]
+    arms: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
+
+
 class _Data(_Part):
     source: str
     hash: str
@@ -69,6 +88,7 @@ class _Results(_Part):
     paired: list[_Test]
     by_domain: dict[str, dict[ContextKind, dict[str, dict[str, _Rate]]]]
     by_length: dict[str, dict[ContextKind, list[dict[str, Any]]]]
+    second: _Second = _Second(judges=[], arms={})  # results of an earlier version have none
 
 
 def read_results(path: Path) -> dict[str, Any]:

@@ -1,0 +1,176 @@
+"""A language model as second judge: asked once, its replies stored, its verdict read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tablemend.backends.backend import open_backend
+from tablemend.backends.names import ModelName
+from tablemend.backends.requests import END_OF_THINKING, Completion, Request, Sampling
+from tablemend.config import Comparison
+from tablemend.faithfulness.asking import ask
+from tablemend.generations import Generations, settings_hash
+from tablemend.prompting.files import PromptFolder
+from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
+from tablemend.records import ContextKind, Example
+from tablemend.runs import Run, append_jsonl, read_jsonl
+from tablemend.second_judge import Difference, Opinion
+from tablemend.tables.write import write_table
+from tablemend.tasks.tablehallu import BLANK
+
+PROMPT = "second_judge"
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts", (PROMPT,))
+LONGEST = 1024
+CHUNK = 64
+"""Answers that are asked about together: a kill loses no more."""
+VERDICTS = {"faithful": False, "hallucinated": True}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string"},
+        "verdict": {"type": "string", "enum": list(VERDICTS)},
+    },
+    "required": ["reason", "verdict"],
+    "additionalProperties": False,
+}
+
+Replies = Mapping[str, Completion]
+"""Stored replies by :func:`reply_key`."""
+
+
+def replies_path(run: Run) -> Path:
+    """File with what the judging model replied."""
+    return run.path / "second_judge.jsonl"
+
+
+def judging_model(config: Comparison) -> ModelName | None:
+    """The model that judges beside the detector; ``None`` where none does."""
+    text = config.evaluation.judging_model
+    return None if text is None else ModelName.parse(text, config.default_engine)
+
+
+def judge_name(model: ModelName) -> str:
+    """Model and version of the prompt, without a server's address."""
+    return f"llm:{model.engine}:{model.model}, {PROMPTS.version(PROMPT)}"
+
+
+def ask_judge(examples: Sequence[Example], config: Comparison, run: Run) -> None:
+    """Ask the judging model about every stored answer that it has not judged yet.
+
+    Raises:
+        Stopped: its server is gone; the replies are stored.
+        TablemendError: it cannot be opened or loaded.
+    """
+    model = judging_model(config)
+    if model is None:
+        return
+    options = config.evaluation.options
+    with open_backend(model, options, attn=config.model.attn) as backend:
+        identity = settings_hash(
+            {name: value for name, value in backend.identity.items() if name != "server"}
+        )
+        stored = read_replies(run)
+        noted = {line["key"]: line["identity"] for line in read_jsonl(replies_path(run))}
+        wanted: dict[str, Request] = {}
+        for example, text in _answers(examples, config, run):
+            request = _request(example, text)
+            key = reply_key(model, request.messages)
+            known = stored.get(key)
+            if known is None or known.finish_reason == "error" or noted[key] != identity:
+                wanted[key] = Request(
+                    key, request.messages, request.sampling, schema=request.schema
+                )
+        waiting = list(wanted.values())
+        for place in range(0, len(waiting), CHUNK):
+            completions = ask(backend, waiting[place : place + CHUNK])
+            append_jsonl(
+                replies_path(run),
+                [_line(key, identity, one) for key, one in completions.items()],
+            )
+
+
+def read_replies(run: Run) -> Replies:
+    """What the judging model replied; the last reply to each request."""
+    return {
+        line["key"]: Completion(
+            line["key"],
+            line["text"],
+            line["prompt_tokens"],
+            line["completion_tokens"],
+            line["finish_reason"],
+            line["error"],
+        )
+        for line in read_jsonl(replies_path(run))
+    }
+
+
+def opinion_of(model: ModelName, example: Example, text: str, replies: Replies) -> Opinion:
+    """What the model said of one answer; what cannot be read is unjudged, never guessed."""
+    name = judge_name(model)
+    completion = replies.get(reply_key(model, _request(example, text).messages))
+    if completion is None:
+        why = "not asked yet: run the command without rejudge=true"
+        return Opinion(name, hallucinated=False, unjudged=why)
+    if problem := why_no_answer(completion):
+        return Opinion(name, hallucinated=False, unjudged=f"{problem.kind}: {problem.text}")
+    try:
+        hallucinated, reason = read_verdict(completion.answer)
+    except Unreadable as error:
+        return Opinion(name, hallucinated=False, unjudged=f"the model's reply: {error}")
+    differences = (Difference("model", reason),) if hallucinated else ()
+    return Opinion(name, hallucinated, differences)
+
+
+def read_verdict(text: str) -> tuple[bool, str]:
+    """Whether the answer is hallucinated, and the model's reason: one JSON object.
+
+    Raises:
+        Unreadable: anything else.
+    """
+    data = one_object(text, ("verdict",))
+    said, reason = data["verdict"], data.get("reason")
+    if not isinstance(said, str) or said not in VERDICTS:
+        raise Unreadable(WRONG_FIELD, f'"verdict" must be one of {", ".join(VERDICTS)}.')
+    return VERDICTS[said], " ".join(reason.split()) if isinstance(reason, str) else ""
+
+
+def reply_key(model: ModelName, messages: Sequence[Mapping[str, str]]) -> str:
+    """All that a reply depends on: the model's name and every word of the request."""
+    asked = [dict(message) for message in messages]
+    return settings_hash({"model": judge_name(model), "messages": asked})
+
+
+def _answers(
+    examples: Sequence[Example], config: Comparison, run: Run
+) -> Iterator[tuple[Example, str]]:
+    """Answers that a judge is to read: those that ended by themselves."""
+    generations = Generations(run.path / "generations")
+    contexts: tuple[ContextKind, ...] = config.evaluation.contexts
+    for arm in config.evaluation.arms:
+        for context in contexts:
+            stored = generations.read(arm, context)
+            for example in examples:
+                one = stored.get(example.id)
+                if one is not None and one.answer.finish_reason in ("stop", "refusal"):
+                    yield example, one.answer.text
+
+
+def _request(example: Example, text: str) -> Request:
+    final = text.rpartition(END_OF_THINKING)[2].strip()
+    gold = write_table(example.gold_table.filled(BLANK), "markdown")
+    messages = PROMPTS.render(PROMPT, query=example.query, gold=gold, answer=final)
+    return Request(PROMPT, messages, Sampling(LONGEST), schema=SCHEMA)
+
+
+def _line(key: str, identity: str, completion: Completion) -> dict[str, Any]:
+    return {
+        "key": key,
+        "identity": identity,
+        "text": completion.text,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "finish_reason": completion.finish_reason,
+        "error": completion.error,
+    }

@@ -1,0 +1,216 @@
+"""Answer and gold table compared cell by cell, exactly.
+
+Two cells are the same where they are the same text but for case and white space, the same decimal
+number, or both blank. Nothing is similar to anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from typing import Literal
+
+from tablemend.second_judge.reading import Grid, Unreadable, read_answer
+
+JUDGE = "exact 1"
+"""Name and version; a change that can change a verdict raises the version."""
+
+Kind = Literal["unreadable", "columns", "extra_row", "cell", "order"]
+Value = str | Decimal | None
+"""A cell as it is compared; ``None`` is a blank."""
+
+_BLANKS = frozenset(
+    {"", "-", "--", "\N{EN DASH}", "\N{EM DASH}", "n/a", "na", "nan", "none", "null"}
+)
+_NUMBER = re.compile(r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*|0)(?:\.\d+)?")
+_LARGEST_KEY = 3
+"""Columns that are tried together as the key; beyond it the whole row is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is otherwise than in the gold table.
+
+    Attributes:
+        kind: what it is; a row that is missing is none, as it says nothing false.
+        text: what and where, in one line.
+    """
+
+    kind: Kind | Literal["model"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a second judge says of one answer.
+
+    Attributes:
+        judge: its name and version.
+        hallucinated: whether the answer says or does anything that it should not.
+        differences: why.
+        row_recall: share of the gold rows whose key the answer has; ``None`` from a judge that
+            does not count.
+        whole: whether the answer is the gold table, none of its rows missing; ``None`` likewise.
+        unjudged: why there is no verdict; empty where there is one.
+    """
+
+    judge: str
+    hallucinated: bool
+    differences: tuple[Difference, ...] = ()
+    row_recall: float | None = None
+    whole: bool | None = None
+    unjudged: str = ""
+
+
+def compare_exactly(
+    text: str,
+    format: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | None]],
+    sort_column: str | None,
+) -> Opinion:
+    """Judge one raw answer.
+
+    Args:
+        text: the answer, thinking included.
+        format: ``markdown``, ``json`` or ``latex``, as it was asked for.
+        columns: of the gold table.
+        rows: of the gold table, in the order that the query asks for.
+        sort_column: what they are sorted by; rows of equal value may be in any order, rows
+            without a value anywhere. ``None``: order does not count.
+
+    Returns:
+        The opinion; unjudged where the gold table itself cannot be compared with.
+    """
+    gold = Grid(
+        tuple(map(_plain, columns)), tuple(tuple(cell or "" for cell in row) for row in rows)
+    )
+    if problem := _why_not(gold, sort_column):
+        return Opinion(JUDGE, hallucinated=False, unjudged=problem)
+    try:
+        answer = read_answer(text, format)
+    except Unreadable as error:
+        return _faulty(Difference("unreadable", str(error)))
+    body = _filled(answer.rows)
+    if not body and not answer.columns:
+        return Opinion(JUDGE, hallucinated=False, row_recall=0.0, whole=False)
+    if tuple(map(_plain, answer.columns)) != gold.columns:
+        said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
+        return _faulty(Difference("columns", said))
+    return _compare_rows(gold, body, sort_column)
+
+
+def _faulty(difference: Difference) -> Opinion:
+    return Opinion(JUDGE, True, (difference,), row_recall=0.0, whole=False)
+
+
+def _why_not(gold: Grid, sort_column: str | None) -> str:
+    """Why nothing can be compared with a gold table; empty where it can be."""
+    if len(set(gold.columns)) < len(gold.columns):
+        return "a column of the gold table stands twice"
+    if not _filled(gold.rows):
+        return "the gold table has no filled row"
+    if sort_column is not None and _plain(sort_column) not in gold.columns:
+        return f"the sort column {sort_column!r} is not in the gold table"
+    return ""
+
+
+def _compare_rows(
+    table: Grid, body: Sequence[tuple[Value, ...]], sort_column: str | None
+) -> Opinion:
+    gold = _filled(table.rows)
+    key = _key_columns(gold)
+    waiting: dict[tuple[Value, ...], list[int]] = {}
+    for number, row in enumerate(gold):
+        waiting.setdefault(_pick(row, key), []).append(number)
+    found: list[int] = []
+    differences: list[Difference] = []
+    for number, row in enumerate(body, 1):
+        same = waiting.get(_pick(row, key))
+        if not same:
+            named = ", ".join(map(_said, _pick(row, key)))
+            again = "once more" if same is not None else "which the gold table has not"
+            differences.append(Difference("extra_row", f"row {number}, {named}: {again}"))
+            continue
+        found.append(same.pop(0))
+        differences += _compare_cells(table.columns, gold[found[-1]], row, number)
+    differences += _compare_order(table.columns, gold, found, sort_column)
+    return Opinion(
+        JUDGE,
+        bool(differences),
+        tuple(differences),
+        row_recall=len(found) / len(gold),
+        whole=not differences and len(found) == len(gold),
+    )
+
+
+def _key_columns(gold: Sequence[tuple[Value, ...]]) -> tuple[int, ...]:
+    """The fewest columns that name every row, filled and different in each; texts first."""
+    width = len(gold[0])
+    numeric = {i for i in range(width) if all(isinstance(row[i], Decimal | None) for row in gold)}
+    order = sorted(range(width), key=lambda index: (index in numeric, index))
+    for size in range(1, min(_LARGEST_KEY, width) + 1):
+        for chosen in combinations(order, size):
+            keys = {_pick(row, chosen) for row in gold}
+            if len(keys) == len(gold) and not any(None in key for key in keys):
+                return chosen
+    return tuple(range(width))
+
+
+def _pick(row: Sequence[Value], columns: Sequence[int]) -> tuple[Value, ...]:
+    return tuple(row[index] for index in columns)
+
+
+def _compare_cells(
+    columns: Sequence[str], wanted: Sequence[Value], row: Sequence[Value], number: int
+) -> Iterator[Difference]:
+    for column, expected, got in zip(columns, wanted, row, strict=True):
+        if expected != got:
+            said = f"row {number}, {column}: {_said(got)} instead of {_said(expected)}"
+            yield Difference("cell", said)
+
+
+def _compare_order(
+    columns: Sequence[str],
+    gold: Sequence[tuple[Value, ...]],
+    found: Sequence[int],
+    sort_column: str | None,
+) -> Iterator[Difference]:
+    """The rows found must come as in the gold table, but for ties and for blanks."""
+    if sort_column is None:
+        return
+    place = columns.index(_plain(sort_column))
+    first: dict[Value, int] = {}
+    for number, row in enumerate(gold):
+        first.setdefault(row[place], number)
+    ranks = [first[gold[number][place]] for number in found if gold[number][place] is not None]
+    if ranks != sorted(ranks):
+        yield Difference("order", f"the rows are not in the order of {sort_column}")
+
+
+def _filled(rows: Sequence[Sequence[str]]) -> list[tuple[Value, ...]]:
+    """The rows as they are compared, without those of blanks alone."""
+    values = (tuple(map(_value, row)) for row in rows)
+    return [row for row in values if set(row) != {None}]
+
+
+def _said(value: Value) -> str:
+    return "blank" if value is None else str(value)
+
+
+def _plain(text: str) -> str:
+    """Without case, and with single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _value(cell: str) -> Value:
+    """``None`` for a blank; a number by its value; any other text without case."""
+    plain = _plain(cell)
+    if plain in _BLANKS:
+        return None
+    signed = plain.replace("\N{MINUS SIGN}", "-")
+    return Decimal(signed.replace(",", "")) if _NUMBER.fullmatch(signed) else plain
