@@ -1,0 +1,302 @@
+"""What an answer earns in training on rewards: parts between 0 and 1, from the detector's matching.
+
+Stricter than the detector, because a policy finds every leniency: a cell in other letters earns
+less than the gold cell, one that only inclusion or similarity accepts earns nothing, and text
+beside the table costs. See ``docs/rewards.md`` for the formula and its reasons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean
+from typing import NamedTuple
+
+from tablemend.config.experiment import GrpoExperiment
+from tablemend.config.reward import Reward
+from tablemend.detector.judge import Alignment, align
+from tablemend.detector.keys import Gold, filled_rows, prepare_gold
+from tablemend.detector.order import SortRule, ordered_pairs
+from tablemend.errors import TablemendError
+from tablemend.records import ContextKind, Example
+from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.write import write_table
+from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import MARKER, OutputFormat
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import equal_values, read_value
+from tablemend.values.text import header_key
+from tablemend.values.units import Unit
+
+REWARD_VERSION = "1"
+SPELLING = 0.9
+"""Credit of a cell or a column name that says the gold's in other letters."""
+IMPURE = 0.5
+"""Format of a table that can be read, but does not stand alone or hides something."""
+MISPLACED = 0.5
+"""Factor on columns that are in another order than the gold table's."""
+LONGEST_TITLE = 100
+"""Characters of a JSON table's name: longer ones are prose."""
+
+_BLANKS = (None, tablehallu.BLANK)
+_SPACE = re.compile(r"[ \t\r\n]+")  # no others: an invisible character is no space
+_RULE = re.compile(r":?-+:?")
+DISCOUNTED = ("cells", "blanks", "order", "coverage")
+"""Parts that count against the gold table alone, so that a copy of everything would have them
+all; they are paid times the format, the columns and the share of rows that belong."""
+
+
+class Rules(NamedTuple):
+    """What an answer was asked for.
+
+    Attributes:
+        weights: of the parts.
+        format: the serialisation.
+        thinks: a thinking block stands before the answer.
+        explains: prose may stand before the marker (the step-by-step prompt).
+    """
+
+    weights: Reward
+    format: OutputFormat = "markdown"
+    thinks: bool = False
+    explains: bool = False
+
+    @classmethod
+    def of(cls, config: GrpoExperiment) -> Rules:
+        """The rules of a recipe."""
+        explains = config.train.prompt == "cot"
+        return cls(config.grpo.reward, config.format, config.thinking != "off", explains)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one answer earns.
+
+    Attributes:
+        parts: each part of :class:`~tablemend.config.reward.Reward`, undiscounted; those that
+            the example cannot have (no blank, no sort) are missing.
+        reward: between 0 and 1; exactly 1 for the gold answer.
+    """
+
+    parts: Mapping[str, float]
+    reward: float
+
+
+def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Rules) -> Score:
+    """Score one whole answer; one that was cut earns nothing and must not come here.
+
+    Args:
+        text: the raw generation, special tokens shown, without its end of turn.
+        gold_table: what it should be.
+        order: the sort that the query demands.
+        rules: what was asked for.
+
+    Raises:
+        TablemendError: no answer can be scored against this gold table.
+    """
+    gold = prepare_gold(gold_table)
+    if isinstance(gold, str):
+        raise TablemendError(gold)
+    if order is not None and header_key(order.column) not in gold.headers:
+        raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
+    found = extract_table(text, rules.format)
+    parts, worth = _grade(found.table, gold, order)
+    if parts["scope"]:
+        parts["format"] = worth_format = 1.0 if _is_pure(text, found, rules) else IMPURE
+        worth *= worth_format
+    weights: dict[str, float] = rules.weights.model_dump()
+    whole = sum(weights[name] for name in parts)
+    paid = sum(
+        weights[name] * part * (worth if name in DISCOUNTED else 1.0)
+        for name, part in parts.items()
+    )
+    return Score(parts, paid / whole)
+
+
+def cut(gold_table: Table, order: SortRule | None, rules: Rules) -> Score:
+    """The score of an answer that reached the token limit: 0, whatever stands in it."""
+    return score_answer("", gold_table, order, rules)
+
+
+def score_example(text: str, example: Example, rules: Rules) -> Score:
+    """:func:`score_answer` for an example."""
+    return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules)
+
+
+def refuse_unpaid_gold(
+    examples: Iterable[tuple[Example, ContextKind]], config: GrpoExperiment
+) -> None:
+    """Check the reward before any model runs: every gold answer must earn exactly 1.
+
+    Raises:
+        TablemendError: naming the first example whose gold answer does not, and its parts.
+    """
+    rules = Rules.of(config)
+    wrong: list[str] = []
+    for example, kind in examples:
+        try:
+            score = score_example(gold_answer(example, kind, config), example, rules)
+        except TablemendError as error:
+            wrong.append(f"example {example.id}: {error}")
+            continue
+        if score.reward != 1.0:
+            lost = {name: round(part, 3) for name, part in score.parts.items() if part != 1.0}
+            wrong.append(f"example {example.id} earns {score.reward:.3f}, of {lost}")
+    if wrong:
+        raise TablemendError(
+            f"the gold answers of {len(wrong)} prompts do not earn the whole reward, so it would "
+            f"teach something else; first: {wrong[0]}. Mend or drop these examples"
+        )
+
+
+def gold_answer(example: Example, kind: ContextKind, config: GrpoExperiment) -> str:
+    """A faithful answer; where the model thinks for itself, after an empty thought."""
+    if config.thinking != "on":
+        return tablehallu.target(example, kind, config.thinking, config.format)
+    return f"<think>\n</think>\n\n{tablehallu.answer(example.gold_table, config.format)}"
+
+
+def _grade(
+    answer: Table | None, gold: Gold, order: SortRule | None
+) -> tuple[dict[str, float], float]:
+    """The parts of an answer, and what its table is worth: columns times precision of the rows.
+
+    Every part is 0 where no row is stated: nothing right, nothing paid. Format is left to the
+    caller.
+    """
+    gaps = sum(map(len, gold.filled)) - gold.cells
+    pairs = _pairs(gold, order, ())[1]
+    names = ["format", "columns", "scope", "cells"]
+    names += ["blanks"] * (gaps > 0) + ["order"] * (pairs > 0) + ["coverage"]
+    parts = dict.fromkeys(names, 0.0)
+    aligned = None if answer is None else align(answer, gold)
+    if answer is None or aligned is None:
+        return parts, 0.0
+    stated = _stated(gold, aligned)
+    if not stated:
+        return parts, 0.0
+    empty = [len(table.rows) - len(filled_rows(table)) for table in (answer, gold.table)]
+    rows = len(aligned.body) + max(0, empty[0] - empty[1])
+    right = sum(row.share for row in stated.values())
+    parts["columns"] = _grade_columns(answer, gold)
+    parts["scope"] = 2 * right / (len(gold.rows) + rows)
+    parts["cells"] = sum(row.filled for row in stated.values()) / gold.cells
+    parts["coverage"] = right / len(gold.rows)
+    if gaps:
+        parts["blanks"] = sum(row.blank for row in stated.values()) / gaps
+    if pairs:
+        parts["order"] = _pairs(gold, order, tuple(stated))[0] / pairs
+    return parts, parts["columns"] * right / rows
+
+
+class _Row(NamedTuple):
+    """What a stated gold row counts for: itself, and the credit of its filled and blank cells."""
+
+    share: float
+    filled: float
+    blank: float
+
+
+def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
+    """The gold rows that the answer states, in its order: the key, and a cell beside it.
+
+    The key alone will do where the gold row has no other cell in the columns of the answer; but
+    an answer that has no cell right beside the keys states nothing, unless the gold table has
+    keys alone.
+
+    Rows that claim one key share it, and a cell is worth the mean of what they say: who writes
+    a row twice, with other cells, has guessed twice and earns less than one guess on average.
+    """
+    cells, key = aligned.cells, aligned.cells.key
+    stated: dict[int, _Row] = {}
+    tells = gold.cells == sum(filled[gold.key] for filled in gold.filled)
+    for row, gold_row in sorted(aligned.matched.items()):
+        name = read_value(cells.gold[gold_row][key])
+        rivals = [
+            other
+            for other in range(len(cells.answer))
+            if other not in aligned.matched
+            and equal_values(name, read_value(cells.answer[other][key]), cells.units[key])
+        ]
+        credits = [
+            fmean(
+                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.units[at])
+                for one in (row, *rivals)
+            )
+            for at in range(len(aligned.place))
+        ]
+        filled = [gold.filled[gold_row][column] for column in aligned.place]
+        told = [credit for at, credit in enumerate(credits) if filled[at] and at != key]
+        tells = tells or (credits[key] > 0 and any(told))
+        if credits[key] and (any(told) or not told):
+            stated[gold_row] = _Row(
+                1 / (1 + len(rivals)),
+                sum(credit for credit, full in zip(credits, filled, strict=True) if full),
+                sum(credit for credit, full in zip(credits, filled, strict=True) if not full),
+            )
+    return stated if tells else {}
+
+
+def credit_cell(gold: Cell, answer: Cell, unit: Unit) -> float:
+    """1 for the gold cell as it is written, less for its value in other letters, else 0."""
+    if is_blank(gold):
+        return 1.0 if answer in (*_BLANKS, gold) else SPELLING * is_blank(answer)
+    if answer == gold:
+        return 1.0
+    return SPELLING * equal_values(read_value(gold), read_value(answer), unit)
+
+
+def _grade_columns(answer: Table, gold: Gold) -> float:
+    """Names that are the gold table's, of both tables' names together; less out of order."""
+    names = dict(zip(gold.headers, gold.table.columns, strict=True))
+    named: dict[str, float] = {}
+    for column in answer.columns:
+        name = header_key(column)
+        if name in names and name not in named:
+            named[name] = 1.0 if column == names[name] else SPELLING
+    extra = len(answer.columns) - len(named)
+    places = [gold.headers.index(name) for name in named]
+    in_order = all(one < other for one, other in pairwise(places))
+    return sum(named.values()) / (len(names) + extra) * (1.0 if in_order else MISPLACED)
+
+
+def _pairs(gold: Gold, order: SortRule | None, stated: Sequence[int]) -> tuple[int, int]:
+    """Pairs of gold rows in the order demanded: in the answer, and in the gold table."""
+    if order is None:
+        return 0, 0
+    column = gold.headers.index(header_key(order.column))
+    return ordered_pairs([row[column] for row in gold.rows], stated, order.order)
+
+
+def _is_pure(text: str, found: Extraction, rules: Rules) -> bool:
+    """Whether an answer is the marker and its table, written as we would write that table.
+
+    So nothing stands beside the table, and nothing inside of it that a reader does not see: a
+    comment, a link, a second table, an attribute of a tag.
+    """
+    assert found.table is not None
+    if rules.thinks:
+        text = text.partition("</think>")[2]
+    if rules.explains:
+        before, marker, after = text.rpartition(MARKER)
+        text = marker + after
+        if extract_table(before, rules.format).table is not None:
+            return False
+    if len(found.table.title) > LONGEST_TITLE:
+        return False
+    try:
+        plain = [tablehallu.answer(found.table, rules.format)]
+        if rules.format != "json":  # an empty cell is as good as a dash
+            plain.append(f"{MARKER}\n{write_table(replace(found.table, title=''), rules.format)}")
+    except TableError:  # characters that the format cannot hold
+        return False
+    return _squeeze(text, rules.format) in [_squeeze(one, rules.format) for one in plain]
+
+
+def _squeeze(text: str, format: OutputFormat) -> str:
+    """A text without ordinary white space, and all Markdown rules alike."""
+    text = _SPACE.sub("", text)
+    return _RULE.sub("-", text) if format == "markdown" else text
