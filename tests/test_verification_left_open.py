@@ -296,3 +296,20 @@ def test_a_wrong_cell_is_not_a_wrong_period_too() -> None:
     )
     wrong = [v for v in _verdicts(table, "Elm sold 12 in January.") if v.wrong]
     assert [v.expected for v in wrong] == [("10",)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "North grew 10% in 2022 and 13.6% in 2023.",
+        "In 2023, South was up 10%.",
+        "West fell 14% in 2023.",
+        "North sold 57% of all units.",
+    ],
+)
+def test_a_change_in_percent_is_no_level(text: str) -> None:
+    table = Table.of(
+        ["Region", "2021", "2022", "2023"],
+        [["North", "120", "132", "150"], ["South", "95", "90", "99"], ["West", "60", "63", "54"]],
+    )
+    assert mend_text(text, Source((table,))).text == text

@@ -140,10 +140,21 @@ def test_what_is_right_is_supported(text: str) -> None:
         "It was the second double-double in a row for Ann Lee.",
     ],
 )
-def test_numbers_of_several_matches_stay_open(text: str) -> None:
+def test_numbers_of_several_matches_are_not_in_the_source(text: str) -> None:
     numbers = [v for v in _verify(text) if v.claim.kind == "numeric"]
     assert numbers
-    assert {verdict.verdict for verdict in numbers} == {"unjudged"}
+    assert {(v.verdict, v.error_type, v.expected) for v in numbers} == {
+        ("not_in_source", "NUM", ())
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Ann Lee scored 15 points in the first half.", "Ann Lee had 12 points in the fourth quarter."],
+)
+def test_a_player_in_a_part_of_the_match_stays_open(text: str) -> None:
+    assert not _wrong(text)
+    assert not _wrong("Ann Lee scored 15 points in the first half.", Source((PLAYERS,)))
 
 
 def test_a_lead_in_a_part_of_the_match_is_not_the_final_one() -> None:

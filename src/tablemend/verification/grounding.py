@@ -34,6 +34,11 @@ _TIMES = frozenset(
     "standby talk life".split()
 )
 _SHARE = 1000  # percent
+_CLAUSE = 60  # characters
+_CHANGING = re.compile(
+    r"\b(?:grow|grew|ris|rose|increas|climb|jump|surg|gain|fall|fell|drop|declin|decreas|shr[iau]nk"
+    r"|slip|slump|dipp|up\b|down\b)\w*(?:[^.;]|\.\d)*$"
+)
 _SHARES = re.compile(r"%|\b(?:percent|pct|perc|share|rate|ratio|proportion|fraction|avg|average)")
 _ROUNDED = Decimal("0.05")  # what rounding may change
 _BLURRED = Decimal("0.12")  # how far a cell can be from a number that is said with a hedge
@@ -192,9 +197,12 @@ class Grounder:
         return not _TIMES.isdisjoint(named)
 
     def is_share(self, amount: Amount) -> bool:
-        """Whether an amount is a part of a whole that the text names: "71.4% of their games"."""
+        """Whether a percentage is a part of a whole, or a change: "71.4% of them", "grew 10%"."""
         plain = self.linking.reading.plain
-        return amount.number.percent and plain.startswith(" of ", amount.end)
+        if not amount.number.percent:
+            return False
+        before = plain[max(0, amount.start - _CLAUSE) : amount.start]
+        return plain.startswith(" of ", amount.end) or _CHANGING.search(before) is not None
 
     def _gives_shares(self, grid: int, row: int, column: int) -> bool:
         """Whether a cell's headers or its table's caption say that it is a share."""

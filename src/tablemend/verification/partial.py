@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+from tablemend.evidence.grid import Grid
 from tablemend.verification.findings import Finding
 
 _NUMBER = (
@@ -20,6 +22,7 @@ _SHARE = re.compile(
 _IN_PART = re.compile(
     rf"{_NUMBER} in the (?:first|second|third|opening|final)(?: (?:period|half))?(?=[,.;]| and\b)"
 )
+_PARTED = re.compile(r"\b(?:half|halves|periods?|quarters?|sets?|innings?|[hqp][1-4]|\d)\b", re.I)
 # "a 7-day average", "per 1,000 people"
 _BASE = re.compile(
     r"\d+-(?:day|week|month|year|hour|minute)s?\b|\d[\d,]* (?:people|inhabitants|residents)\b"
@@ -59,13 +62,24 @@ def is_running(plain: str, start: int, end: int) -> bool:
     return _RUNNING.search(plain, max(0, start - 50), start) is not None
 
 
-def withhold(findings: list[Finding], text: str) -> list[Finding]:
+def withhold(findings: list[Finding], text: str, grids: Sequence[Grid]) -> list[Finding]:
     """Take back what was called wrong of numbers that were compared with a whole.
 
     Args:
         findings: of a sentence.
         text: the text.
+        grids: the tables; one whose headers name parts of a match may have been asked for one.
     """
+
+    def parted(finding: Finding) -> bool:
+        numbers = {evidence.table for evidence in finding.evidence}
+        return any(
+            _PARTED.search(column.header)
+            for grid in grids
+            if grid.number in numbers
+            for column in grid.columns
+        )
+
     return [
         replace(
             finding,
@@ -77,7 +91,7 @@ def withhold(findings: list[Finding], text: str) -> list[Finding]:
         )
         if finding.kind == "number"
         and finding.verdict == "contradicted"
-        and is_partial(text, finding.start, in_part=False)
+        and is_partial(text, finding.start, in_part=not parted(finding))
         else finding
         for finding in findings
     ]

@@ -164,7 +164,9 @@ class DocumentJudge:
         if sentence.end - sentence.start > _LONGEST_SENTENCE:
             return []
         if found is None:
-            found = withhold(self._values.judge(number), self.document.text)
+            found = withhold(
+                self._values.judge(number), self.document.text, self.linking.source.grids
+            )
             found += self._moments.judge(number)
             found += self._names.judge(number)
             phrased = [finding for finding in self._turns(number) if finding.firm]
