@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.synthesis import small_world
+from tablemend.tables.extract import extract_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training.data import (
@@ -216,3 +218,65 @@ def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: 
     (folder / "table.csv").write_text("a,b\n")
     with pytest.raises(TablemendError, match=message):
         _read(**{**fields, "source": fields["source"].format(folder)})
+
+
+THINKING = ("off", "empty", "quote", "rationale")
+
+
+def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) -> Experiment:
+    return recipe(f"thinking={thinking}", f"evaluation.arms.sft.thinking={thinking}", *tokens)
+
+
+@pytest.mark.parametrize("kind", ["clean", "adversarial"])
+@pytest.mark.parametrize("thinking", THINKING)
+def test_every_way_of_thinking_continues_the_prompt_of_its_arm(
+    tokenizer: Any, recipe: Callable[..., Experiment], thinking: str, kind: Any
+) -> None:
+    config = of_thinking(recipe, thinking)
+    arm = config.evaluation.arms["sft"]
+    for example in EXAMPLES:
+        row = render(tokenizer, example, kind, config)
+        chat = tablehallu.messages(example, kind, arm.prompt, config.format_of(arm))
+        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+        answer = tokenizer.decode(row.target[:-1])
+        assert answer.startswith("####" if thinking == "off" else "<think>\n")
+        table = extract_table(answer, "markdown").table
+        assert table is not None and table.columns == example.gold_table.columns
+        assert len(table.rows) == len(example.gold_table.rows)
+
+
+def test_the_empty_block_is_qwens_and_bears_loss(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    """What the prompt of `off` gives, the model of `empty` writes: the same text, other masks."""
+    for example in EXAMPLES:
+        off = render(tokenizer, example, "adversarial", of_thinking(recipe, "off"))
+        empty = render(tokenizer, example, "adversarial", of_thinking(recipe, "empty"))
+        assert tokenizer.decode(off.input_ids) == tokenizer.decode(empty.input_ids)
+        assert tokenizer.decode(empty.target).startswith("<think>\n\n</think>\n\n####")
+        assert tokenizer.decode(off.prompt).endswith("<think>\n\n</think>\n\n")
+
+
+def test_rationales_fit_the_window_and_the_answer_limit_of_the_tiny_recipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    base = AutoTokenizer.from_pretrained(ROOT / "checkpoints" / "tiny-base")
+    config = parse(Experiment, ["recipe=tiny-rationale"])
+    for example in small_world.examples(seed=5, n=300):
+        row = render(base, example, "adversarial", config)
+        assert (
+            len(row) <= config.longest_row and len(row.target) <= config.evaluation.max_new_tokens
+        )
+
+
+def test_an_example_without_a_rationale_is_dropped_and_counted(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    config = of_thinking(recipe, "rationale")
+    longer = replace(EXAMPLES[0], adversarial_context=EXAMPLES[0].adversarial_context + "\nAh.")
+    reason = "no rationale: unrecorded text in the adversarial context"
+    built = build_rows(tokenizer, [longer, *EXAMPLES[1:]], config)
+    assert built.dropped == {reason: 1} and len(built.rows) == len(EXAMPLES) - 1
+    with pytest.raises(TablemendError, match=rf"no training example is left \(1 x {reason}\)"):
+        build_rows(tokenizer, [longer], config)

@@ -16,7 +16,7 @@ from tablemend.tasks.sources import check_local
 def main() -> None:
     """Data, model, training, verified checkpoint; the same command continues where it stopped."""
     config = load(SftCommand)
-    check_local(config.data.train, config.data.validation, config.data.test)
+    check_local(*config.data.training_sources, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
         checkpoints,

@@ -1,18 +1,17 @@
 """Configuration: a recipe file and ``key.sub=value`` overrides become one frozen model."""
 
 from tablemend.config.backend import BackendOptions
-from tablemend.config.evaluation import Arm, Evaluation, Thinking
-from tablemend.config.experiment import (
+from tablemend.config.data import (
     EXAMPLE_FILES,
     HUB,
     SMALL_WORLD,
-    Comparison,
     Data,
-    Experiment,
-    Model,
-    SftCommand,
+    Mixture,
+    Part,
     Source,
 )
+from tablemend.config.evaluation import Arm, Evaluation, Thinking
+from tablemend.config.experiment import Comparison, Experiment, Model, SftCommand
 from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
 from tablemend.config.section import DType, Format, Prompt, Recipe, Section
 from tablemend.config.training import Lora, Train
@@ -32,7 +31,9 @@ __all__ = [
     "Experiment",
     "Format",
     "Lora",
+    "Mixture",
     "Model",
+    "Part",
     "Prompt",
     "Recipe",
     "Section",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -79,26 +79,25 @@ def keys_text(cls: type[Section]) -> str:
 def _walk(cls: type[Section], prefix: str) -> Iterator[Key]:
     for name, info in cls.model_fields.items():
         path = f"{prefix}{name}"
-        section, named = _section(info.annotation)
-        kind = "section" if section else _type_name(info)
+        sections = list(_sections(info.annotation))
+        kind = "section" if sections else _type_name(info)
         yield Key(path, kind, _default(info), info.description or "")
-        if section is not None:
+        for section, named in sections:
             yield from _walk(section, f"{path}.{ANY_NAME}." if named else f"{path}.")
 
 
-def _section(annotation: Any) -> tuple[type[Section] | None, bool]:
-    """The section class in an annotation, and whether it stands under free names."""
+def _sections(annotation: Any) -> Iterator[tuple[type[Section], bool]]:
+    """The section classes in an annotation, and whether each stands under free names."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation, False
-    if get_origin(annotation) is dict:
-        section, _ = _section(get_args(annotation)[1])
-        return section, section is not None
-    if get_origin(annotation) in (Union, UnionType):
+        yield annotation, False
+    elif get_origin(annotation) is dict:
+        for section, _ in _sections(get_args(annotation)[1]):
+            yield section, True
+    elif get_origin(annotation) is Annotated:
+        yield from _sections(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
         for option in get_args(annotation):
-            section, named = _section(option)
-            if section is not None:
-                return section, named
-    return None, False
+            yield from _sections(option)
 
 
 def _type_name(info: FieldInfo) -> str:

@@ -7,21 +7,18 @@ of recipe share.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from tablemend.config.backend import BackendOptions
+from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.evaluation import Arm, Evaluation, Thinking
 from tablemend.config.preference import Dpo
 from tablemend.config.reward import Grpo
 from tablemend.config.section import DType, Format, ModelString, Recipe, Section
 from tablemend.config.training import DpoTrain, GrpoTrain, SftTrain, Train
 
-HUB = "hub:"
-SMALL_WORLD = "small-world"
-EXAMPLE_FILES = (".jsonl", ".parquet")
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
 """Kinds of recipe that train, and the name of the training."""
 ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
@@ -48,69 +45,6 @@ class TrainedModel(Model):
 
     context_length: int = Field(ge=16)
     """Most tokens of prompt and answer together."""
-
-
-class Source(Section):
-    """Where examples come from."""
-
-    source: str
-    """`small-world` (generated), a JSONL or Parquet file, a folder with one file a split, or
-    `hub:owner/name`."""
-    split: Literal["train", "validation", "test"] | None = None
-    """Split to read from a folder or the Hub; null where the source is a file."""
-    n: int | None = Field(default=None, ge=1)
-    """Most examples to take, from the front; all where it is null."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of the generated small world."""
-    revision: str | None = None
-    """Commit of a Hub data set."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Fields that the kind of source does not read."""
-        if self.source == SMALL_WORLD:
-            if self.n is None:
-                yield "n", "a generated source needs the number of examples"
-            if self.split is not None:
-                yield "split", "a generated source has no split; give each a seed of its own"
-            return
-        if self.seed:
-            yield "seed", "only a generated source has a seed"
-        if self.revision is not None and not self.source.startswith(HUB):
-            yield "revision", "only a `hub:` source has a revision"
-        if self.split is None and not Path(self.source).suffix:
-            yield "split", "a folder or a Hub data set needs `split: train|validation|test`"
-        if self.split is not None and Path(self.source).suffix in EXAMPLE_FILES:
-            yield "split", "a file has no splits; name the file of the split, or its folder"
-
-
-class Data(Section):
-    """The examples of the experiment, by use."""
-
-    train: Source | None = None
-    """Examples to fine-tune on."""
-    test: Source
-    """Held-out examples to compare the arms on."""
-    validation: Source | None = None
-    """Held-out examples for the loss during training."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A part of the data that is also trained on."""
-        if self.train is None:
-            return
-        for name, held_out in (("validation", self.validation), ("test", self.test)):
-            if held_out is not None and _same(held_out, self.train):
-                yield name, "the same examples as data.train"
-
-
-class TrainingData(Data):
-    """The examples of an experiment with training."""
-
-    train: Source
-    """Examples to fine-tune on."""
-
-
-def _same(one: Source, other: Source) -> bool:
-    return (one.source, one.split, one.seed) == (other.source, other.split, other.seed)
 
 
 class Comparison(Recipe):
@@ -281,6 +215,8 @@ class DpoExperiment(Trained):
 
     kind: Literal["dpo"]
     """What the recipe is for; a script reads only its own kind."""
+    data: ExampleData
+    """The examples, by use."""
     train: DpoTrain
     """The training on pairs."""
     dpo: Dpo
@@ -292,6 +228,8 @@ class GrpoExperiment(Trained):
 
     kind: Literal["grpo"]
     """What the recipe is for; a script reads only its own kind."""
+    data: ExampleData
+    """The examples, by use."""
     train: GrpoTrain
     """The training on rewards."""
     grpo: Grpo

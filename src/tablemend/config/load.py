@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
-from tablemend.config.section import Conflicts, Section, UnknownNames
+from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
 from tablemend.errors import TablemendError
 
 RECIPES = Path("recipes")
@@ -217,7 +217,7 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            found = error.errors()
+            found = [{**problem, "loc": _place(problem["loc"])} for problem in error.errors()]
         unknown = [(problem, _unknown_keys(problem)) for problem in found]
         unknown = [(problem, locations) for problem, locations in unknown if locations]
         for problem in [problem for problem, _ in unknown] or _causes(found):
@@ -227,6 +227,11 @@ def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
         for _, locations in unknown:
             for location in locations:
                 _remove(values, location)
+
+
+def _place(location: Sequence[str | int]) -> tuple[str | int, ...]:
+    """The keys of a path; pydantic's names for the forms of a section are left out."""
+    return tuple(part for part in location if part not in (ONE, SEVERAL))
 
 
 def _causes(found: Sequence[Any]) -> list[Any]:

@@ -73,6 +73,9 @@ def _whole_name(value: Any) -> Any:
     return "scripted:" if value == {"scripted": None} else value
 
 
+ONE, SEVERAL = "(one)", "(several)"
+"""Forms of a key that is one section or several by name; pydantic puts them into its paths."""
+
 OnOff = BeforeValidator(_on_off)
 ModelString = Annotated[str, BeforeValidator(_whole_name)]
 Format = Literal["markdown", "json", "latex"]

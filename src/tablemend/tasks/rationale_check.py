@@ -113,7 +113,7 @@ class _Walk:
 
     def check(self, lines: Sequence[str]) -> Iterator[str]:
         """Problems of the lines, and of what they leave out."""
-        walked = []
+        walked: list[str] = []
         expected = self._expected()
         for number, line in enumerate(lines):
             entity = self._entity(line, expected[number] if number < len(expected) else "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Source
+from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Mixture, Source
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis import small_world
+from tablemend.tasks.chats import Chat
 
 
 def read_examples(source: Source) -> list[Example]:
@@ -21,15 +22,68 @@ def read_examples(source: Source) -> list[Example]:
         TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
             record lacks a field; the message names the file and the record.
     """
-    examples = list(islice(_stream(source), source.n))
-    if not examples:
-        raise TablemendError(f"{source.source} holds no example")
-    if source.n is not None and len(examples) < source.n:
+    return _take(_stream(source), source, "example")
+
+
+def read_training(train: Source | Mixture) -> dict[str, list[Example] | list[Chat]]:
+    """All that there is to train on, by the name of its source; a source alone is called ``train``.
+
+    Raises:
+        TablemendError: as for :func:`read_examples`.
+    """
+    if isinstance(train, Source):
+        return {"train": read_examples(train)}
+    return {
+        name: read_chats(part) if part.content == "messages" else read_examples(part)
+        for name, part in train.items()
+    }
+
+
+def read_chats(source: Source) -> list[Chat]:
+    """The chats of a source, at most ``source.n`` of them, from the front.
+
+    Raises:
+        TablemendError: as for :func:`read_examples`.
+    """
+    records, where = _records(source)
+    return _take(_parse_chats(records, where), source, "chat")
+
+
+def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
+    """Which source each place of a mixture takes its next item from.
+
+    Each place goes to the source that is furthest behind its share, so the shares hold at every
+    length, to one item; the mixture ends where that source has nothing left. It depends on nothing
+    but the arguments.
+
+    Args:
+        shares: by name; they sum to 1.
+        sizes: how many items each source has.
+    """
+    order: list[str] = []
+    taken = dict.fromkeys(shares, 0)
+    while True:
+        behind = {name: share * (len(order) + 1) - taken[name] for name, share in shares.items()}
+        name = max(behind, key=behind.__getitem__)  # the first of equals
+        if taken[name] == sizes[name]:
+            return order
+        taken[name] += 1
+        order.append(name)
+
+
+Item = TypeVar("Item")
+
+
+def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
+    found = list(islice(items, source.n))
+    if not found:
+        raise TablemendError(f"{source.source} holds no {what}")
+    if source.n is not None and len(found) < source.n:
         raise TablemendError(
-            f"{source.source} holds {len(examples)} examples, n asks for {source.n}: "
+            f"{source.source} holds {len(found)} {what}s, n asks for {source.n}: "
             "lower n or make more data"
         )
-    return examples
+    return found
 
 
 def check_local(*sources: Source | None) -> None:
@@ -47,11 +101,15 @@ def _stream(source: Source) -> Iterator[Example]:
     if source.source == SMALL_WORLD:
         assert source.n is not None  # refused by the configuration
         return small_world.examples(source.seed, source.n)
+    return _parse(*_records(source))
+
+
+def _records(source: Source) -> tuple[Iterator[dict[str, Any]], str]:
+    """The raw records of a source, and where they are."""
     if source.source.startswith(HUB):
-        return _parse(_hub_records(source), source.source)
+        return _hub_records(source), source.source
     path = _file(Path(source.source), source.split)
-    records = _json_records(path) if path.suffix == ".jsonl" else _parquet_records(path)
-    return _parse(records, str(path))
+    return _json_records(path) if path.suffix == ".jsonl" else _parquet_records(path), str(path)
 
 
 def _file(path: Path, split: str | None) -> Path:
@@ -84,6 +142,18 @@ def _parse(records: Iterator[dict[str, Any]], where: str) -> Iterator[Example]:
             raise TablemendError(
                 f"{where}: record {number} is no tablemend example ({error!r}): "
                 "make the data with python data_gen/tablehallu.py"
+            ) from error
+
+
+def _parse_chats(records: Iterator[dict[str, Any]], where: str) -> Iterator[Chat]:
+    for number, record in enumerate(records, 1):
+        try:
+            yield Chat.of(record)
+        except (AttributeError, TablemendError) as error:
+            raise TablemendError(
+                f"{where}: record {number} is no chat ({error}): each is an object "
+                '{"messages": [{"role": "user", "content": "..."}, '
+                '{"role": "assistant", "content": "..."}]}'
             ) from error
 
 

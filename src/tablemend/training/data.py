@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from tablemend.config import Experiment
 from tablemend.errors import TablemendError
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
+from tablemend.synthesis.rationale import NoRationale
 from tablemend.tasks import tablehallu
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import mix
 
 IGNORED = -100
 """Label of a token that bears no loss."""
@@ -41,17 +45,33 @@ class Row:
         return len(self.prompt) + len(self.target)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rows:
-    """All rows of a source.
+    """All rows of a source, or of a mixture.
 
     Attributes:
         rows: in the order of the examples.
-        dropped: how many examples were left out, by reason.
+        dropped: how many were left out, by reason.
+        longest: tokens of the longest, left out or not.
+        longest_answer: tokens of the longest target of an example that is kept.
     """
 
     rows: list[Row]
     dropped: Dropped = field(default_factory=Counter)
+    longest: int = 0
+    longest_answer: int = 0
+
+    def add(self, row: Row, limit: int) -> bool:
+        """Take a row, or count why it is left out; nothing is ever cut."""
+        self.longest = max(self.longest, len(row))
+        if len(row) > limit:
+            self.dropped[f"longer than {limit} tokens"] += 1
+        elif row.target.count(row.target[-1]) > 1:
+            self.dropped["an end of turn within the answer"] += 1
+        else:
+            self.rows.append(row)
+            return True
+        return False
 
     def content_hash(self) -> str:
         """SHA-256 (16 hex digits) of every id and of where the loss begins."""
@@ -76,28 +96,92 @@ def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Ex
     )
 
 
-def build_rows(tokenizer: Tokenizer, examples: Iterable[Example], config: Experiment) -> Rows:
-    """Render every example; what does not fit is dropped, never cut.
+def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
+    """Ordinary instruction data as ids: loss on the last answer alone.
+
+    Only an answer that thinks is prompted with room for it, so that such data does not teach to
+    skip thinking where it is asked for.
+    """
+    return Row(
+        tuple(prompt_ids(tokenizer, chat.messages, chat.thinks)),
+        tuple(target_ids(tokenizer, chat.answer)),
+    )
+
+
+def build_rows(
+    tokenizer: Tokenizer, items: Iterable[Example | Chat], config: Experiment, name: str = "train"
+) -> Rows:
+    """Render every example; what does not fit, or has no rationale, is dropped and counted.
 
     Raises:
-        TablemendError: nothing is left.
+        TablemendError: nothing is left of the source called ``name``.
     """
     built = Rows([])
-    longest = 0
-    for example in examples:
-        for kind in contexts(config):
-            row = render(tokenizer, example, kind, config)
-            longest = max(longest, len(row))
-            if len(row) > config.longest_row:
-                built.dropped[f"longer than {config.longest_row} tokens"] += 1
-            else:
-                built.rows.append(row)
-    if not built.rows:
-        raise TablemendError(
-            f"no training example fits {config.longest_row} tokens, the longest has {longest}: "
-            "raise train.max_length or model.context_length"
-        )
-    return built
+    for item in items:
+        _add(built, tokenizer, item, config)
+    return _refuse_nothing(built, config, name)
+
+
+def _add(built: Rows, tokenizer: Tokenizer, item: Example | Chat, config: Experiment) -> None:
+    if isinstance(item, Chat):
+        built.add(render_chat(tokenizer, item), config.longest_row)
+        return
+    for kind in contexts(config):
+        try:
+            row = render(tokenizer, item, kind, config)
+        except NoRationale as reason:
+            built.dropped[f"no rationale: {reason}"] += 1
+            continue
+        if built.add(row, config.longest_row):
+            built.longest_answer = max(built.longest_answer, len(row.target))
+
+
+def _refuse_nothing(built: Rows, config: Experiment, name: str) -> Rows:
+    if built.rows:
+        return built
+    if not any(reason.startswith("longer") for reason in built.dropped):
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in built.dropped.items())
+        raise TablemendError(f"data.{name}: no training example is left ({reasons})")
+    raise TablemendError(
+        f"data.{name}: no training example fits {config.longest_row} tokens, the longest has "
+        f"{built.longest}: raise train.max_length or model.context_length"
+    )
+
+
+def build_mixture(
+    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Example | Chat]], config: Experiment
+) -> tuple[Rows, dict[str, Any]]:
+    """The rows of a mixture in its order (:func:`mix`), and what the manifest says of each part.
+
+    Raises:
+        TablemendError: nothing is left of a part.
+    """
+    parts = config.data.train
+    assert isinstance(parts, dict)
+    shares = {name: part.share for name, part in parts.items()}
+    order = mix(shares, {name: len(items) for name, items in sources.items()})
+    streams = {name: iter(items) for name, items in sources.items()}
+    whole, built = Rows([]), {name: Rows([]) for name in sources}
+    for name in order:
+        part = built[name]
+        known = len(part.rows)
+        _add(part, tokenizer, next(streams[name]), config)
+        whole.rows += part.rows[known:]
+    facts = {}
+    for name, part in built.items():
+        _refuse_nothing(part, config, f"train.{name}")
+        whole.dropped += part.dropped
+        whole.longest = max(whole.longest, part.longest)
+        whole.longest_answer = max(whole.longest_answer, part.longest_answer)
+        facts[name] = {
+            "share": shares[name],
+            "available": len(sources[name]),
+            "used": order.count(name),
+            "rows": len(part.rows),
+            "tokens": sum(map(len, part.rows)),
+            "dropped": dict(part.dropped),
+        }
+    return whole, facts
 
 
 def check_rows(tokenizer: Tokenizer, rows: Sequence[Row], targets: Sequence[str]) -> None:

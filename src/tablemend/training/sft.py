@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import is_normalized
 
 from accelerate import PartialState
 from datasets import Dataset, Features, List, Value
@@ -14,19 +17,23 @@ from tablemend.config import HUB, Experiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, hash_text
+from tablemend.synthesis.rationale import RATIONALE_VERSION, NoRationale
 from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import read_examples, read_training
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import (
     Row,
     Rows,
+    build_mixture,
     build_rows,
     check_end_of_turn,
     check_rows,
     contexts,
     refuse_shared_tables,
     render,
+    render_chat,
 )
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.stage import checkpoints_of
@@ -57,24 +64,55 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
         TablemendError: no data, shared tables, or ids that do not say what they should.
     """
     check_end_of_turn(tokenizer)
-    examples = read_examples(config.data.train)
+    sources = read_training(config.data.train)
+    items = [item for found in sources.values() for item in found]
+    examples = [item for item in items if isinstance(item, Example)]
     validation = read_examples(config.data.validation) if config.data.validation else None
     if validation is not None:
         refuse_shared_tables(examples, validation, "validation")
     if PartialState().is_main_process and not _is_remote(config):
         refuse_shared_tables(examples, read_examples(config.data.test), "test")
     _check_first(config, tokenizer, examples[:CHECKED_ROWS])
-    rows = build_rows(tokenizer, examples, config)
-    held_out = build_rows(tokenizer, validation, config) if validation is not None else None
+    _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED_ROWS])
+    parts: dict[str, Any] = {}
+    if isinstance(config.data.train, dict):
+        rows, parts = build_mixture(tokenizer, sources, config)
+    else:
+        rows = build_rows(tokenizer, items, config)
+    held_out = None
+    if validation is not None:
+        held_out = build_rows(tokenizer, validation, config, "validation")
+    _warn_of_cuts(rows, config)
     facts = {
         "examples": len(examples),
+        **({"parts": parts} if parts else {}),
         "rows": len(rows.rows),
         "dropped": dict(rows.dropped),
         "rows_hash": rows.content_hash(),
         "template_hash": hash_text(str(tokenizer.chat_template)),
         "prompt_hash": tablehallu.prompt_hash(),
+        **({"rationale": RATIONALE_VERSION} if config.thinking == "rationale" else {}),
     }
     return Prepared(rows, held_out, facts)
+
+
+def _check_chats(tokenizer: Tokenizer, chats: Sequence[Chat]) -> None:
+    """The masks of the first chats; text that a tokenizer composes anew does not come back."""
+    plain = [chat for chat in chats if is_normalized("NFC", chat.answer)]
+    rows = [(render_chat(tokenizer, chat), chat.answer) for chat in plain]
+    whole = [(row, answer) for row, answer in rows if row.target.count(row.target[-1]) == 1]
+    check_rows(tokenizer, [row for row, _ in whole], [answer for _, answer in whole])
+
+
+def _warn_of_cuts(rows: Rows, config: Experiment) -> None:
+    """Answers as long as those trained on would be cut in the comparison."""
+    most = config.evaluation.max_new_tokens
+    if rows.longest_answer > most and PartialState().is_main_process:
+        warnings.warn(
+            f"the longest training target has {rows.longest_answer} tokens, "
+            f"evaluation.max_new_tokens is {most}: answers like it will be cut",
+            stacklevel=2,
+        )
 
 
 def _is_remote(config: Experiment) -> bool:
@@ -89,12 +127,15 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Ex
         if arm.model == config.stage and not arm.after
     ]
     for kind in contexts(config):
-        rows = [render(tokenizer, example, kind, config) for example in examples]
-        targets = [
-            tablehallu.target(example, kind, config.thinking, config.format) for example in examples
-        ]
+        sound, rows, targets = [], [], []
+        for example in examples:
+            with suppress(NoRationale):  # counted when the rows are built
+                target = tablehallu.target(example, kind, config.thinking, config.format)
+                sound.append(example)
+                rows.append(render(tokenizer, example, kind, config))
+                targets.append(target)
         check_rows(tokenizer, rows, targets)
-        for example, row in zip(examples, rows, strict=True):
+        for example, row in zip(sound, rows, strict=True):
             for arm in arms:
                 chat = tablehallu.messages(example, kind, arm.prompt, config.format)
                 prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")

@@ -1,0 +1,162 @@
+"""What a model should be trained to write before its answer: four ways at one budget.
+
+    python benchmarks/thinking.py [arms=[off,empty,quote,rationale] tokens=4000000 seeds=[0] n=400]
+
+Trains the recipe once an arm and seed, with `thinking` set to the arm, for as many steps as the
+token budget allows: tokens of prompt and target, without padding, counted beforehand on the first
+rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
+examples, each as it was trained. Prints TotalHallu with its 95 % interval, row recall and the
+tokens of an answer (what the thinking costs). A finished run is read, not repeated.
+
+Hardware: 2 CPU cores, about 5 minutes an arm at 4 million tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
+from tablemend.errors import TablemendError
+from tablemend.runs import Run
+from tablemend.script import run_script
+
+COUNTED = 400
+"""Rows that the mean length is taken from."""
+COLUMNS = (
+    "thinking",
+    "seed",
+    "rows",
+    "tokens a row",
+    "TotalHallu adversarial (95 %)",
+    "clean (95 %)",
+    "row recall adversarial",
+    "answer tokens",
+)
+
+
+class Ablation(Section):
+    """How much to run."""
+
+    arms: tuple[Literal["off", "empty", "quote", "rationale"], ...] = Field(
+        default=("off", "empty", "quote", "rationale"), min_length=1
+    )
+    """Values of `thinking`."""
+    tokens: int = Field(default=4_000_000, ge=1)
+    """Training tokens of each arm."""
+    seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
+    """One training and comparison an arm and seed."""
+    n: int = Field(default=400, ge=1)
+    """Held-out examples."""
+    recipe: str = "tiny-rationale"
+    """Recipe to train, a name or a path: small-world data, and an arm `sft`."""
+
+
+def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = None) -> list[str]:
+    """What both commands take beside the program's name; ``rows`` are those of the budget."""
+    tokens = [
+        f"recipe={settings.recipe}",
+        f"run=thinking-{Path(settings.recipe).stem}-{arm}-{settings.tokens}-{seed}",
+        f"thinking={arm}",
+        f"seed={seed}",
+        f"data.train.seed={1000 + seed}",
+        f"data.test.n={settings.n}",
+        "evaluation.n=null",
+        "evaluation.arms={sft: {model: sft}}",
+        "train.minutes=null",
+    ]
+    return tokens if rows is None else [*tokens, f"data.train.n={rows}"]
+
+
+def read_recipe(settings: Ablation, arm: str, seed: int) -> Experiment:
+    """The recipe of an arm before its budget is known.
+
+    Raises:
+        TablemendError: it does not train on the small world.
+    """
+    config = parse(Experiment, overrides_of(settings, arm, seed))
+    if any(source.source != SMALL_WORLD for source in config.data.training_sources):
+        raise TablemendError(f"recipe={settings.recipe}: data.train.source must be {SMALL_WORLD}")
+    return config
+
+
+def rows_within(settings: Ablation, arm: str, seed: int) -> tuple[int, float]:
+    """Whole steps of rows that the budget pays for, and the mean tokens of a row."""
+    from tablemend.tasks.sources import read_examples
+    from tablemend.training.checkpoints import load_tokenizer
+    from tablemend.training.data import build_rows
+
+    config = read_recipe(settings, arm, seed)
+    (source,) = config.data.training_sources
+    examples = read_examples(source.model_copy(update={"n": COUNTED}))
+    rows = build_rows(load_tokenizer(config.model), examples, config).rows
+    mean = fmean(map(len, rows))
+    steps = int(settings.tokens / mean / config.train.global_batch)
+    if not steps:
+        raise TablemendError(
+            f"tokens={settings.tokens} pay for no step of {config.train.global_batch} rows with "
+            f"{mean:.0f} tokens each: raise tokens"
+        )
+    return steps * config.train.global_batch, mean
+
+
+def run(*command: str) -> None:
+    """One step, its output passed through."""
+    if subprocess.run(command, check=False).returncode:
+        raise TablemendError(f"this step failed: {' '.join(command)}")
+
+
+def measure(settings: Ablation, arm: str, seed: int) -> str:
+    """One row of the table; a finished run is read, not repeated."""
+    rows, mean = rows_within(settings, arm, seed)
+    overrides = overrides_of(settings, arm, seed, rows)
+    launcher = str(Path(sys.executable).with_name("accelerate"))
+    launch = (launcher, "launch", "--quiet", "--config_file", "accelerate_configs/cpu.yaml")
+    run(*launch, "train/sft.py", *overrides)
+    run(sys.executable, "eval/compare.py", *overrides)
+    own = Run.of(parse(Experiment, overrides))
+    results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
+    return row(arm, seed, rows, mean, results)
+
+
+def row(arm: str, seed: int, rows: int, mean: float, results: dict[str, Any]) -> str:
+    """One line of Markdown from a run's results."""
+    found = results["arms"]["sft"]
+
+    def rate(context: str) -> str:
+        one = found[context]["total_hallu"]
+        return f"{one['rate']:.1%} ({one['low']:.1%} to {one['high']:.1%})"
+
+    cells = (
+        arm,
+        str(seed),
+        str(rows),
+        f"{mean:.0f}",
+        rate("adversarial"),
+        rate("clean"),
+        f"{found['adversarial']['row_recall']['rate']:.1%}",
+        f"{found['adversarial']['cost']['completion_tokens']:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """The table so far after each training, in the midst of what the steps print."""
+    settings = load(Ablation)
+    for arm in settings.arms:
+        read_recipe(settings, arm, settings.seeds[0])
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for seed in settings.seeds:
+        for arm in settings.arms:
+            lines.append(measure(settings, arm, seed))
+            print("\n".join(lines), flush=True)
+
+
+if __name__ == "__main__":
+    run_script(main)
