@@ -421,10 +421,14 @@ def mistakes(draw: st.DrawFn, table: Table) -> Errors:
     height, width = len(table.rows), len(table.columns)
     places = st.tuples(st.integers(0, height - 1), st.integers(0, width - 1))
     rows = st.frozensets(st.integers(0, height - 1), max_size=3)
-    dropped = draw(rows)  # such a row has no other error: a wrong row is worth less than none
+    dropped = draw(rows)
+    columns = draw(st.frozensets(st.integers(1, width - 1), max_size=1))
+    # What is left out has no other error: to leave out what is wrong is no error more.
     cells, blanked = (
         frozenset(
-            place for place in draw(st.frozensets(places, max_size=4)) if place[0] not in dropped
+            (row, column)
+            for row, column in draw(st.frozensets(places, max_size=4))
+            if row not in dropped and column not in columns
         )
         for _ in range(2)
     )
@@ -434,7 +438,7 @@ def mistakes(draw: st.DrawFn, table: Table) -> Errors:
         dropped,
         draw(rows) - dropped,
         draw(st.frozensets(st.integers(0, height // 2), max_size=2)),
-        draw(st.frozensets(st.integers(1, width - 1), max_size=1)),
+        columns,
         draw(st.integers(0, 2)),
         draw(st.integers(0, 2)),
         draw(st.frozensets(st.sampled_from(["before", "after"]))),

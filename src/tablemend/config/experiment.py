@@ -118,7 +118,7 @@ class Comparison(Recipe):
                 "training takes a folder or a name on the Hub; another engine is named by "
                 "evaluation.backend or by an arm's model",
             )
-        if self.thinking == "on":
+        if self.thinking == "on" and self.kind != "grpo":
             yield (
                 "thinking",
                 "a training target has no thinking of its own: set off, empty, quote or rationale",
@@ -235,6 +235,15 @@ class GrpoExperiment(Trained):
     grpo: Grpo
     """The sampling and the reward."""
 
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings of one section that contradict another."""
+        yield from super().conflicts()
+        yield from self.grpo.conflicts_with(self.train)
+        if self.data.validation is not None:
+            yield "data.validation", "has no loss here; compare.py judges answers to data.test"
+        if self.grpo.max_new_tokens >= self.longest_row:
+            yield "grpo.max_new_tokens", f"leaves no room for a prompt in {self.longest_row} tokens"
+
 
 class SftCommand(Experiment):
     """What train/sft.py takes beside the recipe."""
@@ -243,3 +252,12 @@ class SftCommand(Experiment):
     """Delete what the run folder holds of this training, and start anew."""
     show: int = Field(default=0, ge=0)
     """Print this many training rows with their loss masks, and stop."""
+
+
+class GrpoCommand(GrpoExperiment):
+    """What train/grpo.py takes beside the recipe."""
+
+    overwrite: bool = False
+    """Delete what the run folder holds of this training, and start anew."""
+    show: int = Field(default=0, ge=0)
+    """Print this many prompts with their gold answers and what these earn, and stop."""

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import lcm
 from typing import Literal
 
 from pydantic import Field
 
 from tablemend.config.section import Section
+from tablemend.config.training import Train
 
 
 class Reward(Section):
-    """Weights of the parts of the reward; each part is between 0 and 1."""
+    """Weights of the parts of the reward; each part is between 0 and 1 (docs/rewards.md)."""
 
     format: float = Field(default=1.0, ge=0)
     """One table in the asked format and nothing else."""
     columns: float = Field(default=1.0, ge=0)
     """The columns of the query, in order."""
     scope: float = Field(default=2.0, ge=0)
-    """Rows that belong into the answer, against rows that do not and rows said twice."""
+    """Rows that belong into the answer, against rows that do not and rows said twice (F1)."""
     cells: float = Field(default=2.0, ge=0)
-    """Cells that are right, of all gold cells."""
+    """Cells that are right, of all filled gold cells."""
     blanks: float = Field(default=1.0, ge=0)
-    """Cells that the context leaves open are left blank."""
+    """Cells left blank, of all that the context leaves open."""
     order: float = Field(default=1.0, ge=0)
-    """Rows in the asked order."""
+    """Pairs of rows in the asked order, of all that have one."""
     coverage: float = Field(default=2.0, ge=0)
-    """Gold rows that the answer has."""
+    """Gold rows that the answer has, of all."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A reward that pays for nothing, or for short answers."""
@@ -34,7 +36,7 @@ class Reward(Section):
         if not any(weights):
             yield "format", "every weight is 0: nothing would be rewarded"
         elif not (self.coverage or self.cells):
-            yield "coverage", "with cells and coverage both 0, an empty table would pay best"
+            yield "coverage", "with cells and coverage both 0, one row would pay as well as all"
 
 
 class Grpo(Section):
@@ -73,3 +75,23 @@ class Grpo(Section):
         """A server without its engine, or the engine without a server."""
         if (self.engine == "vllm-server") != (self.server is not None):
             yield "server", "goes with engine: vllm-server and only with it"
+
+    def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
+        """Settings that contradict those of the training; paths are the recipe's."""
+        batch = train.global_batch
+        if batch % self.group:
+            whole = lcm(self.group, train.micro_batch)
+            near = {max(1, batch // whole) * whole, -(-batch // whole) * whole}
+            yield (
+                "train.global_batch",
+                f"counts completions: grpo.group: {self.group} does not divide {batch}; the "
+                f"nearest that it and train.micro_batch divide: {' or '.join(map(str, sorted(near)))}",
+            )
+        if train.save_every % self.iterations:
+            yield (
+                "train.save_every",
+                f"is no multiple of grpo.iterations: {self.iterations}; a resumed training would "
+                "draw other answers",
+            )
+        if train.packing:
+            yield "train.packing", "GRPO packs no rows"

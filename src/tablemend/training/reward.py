@@ -20,7 +20,7 @@ from tablemend.detector.judge import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
-from tablemend.records import ContextKind, Example
+from tablemend.records import Example
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
@@ -126,19 +126,19 @@ def score_example(text: str, example: Example, rules: Rules) -> Score:
     return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules)
 
 
-def refuse_unpaid_gold(
-    examples: Iterable[tuple[Example, ContextKind]], config: GrpoExperiment
-) -> None:
+def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> None:
     """Check the reward before any model runs: every gold answer must earn exactly 1.
 
     Raises:
         TablemendError: naming the first example whose gold answer does not, and its parts.
     """
     rules = Rules.of(config)
+    thinking: tablehallu.Thinking = "empty" if rules.thinks else "off"
     wrong: list[str] = []
-    for example, kind in examples:
+    for example in examples:
         try:
-            score = score_example(gold_answer(example, kind, config), example, rules)
+            text = tablehallu.target(example, "clean", thinking, config.format)
+            score = score_example(text, example, rules)
         except TablemendError as error:
             wrong.append(f"example {example.id}: {error}")
             continue
@@ -147,16 +147,9 @@ def refuse_unpaid_gold(
             wrong.append(f"example {example.id} earns {score.reward:.3f}, of {lost}")
     if wrong:
         raise TablemendError(
-            f"the gold answers of {len(wrong)} prompts do not earn the whole reward, so it would "
+            f"the gold answers of {len(wrong)} examples do not earn the whole reward, so it would "
             f"teach something else; first: {wrong[0]}. Mend or drop these examples"
         )
-
-
-def gold_answer(example: Example, kind: ContextKind, config: GrpoExperiment) -> str:
-    """A faithful answer; where the model thinks for itself, after an empty thought."""
-    if config.thinking != "on":
-        return tablehallu.target(example, kind, config.thinking, config.format)
-    return f"<think>\n</think>\n\n{tablehallu.answer(example.gold_table, config.format)}"
 
 
 def _grade(
