@@ -1,0 +1,51 @@
+"""What train/merge.py and train/publish.py take on their command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from tablemend.evaluation import ReportCommand
+
+
+class MergeCommand(ReportCommand):
+    """What train/merge.py takes."""
+
+    out: str | None = None
+    """Folder for the merged checkpoint; null is `merged` in the run folder."""
+    prompts: int = Field(default=8, ge=1)
+    """Real prompts on which the logits before and after are compared."""
+    tolerance: float | None = Field(default=None, gt=0)
+    """Largest difference of a logit that is accepted; null: 0.001 for float32 weights, 0.5 for 16
+    bits, where the merged weights are rounded."""
+
+
+class PublishCommand(ReportCommand):
+    """What train/publish.py takes."""
+
+    repo_id: str = Field(pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$")
+    """Name on the Hub: OWNER/NAME."""
+    push: bool = False
+    """Push the folder; otherwise it is only written."""
+    private: bool = True
+    """Whether a repository that the push makes is private."""
+    merged: bool = False
+    """Publish what train/merge.py made of the adapter, not the adapter."""
+    arm: str | None = None
+    """Arm of the comparison that the checkpoint's results are taken from; null is the first one
+    that answers with it and mends nothing."""
+    base_arm: str | None = None
+    """Arm of the base; null is the one with the same prompt, else the first."""
+    license: str | None = None
+    """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
+    benchmark: str | None = Field(default=None, pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$")
+    """Data set on the Hub that holds the test examples, for `.eval_results`; null: that of a
+    `hub:` test set, and no `.eval_results` for any other."""
+    out: str | None = None
+    """Folder to write; null is `publish` in the run folder."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """What only a push reads."""
+        if not self.push and not self.private:
+            yield "private", "only a push reads it: set push=true"

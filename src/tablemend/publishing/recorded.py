@@ -1,0 +1,88 @@
+"""What a run folder says of its training: configuration, manifest, and the run before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from tablemend.backends.checkpoints import ADAPTER, local_folder
+from tablemend.config.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
+from tablemend.errors import TablemendError
+from tablemend.runs import Run
+
+KINDS: dict[str, type[Trained]] = {
+    "sft": Experiment,
+    "dpo": DpoExperiment,
+    "grpo": GrpoExperiment,
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A training as its run folder has it.
+
+    Attributes:
+        run: the folder.
+        config: the resolved recipe.
+        facts: what the manifest says of the training; empty where it says nothing.
+    """
+
+    run: Run
+    config: Trained
+    facts: dict[str, Any]
+
+    @property
+    def stage(self) -> str:
+        """``sft``, ``dpo`` or ``grpo``."""
+        return self.config.stage
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether the checkpoint is an adapter on its base."""
+        return (self.run.model / ADAPTER).is_file()
+
+    @property
+    def merged(self) -> Path:
+        """Where train/merge.py puts the whole weights of an adapter."""
+        return self.run.path / "merged"
+
+
+def read_recorded(folder: Path) -> Recorded:
+    """Read what a training left.
+
+    Raises:
+        TablemendError: no training there, two of them, or one that this version does not read.
+    """
+    stages = [stage for stage in KINDS if (folder / f"{stage}.yaml").is_file()]
+    if len(stages) != 1:
+        found = " and ".join(f"{stage}.yaml" for stage in stages) or "no configuration of one"
+        raise TablemendError(f"{folder} is not the run of one training: it holds {found}")
+    path = folder / f"{stages[0]}.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        kind = KINDS[stages[0]]
+        # what the command took beside the recipe (overwrite, show) is no part of it
+        config = kind.model_validate({k: v for k, v in data.items() if k in kind.model_fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise TablemendError(
+            f"{path} is not as this version writes it ({where}: {first['msg']}): use the version "
+            "that its manifest names"
+        ) from error
+    except (yaml.YAMLError, AttributeError, ValueError) as error:
+        raise TablemendError(f"{path} cannot be read: {error}") from error
+    run = Run(folder)
+    return Recorded(run, config, run.recorded(config.stage))
+
+
+def earlier_run(recorded: Recorded) -> Recorded | None:
+    """The run whose checkpoint a training began with; ``None`` where it was no run's."""
+    folder = local_folder(recorded.config.model.path)
+    if folder is None or not any((folder.parent / f"{s}.yaml").is_file() for s in KINDS):
+        return None
+    return read_recorded(folder.parent)

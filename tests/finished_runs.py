@@ -1,0 +1,67 @@
+"""Run folders as a training and a comparison leave them, made without either."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tablemend.config import SftCommand, parse
+from tablemend.runs import Run, hash_text
+from tablemend.training import checkpoints
+from tablemend.training.models import lora_config
+
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, save: adapter}")
+N = 5
+
+
+def finished_training(folder: Path, base: Path, *overrides: str, seed: int = 1) -> Run:
+    """The run folder of a finished SFT: configuration, manifest, a checkpoint unlike its base."""
+    tokens = [
+        "recipe=tiny",
+        f"model.path={base}",
+        f"run={folder}",
+        f"data.test.n={N}",
+        "evaluation.max_new_tokens=40",
+        "evaluation.arms={base: {model: base}, sft: {model: sft, thinking: quote}}",
+        *overrides,
+    ]
+    config = parse(SftCommand, tokens)
+    run = Run.of(config)
+    run.begin("sft", config, ())
+    torch.manual_seed(seed)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model: Any = AutoModelForCausalLM.from_pretrained(base)
+    if config.train.lora is not None:
+        model = get_peft_model(model, lora_config(config.train.lora))
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and "lora_A" not in name:
+            weight.data += 0.05 * torch.randn_like(weight)
+    model.save_pretrained(run.model)
+    tokenizer.save_pretrained(run.model)
+    checkpoints.mark_complete(run.model)
+    facts = {
+        "examples": 100,
+        "rows": 98,
+        "dropped": {"longer than max_length": 2},
+        "rows_hash": "744642c466080c0d",
+        "template_hash": hash_text(str(tokenizer.chat_template)),
+        "prompt_hash": "3183ca59902112a2",
+        "model_revision": checkpoints.revision_of(str(base)),
+        "steps": 40,
+        "seconds": 4321.0,
+        "tokens": 123456,
+        "last_loss": 0.25,
+    }
+    run.record("sft", facts)
+    return run
+
+
+def copy_of(base: Path, folder: Path) -> Path:
+    """A base that a test may spoil."""
+    shutil.copytree(base, folder)
+    return folder

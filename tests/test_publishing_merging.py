@@ -1,0 +1,121 @@
+"""train/merge.py: the merged weights answer as base and adapter do, or nothing is written."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from finished_runs import LORA, copy_of, finished_training
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tablemend.errors import TablemendError
+from tablemend.publishing import merging
+from tablemend.publishing.command import MergeCommand
+from tablemend.runs import Run, read_object
+from tablemend.training import checkpoints
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(ROOT)
+    return copy_of(tiny_model, tmp_path / "base")
+
+
+@pytest.fixture
+def run(base: Path, tmp_path: Path) -> Run:
+    return finished_training(tmp_path / "run", base, *LORA)
+
+
+def merge(run: Run, **options: object) -> merging.Merged | None:
+    return merging.merge_run(MergeCommand(run=str(run.path), **options))  # type: ignore[arg-type]
+
+
+def test_the_merged_checkpoint_answers_as_base_and_adapter(
+    run: Run, base: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["merge.py", f"run={run.path}", "prompts=3"])
+    runpy.run_path("train/merge.py", run_name="__main__")
+    out = capsys.readouterr().out
+    assert "on 3 prompts, 100.0% of the next tokens are the same" in out
+    folder = run.path / "merged"
+    assert checkpoints.is_complete(folder) and not list(folder.glob("adapter_*"))
+    noted = read_object(run.manifest, "")["merge"]
+    assert 0 <= noted["max_logit_difference"] <= noted["tolerance"] == 1e-3
+    assert noted["base_revision"] == checkpoints.revision_of(str(base))
+    ids = torch.tensor([AutoTokenizer.from_pretrained(folder).encode("In 2020 the red gate")])
+    merged = AutoModelForCausalLM.from_pretrained(folder)(ids).logits
+    plain = AutoModelForCausalLM.from_pretrained(base)(ids).logits
+    assert (merged - plain).abs().max() > 0.01  # the adapter is in it
+    runpy.run_path("train/merge.py", run_name="__main__")
+    assert "finished" in capsys.readouterr().out
+
+
+def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = merging.saving.merge
+
+    def careless(folder: Path, config: object, tokenizer: object) -> None:
+        honest(folder, config, tokenizer)  # type: ignore[arg-type]
+        tensors = load_file(folder / "model.safetensors")
+        name = next(name for name in tensors if name.endswith("o_proj.weight"))
+        tensors[name] = tensors[name] * 1.5
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    monkeypatch.setattr(merging.saving, "merge", careless)
+    with pytest.raises(TablemendError, match="merging changes a logit by"):
+        merge(run)
+    assert not (run.path / "merged").exists()
+    assert "merge" not in read_object(run.manifest, "")
+    accepted = merge(run, tolerance=1e6)
+    assert accepted is not None and accepted.difference > 1e-3
+
+
+def test_a_quantised_base_is_refused(run: Run, base: Path) -> None:
+    path = base / "config.json"
+    settings = json.loads(path.read_text())
+    settings["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    path.write_text(json.dumps(settings))
+    with pytest.raises(TablemendError, match="quantised"):
+        merge(run)
+
+
+def test_another_base_is_refused(run: Run, base: Path) -> None:
+    tensors = load_file(base / "model.safetensors")
+    name = next(iter(tensors))
+    save_file({**tensors, name: tensors[name] + 1}, base / "model.safetensors")
+    with pytest.raises(TablemendError, match="holds other weights than those"):
+        merge(run)
+
+
+def test_a_base_that_is_gone_or_unknown_is_refused(run: Run, base: Path) -> None:
+    base.rename(base.with_name("elsewhere"))
+    with pytest.raises(TablemendError, match="no model folder"):
+        merge(run)
+    run.record("sft", {"steps": 40})
+    with pytest.raises(TablemendError, match="does not say which weights"):
+        merge(run)
+
+
+def test_what_is_no_finished_adapter_is_refused(base: Path, tmp_path: Path, run: Run) -> None:
+    whole = finished_training(tmp_path / "whole", base)
+    with pytest.raises(TablemendError, match="whole weights already"):
+        merge(whole)
+    (run.model / checkpoints.MARKER).unlink()
+    with pytest.raises(TablemendError, match="finish the training first"):
+        merge(run)
+    with pytest.raises(TablemendError, match="not the run of one training"):
+        merge(Run(tmp_path))
+
+
+def test_a_folder_in_the_way_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(TablemendError, match="no whole checkpoint"):
+        merge(run, out=str(tmp_path / "out"))
+    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
