@@ -12,7 +12,7 @@ import pytest
 from tablemend.evidence.source import Source
 from tablemend.mitigations.repair_text import VERSION, find_edits, repair_text
 from tablemend.mitigations.spelling import Bound, spell_alike
-from tablemend.records import Claim, Verdict, Verification
+from tablemend.records import Claim, Evidence, Verdict, Verification
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span, sentence_spans
 
@@ -296,3 +296,35 @@ def test_a_number_that_counts_bounds_or_dates_is_no_cell(
     wrong = Verdict(claim, "contradicted", "NUM", evidence, "", (span,), ("8,853",))
     edits = find_edits(said, TOWNS, Verification((wrong,), ""))
     assert len(edits) == (0 if kept else 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected", "place"),
+    [
+        ("North grew 10% in 2031.", "10%", "132", (0, 1)),  # a level is no change
+        ("There was one clerk per 12,600 parcels.", "12,600", "3.8", (1, 1)),  # of another size
+    ],
+)
+def test_a_number_of_another_kind_or_size_is_no_mend(
+    text: str, words: str, expected: str, place: tuple[int, int]
+) -> None:
+    row, column = place
+    start = text.index(words)
+    span = Span(start, start + len(words))
+    source = Source((Table.of(("Area", "2031"), [["North", "132"], ["Parcels", "3.8"]]),))
+    claim = Claim(text, 0, len(text), "numeric", text)
+    evidence = (Evidence(f"Row, Column: {expected}", 0, row, column),)
+    verdict = Verdict(claim, "contradicted", "NUM", evidence, "", (span,), (expected,))
+    assert find_edits(text, source, Verification((verdict,), "test")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("The margin of North was 10% in 2031.", "The margin of North was 32% in 2031."),
+        ("North's growth was 10% in 2031.", "North's growth was 10% in 2031."),
+    ],
+)
+def test_a_percentage_is_mended_from_a_percentage(text: str, mended: str) -> None:
+    source = Source((Table.of(("Area", "Margin (%)", "Sales"), [["North", "32", "700"]]),))
+    assert repair_text(text.replace(" in 2031", ""), source).text == mended.replace(" in 2031", "")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
+from typing import NamedTuple
 
 from tablemend.claims.cues import find_cues
 from tablemend.evidence.marks import read_cell
@@ -44,6 +45,11 @@ _ENTRIES = re.compile(r"(?:(?:for|in|among) )?[\w-]+ (?:entries|rows|records|ite
 _OPENING = 8  # characters before a counting word: "For each of"
 _DATE_LIKE = re.compile(r"\d\s*[-/]\s*$"), re.compile(r"\s*[-/]\s*\d")
 _EXACT = ("", "about", "just over", "just under")
+_FARTHEST = Decimal(1000)
+"""A number is not mended to one that is more than this many times as large, or as small."""
+_SHARES = re.compile(
+    r"%|\b(?:percent\w*|pct|shares?|rates?|growth|margins?|change|proportion|ratio)\b", re.I
+)
 _GROUPED = re.compile(r"\d,\d{3}")
 _PLAIN = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
 
@@ -219,17 +225,34 @@ def _read_edit(
     decline = amount is not None and amount.decline
     bound = _BOUNDS.get(amount.hedge, "") if amount is not None else ""
     cells = list(_cells(source, verdict).values())
-    scales = (ONE, *(scale for _, scale in cells))
+    scales = (ONE, *(cell.scale for cell in cells))
     if amount is not None and amount.number.percent:
-        bound = "" if expected not in (cell for cell, _ in cells) else bound
+        bound = "" if expected not in (cell.text for cell in cells) else bound
     if bound and len(cells) == 1:
-        expected, scale = cells[0]  # what the verifier gives may be rounded already
+        expected, scale, _ = cells[0]  # what the verifier gives may be rounded already
         scales = (scale,)
     new = spell_alike(old, expected, decline=decline, grouped=grouped, bound=bound, scales=scales)
     if new is None or fold(new) == fold(old):
         return None
+    if amount is not None and not _is_of_kind(amount, new, source, verdict):
+        return None
     reason = verdict.reason or f"the source says {expected}"
     return Edit(old, new, reason, VERSION, verdict.error_type, span.start, span.end)
+
+
+def _is_of_kind(amount: Amount, new: str, source: Source, verdict: Verdict) -> bool:
+    """Whether a value can stand for a number: of its size, and a percentage for a percentage.
+
+    "Grew 10 %" is never the level that the cell has.
+    """
+    number = read_cell(new).number
+    if number is None or not (number.value and amount.number.value):
+        return True
+    factor = abs(number.value / amount.number.value)
+    if not 1 / _FARTHEST <= factor <= _FARTHEST:
+        return False
+    cells = _cells(source, verdict)
+    return not amount.number.percent or not cells or any(cell.share for cell in cells.values())
 
 
 def _own_value(
@@ -257,25 +280,37 @@ def _own_value(
         )
 
     cells = _cells(source, verdict)
-    scales = {ONE, *(scale for _, scale in cells.values())}
+    scales = {ONE, *(cell.scale for cell in cells.values())}
     if len(verdict.expected) != 1 or not is_said(verdict.expected[0], scales):
         return verdict
-    others = [evidence for evidence, (value, scale) in cells.items() if not is_said(value, [scale])]
+    others = [where for where, cell in cells.items() if not is_said(cell.text, [cell.scale])]
     if len(cells) != 2 or len(others) != 1:
         return None
-    return replace(verdict, expected=(cells[others[0]][0],), evidence=(others[0],))
+    return replace(verdict, expected=(cells[others[0]].text,), evidence=(others[0],))
 
 
-def _cells(source: Source, verdict: Verdict) -> dict[Evidence, tuple[str, Decimal]]:
-    """The cells of numbers that decided a verdict, as written, and what they count in."""
+class _Cell(NamedTuple):
+    """A cell of a number as written, its scale, and whether it can be a percentage."""
+
+    text: str
+    scale: Decimal
+    share: bool
+
+
+def _cells(source: Source, verdict: Verdict) -> dict[Evidence, _Cell]:
+    """The cells of numbers that decided a verdict."""
     found = {}
     for evidence in verdict.evidence:
         if evidence.table is None or evidence.row is None or evidence.column is None:
             continue
         grid = source.grids[evidence.table]
-        if grid.value(evidence.row, evidence.column).number is not None:
-            scale = grid.unit(evidence.row, evidence.column).scale
-            found[evidence] = grid.cell(evidence.row, evidence.column), scale
+        number = grid.value(evidence.row, evidence.column).number
+        if number is not None:
+            unit = grid.unit(evidence.row, evidence.column)
+            share = number.percent or unit.symbol == "%" or abs(number.value) <= 1
+            share = share or _SHARES.search(evidence.text) is not None
+            cell = grid.cell(evidence.row, evidence.column)
+            found[evidence] = _Cell(cell, unit.scale, share)
     return found
 
 
