@@ -55,7 +55,8 @@ class Ablation(Section):
     n: int = Field(default=400, ge=1)
     """Held-out examples."""
     recipe: str = "tiny-rationale"
-    """Recipe to train, a name or a path: small-world data, and an arm `sft`."""
+    """Recipe to train, a name or a path: small-world data, and an arm `sft` without a `thinking`
+    of its own."""
 
 
 def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = None) -> list[str]:
@@ -68,7 +69,6 @@ def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = Non
         f"data.train.seed={1000 + seed}",
         f"data.test.n={settings.n}",
         "evaluation.n=null",
-        "evaluation.arms={sft: {model: sft}}",
         "train.minutes=null",
     ]
     return tokens if rows is None else [*tokens, f"data.train.n={rows}"]

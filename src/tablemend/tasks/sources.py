@@ -53,8 +53,8 @@ def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
     """Which source each place of a mixture takes its next item from.
 
     Each place goes to the source that is furthest behind its share, so the shares hold at every
-    length, to one item; the mixture ends where that source has nothing left. It depends on nothing
-    but the arguments.
+    length, to one item; the mixture ends where they would ask a source for more than it has. It
+    depends on nothing but the arguments.
 
     Args:
         shares: by name; they sum to 1.
@@ -62,13 +62,15 @@ def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
     """
     order: list[str] = []
     taken = dict.fromkeys(shares, 0)
-    while True:
-        behind = {name: share * (len(order) + 1) - taken[name] for name, share in shares.items()}
+    length = int(min(sizes[name] / share for name, share in shares.items()) + 1e-6)
+    for place in range(1, length + 1):
+        behind = {name: share * place - taken[name] for name, share in shares.items()}
         name = max(behind, key=behind.__getitem__)  # the first of equals
         if taken[name] == sizes[name]:
-            return order
+            break
         taken[name] += 1
         order.append(name)
+    return order
 
 
 Item = TypeVar("Item")

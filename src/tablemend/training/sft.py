@@ -84,7 +84,7 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
         held_out = build_rows(tokenizer, validation, config, "validation")
     _warn_of_cuts(rows, config)
     facts = {
-        "examples": len(examples),
+        "examples": sum(part["used"] for part in parts.values()) if parts else len(examples),
         **({"parts": parts} if parts else {}),
         "rows": len(rows.rows),
         "dropped": dict(rows.dropped),
