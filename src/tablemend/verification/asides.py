@@ -36,7 +36,7 @@ _BUT = re.compile(
 _BUT_WORD = re.compile(r"\bbut\b[^,]*$")
 _MORE = re.compile(r"\s*(?:,|,?\s*(?:and|or))\s*(?:(?:in|for|during|the)\s+)*")
 _CLOSED = re.compile(r"\s*(?:[.,;:)]|$)")
-_UNTIL = re.compile(r"\s*(?:to|through|until|till|-|–)\s")
+_UNTIL = re.compile(r"\s*(?:to|through|until|till|-|\u2013)\s")
 _REACH = 60  # characters before a period or a name
 
 

@@ -157,7 +157,9 @@ class Linking:
         plain = self.reading.plain
         said = {Span(link.start, link.end) for links in headings.values() for link in links}
         dated = {Span(moment.start, moment.end) for moment in moments}
-        dated |= {Span(a.start, a.digits_end) for a in amounts if a.role == "year" or self._dates(a)}
+        dated |= {
+            Span(a.start, a.digits_end) for a in amounts if a.role == "year" or self._dates(a)
+        }
         dated |= {span for span in said if plain[span.start : span.end] in self.index.header_dates}
         said |= {Span(start, end) for start, end, _, _ in names}
         return find_asides(plain, sentence, tuple(dated), tuple(said))

@@ -23,6 +23,16 @@ _SENSES = {
     "almost": "about",
 }
 _BEHIND = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
+_BEFORE_RATIOS = {
+    ("more", "than"): "over",
+    ("well", "over"): "over",
+    ("over",): "over",
+    ("at", "least"): "at least",
+    ("less", "than"): "under",
+    ("fewer", "than"): "under",
+    ("nearly",): "under",
+    ("almost",): "under",
+}
 _REACH = 6
 _CAME = frozenset("came stood amounted reached equal equals equalled recorded totaled".split())
 _NEAR = 0.05
@@ -109,6 +119,15 @@ def hedge_tokens(frame: Frame, stated: Stated) -> frozenset[int]:
             if 0 <= stated.first - last <= 1 or first == stated.last:
                 return range_set(first, last)
     return range_set(max(0, stated.first - 2), stated.first)
+
+
+def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
+    """How the ratio at a token is bounded, and by which tokens: "more than doubled"."""
+    for words, hedge in _BEFORE_RATIOS.items():
+        start = first - len(words)
+        if start >= 0 and frame.words[start:first] == words:
+            return hedge, range_set(start, first)
+    return "", frozenset()
 
 
 def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:

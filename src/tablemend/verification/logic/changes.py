@@ -8,13 +8,14 @@ from itertools import pairwise
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import terms
-from tablemend.verification.logic.amounts import digits, holds, preposition
+from tablemend.verification.logic.amounts import digits, holds, preposition, ratio_hedge
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, View
 from tablemend.verification.logic.measures import moment
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.unread import all_rows
 from tablemend.verification.logic.words import opposite
 
 _STEADY = frozenset(
@@ -26,6 +27,8 @@ _PERIODS = frozenset(
 )
 _BELOW = (("below",), ("under",), ("above",), ("short",))  # "fell below 10" is a bound
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
+_EXACT = 0.1  # "doubled" is seldom meant to the last digit
+_ALMOST = 0.2  # "nearly doubled"
 _STABLE = 0.02
 _SHOWN = 8
 
@@ -173,7 +176,12 @@ def _judge(
         truth = all((b - a) * direction > 0 for a, b in steps)
     if truth and cue.sense in _RATIOS and first:
         ratio = _RATIOS[cue.sense] if cue.number in (None, 2) else float(cue.number or 2)
-        truth = abs(last / first / ratio - 1) <= 0.1
+        if cue.sense == "divide" and ratio > 1:
+            ratio = 1 / ratio
+        hedge, hedged = ratio_hedge(frame, words[0])
+        used |= hedged
+        beyond = (last / first / ratio - 1) * direction
+        truth = _is_ratio(beyond, hedge)
     name = column.header
     where = [frame.view.cell(row, frame.view.key) for row in (change.path[0], change.path[-1])]
     reason = f"{name}: {digits(first)} ({where[0]}), {digits(last)} ({where[1]})"
@@ -221,6 +229,15 @@ def _judge(
     return Outcome("change", True, used, change.fit, cells, reason)
 
 
+def _is_ratio(beyond: float, hedge: str) -> bool:
+    """Whether a change reaches a ratio: by how much it goes beyond, as a share of it."""
+    if hedge == "over":
+        return beyond > 0
+    if hedge == "under":
+        return -_ALMOST <= beyond < 0
+    return abs(beyond) <= _EXACT if hedge != "at least" else beyond >= -1e-9
+
+
 def _step(frame: Frame, change: Change, place: int) -> tuple[str, tuple[tuple[int, int], ...]]:
     """One step of a change, as a reason and as cells."""
     rows, (before, after) = change.path[place : place + 2], change.values[place : place + 2]
@@ -239,6 +256,9 @@ def _steady(frame: Frame) -> frozenset[int]:
     for place in range(1, len(words) - 1):
         if words[place] in ("after", "by", "on") and words[place - 1] == words[place + 1]:
             found |= {place - 1, place, place + 1}
+    for cue in frame.cues:
+        if (whole := all_rows(frame, cue)) is not None:  # "in all four quarters"
+            found |= range_set(*whole)
     return frozenset(found)
 
 

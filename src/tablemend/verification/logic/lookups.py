@@ -36,6 +36,8 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     named = [c for c in found if (not c.bound or c.first) and not frame.is_aside(c.first)]
     if len(named) < 2 or len({c.column for c in named}) < 2:
         return
+    times = [c for c in found if frame.view.columns[c.column].temporal]
+    several_times = sum(max(1, len(c.members)) for c in times) > 1
     for first, last in frame.clauses:
         inside = [c for c in named if first <= c.first and c.last <= last]
         if any(_counts_other(frame, found, c) for c in inside) or _of_several(frame, inside):
@@ -60,6 +62,8 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             continue  # two names of one column: two rows are spoken of
         close = [(c, within((d for d in inside if d is not c), frame.rows)) for c in inside]
         close = [(c, others) for c, others in close if len(others) == 1 and c.rows != others]
+        if several_times:  # of "nine in 2016 and six in 2020" the numbers are wrong
+            close = [(c, o) for c, o in close if not frame.view.columns[c.column].temporal]
         if not close:
             continue
         for wrong, others in reversed(close):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.amounts import digits, fits, hedge_of, spelled
+from tablemend.verification.logic.amounts import digits, fits, hedge_of, ratio_hedge, spelled
 from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
@@ -23,6 +23,7 @@ _UNITS = {
     "week": 7.0,
     "weeks": 7.0,
 }
+_NEARLY = 0.2  # "nearly twice as many"
 _ABOUT = 0.05  # "twice as many" is seldom meant to the last digit
 
 
@@ -65,9 +66,17 @@ def compare(
     if cue.sense == "multiple":
         factor = float(cue.number or 2)
         larger, smaller = (one, other) if cue.direction > 0 else (other, one)
-        truth = abs(larger.value - factor * smaller.value) <= _ABOUT * abs(larger.value)
+        beyond = larger.value - factor * smaller.value
+        hedge, hedged = ratio_hedge(frame, words[0])
+        truth = {
+            "over": beyond > 0,
+            "at least": beyond >= 0,
+            "under": -_NEARLY * abs(larger.value) <= beyond < 0,
+        }.get(hedge, abs(beyond) <= _ABOUT * abs(larger.value))
         amount = None
-    used = ordering.used | range_set(*words) | one.used | other.used
+    else:
+        hedged = frozenset()
+    used = hedged | ordering.used | range_set(*words) | one.used | other.used
     used = used.union(*(condition.used for condition in scope))
     fit = min(ordering.fit, one.fit, other.fit) - 0.15 * bool(scope)
     column = ordering.column

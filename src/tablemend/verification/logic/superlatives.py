@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import LITTLE_WORDS
@@ -16,6 +16,7 @@ from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.words import (
+    AGAINST,
     LOWER_IS_BETTER,
     QUALITIES,
     THINGS,
@@ -37,6 +38,10 @@ _IDIOM = re.compile(
 )
 _GOOD = frozenset({"good", "bad"})
 _OF_SIZE = frozenset({"large", "small"})
+_PHYSICAL = frozenset("long short tall heavy light old young wide deep fast slow".split())
+"""What no column can be without saying so: a salary is no "longest"."""
+_CONCEDING = frozenset("conceded concede concedes allowed allow allows conceding allowing".split())
+_SCORING = frozenset("scored score scores scoring".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
                 )
             )
     nouns = set(frame.words[last:end]) - LITTLE_WORDS - THINGS
-    if not found and not nouns:
+    if not found and not nouns and sense not in _PHYSICAL:
         plain = [column for column in frame.view.columns if column.adds_up]
         if len(plain) == 1:
             column = plain[0]
@@ -164,7 +169,25 @@ def orderings(frame: Frame, cue: Cue, first: int, last: int) -> list[Ordering]:
         usable = column.measured and column.kind != "score" and ordering.direction != 0
         if usable and (known is None or known.fit < ordering.fit):
             seen[ordering.column.index] = ordering
-    return sorted(seen.values(), key=lambda ordering: -ordering.fit)
+    best = sorted(seen.values(), key=lambda ordering: -ordering.fit)
+    return _conceded(frame, best) if _concedes(frame, first) else best
+
+
+def _concedes(frame: Frame, first: int) -> bool:
+    """Whether what is compared is conceded: "allowed more points than"."""
+    before = frame.words[frame.clause(first)[0] : first]
+    verbs = [word for word in before if word in _CONCEDING | _SCORING]
+    return bool(verbs) and verbs[-1] in _CONCEDING
+
+
+def _conceded(frame: Frame, found: list[Ordering]) -> list[Ordering]:
+    """The columns of what is conceded in place of those of what is scored."""
+    against = [c for c in frame.view.columns if c.adds_up and AGAINST.intersection(c.terms)]
+    kept = [ordering for ordering in found if ordering.column in against]
+    if kept or not found or len(against) != 1:
+        return kept
+    (column,) = against
+    return [replace(found[0], column=column, ordered=column.ordered)]
 
 
 def _measure_named(frame: Frame, sense: str, end: int) -> Heading | None:

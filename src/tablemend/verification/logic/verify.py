@@ -80,7 +80,11 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         if views is None:
             continue
         if (verdict := _size(claim, linking, views[0].frame)) is not None:
-            return verdict
+            read = verdict.wrong or any(view.likely >= SUPPORTED for view in views if view.shares)
+            if read or "all" not in views[0].frame.words:
+                return verdict
+            reason = f"{verdict.reason}; what is said of all of them was not read"
+            return replace(verdict, verdict="unjudged", reason=reason)
         torn = torn or any(weighed.torn for weighed in views)
         judged = [weighed for weighed in views if weighed.shares]
         if not judged:
@@ -94,13 +98,26 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
                 )
             continue
         if (verdict := _verdict(claim, linking, best)) is not None:
-            return verdict
+            if linked is linking or not _tells_of_times(claim, verdict, linking, grid):
+                return verdict
+            continue
         asked = False
     if torn:
         return Verdict(claim, "unjudged", reason=_TORN)
     if asked and unclear is None:
         return Verdict(claim, "unjudged", reason="no way to compute this from the table")
     return unclear
+
+
+def _tells_of_times(claim: Claim, verdict: Verdict, linking: Linking, grid: int) -> bool:
+    """Whether a period is called wrong of which the sentence names several, with their numbers.
+
+    In "nine in 2016 and six in 2020" no clause tells by itself what is wrong.
+    """
+    if verdict.error_type != "TMP" or claim.sentence is None:
+        return False
+    moments = linking.links(claim.sentence, grid).moments
+    return sum(bool(link.places or link.columns) for link in moments) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,9 @@ LOWER_IS_BETTER = _terms(
 )
 """Headers of columns in which less is better."""
 
+AGAINST = _terms("conceded against allowed ga pa")
+"""Headers of what a side lets in."""
+
 RANKS = _terms("rank ranking place position pos finish seed standing pick")
 """Headers of columns in which 1 is the best."""
 

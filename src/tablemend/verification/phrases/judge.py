@@ -17,6 +17,7 @@ from tablemend.verification.phrases.spreads import judge_spreads
 from tablemend.verification.phrases.states import judge_states
 from tablemend.verification.phrases.stating import judge_statements
 from tablemend.verification.phrases.summing import judge_counts, judge_sums, judge_ties
+from tablemend.verification.phrases.titles import judge_titles
 
 _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     compare_two,
@@ -31,6 +32,7 @@ _RULES: tuple[Callable[[Shape], Iterator[Finding]], ...] = (
     judge_earlier,
     judge_leaders,
     judge_missing,
+    judge_titles,
 )
 _LONGEST = 600  # characters: a sentence beyond is no sentence, and patterns cost time
 

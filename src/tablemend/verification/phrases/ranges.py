@@ -59,6 +59,10 @@ _COUNTED = re.compile(
 )
 _CALLED = tuple(frozenset(terms(word)) for word in ("range", "interval", "limits"))
 _REFERRED = frozenset(t for word in ("reference", "normal", "ref") for t in terms(word))
+_STATE = re.compile(
+    r"\b(?:low|lower|high|higher|elevated|raised|reduced|decreased|increased|depressed|normal|abnormal"
+    r"|unremarkable|above|below|over|under|within|inside|outside|out of|exceed\w*)\b"
+)
 _BOUNDS = re.compile(r"^\s*([\d.,]+)\s*(?:-|\u2013|to)\s*([\d.,]+)")
 _BELOW = re.compile(r"^\s*(?:<=?|\u2264|up to|less than)\s*([\d.,]+)")
 _ABOVE = re.compile(r"^\s*(?:>=?|\u2265|at least|more than)\s*([\d.,]+)")
@@ -81,7 +85,7 @@ def judge_ranges(shape: Shape) -> Iterator[Finding]:
             row = _row(shape, match.start())
             if row is None:
                 continue
-            own = _side(shape, row, column)
+            own = _side(shape, row, column, _told_columns(shape, row))
             if own is None:
                 continue
             truth = own != "normal" if said == "abnormal" else own == said
@@ -144,11 +148,31 @@ def _row(shape: Shape, end: int) -> int | None:
     return subject[0] if len(subject) == 1 else None
 
 
-def _side(shape: Shape, row: int, column: int) -> Side | None:
+def _told_columns(shape: Shape, row: int) -> frozenset[int]:
+    """The columns that a sentence with one word of state names, or whose value it states.
+
+    "Normal at 1.4 on day 3" in a table of several days; empty where it tells of several states.
+    """
+    if len(_STATE.findall(shape.text)) != 1:
+        return frozenset()
+    named = [p.columns for p in shape.parts if p.mark in "CP" and p.columns]
+    columns = frozenset[int]().union(*named) & shape.numeric
+    if columns:
+        return columns
+    amounts = [part.amount for part in shape.parts if part.amount is not None]
+    return frozenset(
+        index
+        for index in shape.numeric
+        if (cell := shape.cell(row, index)) is not None
+        and any(shape.agreement(amount, cell.value, cell) == "same" for amount in amounts)
+    )
+
+
+def _side(shape: Shape, row: int, column: int, told: frozenset[int] = frozenset()) -> Side | None:
     """On which side of its range the value of a row lies; ``None`` where either is not read."""
     values = [
         number.value
-        for index in sorted(shape.numeric - {column})
+        for index in sorted((told or shape.numeric) - {column})
         if not frozenset(header_terms(shape.grid.columns[index].header)) & _REFERRED
         and (number := shape.grounder.number(shape.grid.number, row, index)) is not None
     ]
