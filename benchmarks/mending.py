@@ -6,7 +6,8 @@
 Each table has a faithful summary, verified by its construction, and the same with one error that
 is planted. An error counts as mended where its words are right again; a faithful claim as damaged
 where an edit touches it, in the faithful summary or beside the error. Tables are synthetic ones of
-three domains and, with the folder of the public sets, those of the report half.
+three domains and, with the folder of the public sets, those of the report half; the synthetic ones
+are drawn anew for each half too.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def _touches(edit: Edit, fact: Fact) -> bool:
 
 
 def _tables(data: Path | None, half: Half, n: int) -> Iterator[Named]:
-    yield from synthetic_tables(n)
+    yield from synthetic_tables(n, half)
     if data is not None:
         yield from read_tables(data, half, n)
 

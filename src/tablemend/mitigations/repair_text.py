@@ -252,7 +252,13 @@ def _is_of_kind(amount: Amount, new: str, source: Source, verdict: Verdict) -> b
     if not 1 / _FARTHEST <= factor <= _FARTHEST:
         return False
     cells = _cells(source, verdict)
-    return not amount.number.percent or not cells or any(cell.share for cell in cells.values())
+    if not amount.number.percent or len(cells) != 1:  # what is worked out of two is a change
+        return True
+    ((evidence, cell),) = cells.items()
+    assert evidence.table is not None and evidence.row is not None
+    grid = source.grids[evidence.table]
+    in_row = any("%" in grid.cell(evidence.row, column.index) for column in grid.columns)
+    return cell.share or in_row  # a column of units
 
 
 def _own_value(
