@@ -77,6 +77,7 @@ TRUE = [
     (LEAGUE, "Denby conceded more than twice as many goals as Brook."),
     (LEAGUE, "Denby allowed more goals than Colby."),
     (LEAGUE, "Brook scored more than twice as many goals as Denby."),
+    (LEAGUE, "The top two were separated by four points."),
     (LEAGUE, "Astle won the league with 49 points."),
     (LABS, "Glucose was normal at 92 on day 1."),
     (LABS, "Kalium was high at 5.6 on day 1."),

@@ -195,6 +195,8 @@ def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             fits = {row for v, row in values if v == number}
         hits = within(named, frozenset(fits))
         who = within(named[:1], frame.rows)
+        if not who:
+            continue  # "the top two were separated by four points"
         used = range_set(first, last).union(*(c.used for c in named))
         said = ", ".join(column.cell(row) for row in sorted(who)[:3])
         reason = f"{column.header} of {name_rows(frame, who)}: {said}"
