@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config.section import Section
+from tablemend.config.section import ModelString, Section
+from tablemend.records import ErrorType
 
 
 class Pairs(Section):
-    """How ``data_gen/preference.py`` makes pairs from the examples of data.train."""
+    """How ``data_gen/preference.py`` makes pairs: one for each prompt of data.train, and of
+    data.validation where there is one.
+    """
 
     path: str
-    """JSONL file of the pairs: written by data_gen/preference.py, read by train/dpo.py."""
+    """Folder of the pairs: written by data_gen/preference.py, read by train/dpo.py."""
     sampled: float = Field(default=0.5, ge=0, le=1)
-    """Share of the pairs whose rejected answer is the model's own, judged; the others hold a
-    planted edit."""
+    """Share of the prompts that the model is asked: its first answer with a finding is rejected.
+    Where no answer has one, and for all other prompts, an error is planted in the gold table."""
     samples: int = Field(default=4, ge=1)
-    """Answers drawn from the model for each prompt."""
+    """Answers drawn from the model for each prompt that it is asked."""
     temperature: float = Field(default=1.0, gt=0, le=2)
-    """Temperature of those answers."""
+    """Temperature of those answers; they are at most evaluation.max_new_tokens long."""
+    model: ModelString = "base"
+    """What draws them: base (model.path, by evaluation.backend), or a model string
+    (`openai:MODEL@URL` for a server of the same weights)."""
     chosen: Literal["gold", "best"] = "gold"
-    """The chosen answer: gold, or the best judged of the model's own where one is without a
-    finding (gold elsewhere)."""
-    errors: tuple[str, ...] = ()
-    """Error types of planted edits; all that the example allows where it is empty."""
+    """The chosen answer beside one of the model's own: gold, or the first of its answers that is
+    whole and without a finding (gold where none is). A planted error always stands beside gold."""
+    errors: tuple[ErrorType, ...] = ()
+    """Error types to plant; all six where it is empty."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A file in place of the folder."""
+        if Path(self.path).suffix in (".jsonl", ".json", ".parquet"):
+            yield "path", "names the folder; the pairs are its pairs.jsonl"
 
 
 class Dpo(Section):

@@ -1,0 +1,1 @@
+"""Preference pairs: a gold answer beside one that the detector finds fault with."""

@@ -1,0 +1,212 @@
+"""Making the pairs: the model's answers are drawn, judged, and set beside gold ones."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.config import Arm
+from tablemend.config.experiment import DpoExperiment
+from tablemend.detector.judge import judge_name
+from tablemend.detector.similarity import load_similarity
+from tablemend.errors import TablemendError
+from tablemend.evaluation import JudgedArms, generate, judge, plan_arms
+from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of
+from tablemend.preferences.command import PairsCommand
+from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
+from tablemend.records import CONTEXT_KINDS, ContextKind, Example
+from tablemend.runs import Run, hash_file, sole_writer, write_jsonl
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+
+STAGE = "preference"
+FIXED = (
+    *("seed", "model", "data.train", "data.validation", "format", "thinking"),
+    *("train.prompt", "train.context", "dpo.pairs"),
+    *("evaluation.max_new_tokens", "evaluation.similarity"),
+)
+"""What the pairs depend on, beside the weights and the examples themselves."""
+MEND = "give dpo.pairs.path=FOLDER for new ones, or overwrite=true to make these anew"
+
+Examples = dict[Split, list[Example]]
+
+
+def make_pairs(config: PairsCommand) -> dict[str, Any]:
+    """Make what is not made yet, and write it whole.
+
+    Returns:
+        What the manifest says of the pairs.
+
+    Raises:
+        TablemendError: the folder holds pairs of other settings, weights or examples; a model or
+            examples that are not there; no pair.
+    """
+    start = start_of(config) if config.dpo.pairs.sampled else None  # before anything is written
+    run = Run(Path(config.dpo.pairs.path))
+    with sole_writer(run.path):
+        if config.overwrite:
+            _clear(run)
+        run.begin(STAGE, config, FIXED, MEND)
+        examples = _read(config)
+        inputs = _inputs(examples, start)
+        noted = _take_up(run, inputs)
+        path = run.path / FILE
+        if path.is_file() and noted.get("pairs_hash") == hash_file(path):
+            return noted
+        run.record(STAGE, inputs)
+        similarity = load_similarity(config.evaluation.similarity)
+        asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
+        answers: JudgedArms = {}
+        if asked:
+            sampling = sampling_config(config)
+            generate(plan_arms(sampling, run), asked, sampling, run)
+            answers = judge(asked, sampling, run, similarity)
+        maker = PairMaker(config, similarity)
+        pairs = maker.make(_prompts(examples, config, answers))
+        if not pairs:
+            reasons = ", ".join(f"{n} x {reason}" for reason, n in maker.dropped.most_common())
+            raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
+        write_jsonl(path, [pair.to_json() for pair in pairs])
+        facts = {
+            **inputs,
+            **_counts(pairs),
+            "asked": len(asked),
+            "dropped": dict(maker.dropped),
+            "passed_over": dict(maker.passed_over),
+            "judge": judge_name(similarity),
+            "pairs_hash": hash_file(path),
+        }
+        run.record(STAGE, facts)
+        return facts
+
+
+def _clear(run: Run) -> None:
+    for path in (run.path / FILE, run.path / f"{STAGE}.yaml", run.manifest):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(run.path / "generations", ignore_errors=True)
+
+
+def _read(config: DpoExperiment) -> Examples:
+    """The examples of each split."""
+    found: Examples = {"train": read_examples(config.data.train)}
+    if config.data.validation is not None:
+        found["validation"] = read_examples(config.data.validation)
+    return found
+
+
+def _inputs(examples: Examples, start: str | None) -> dict[str, Any]:
+    """What the pairs depend on beside the recipe."""
+    everything = [example for own in examples.values() for example in own]
+    return {
+        "examples": len(everything),
+        "examples_hash": hash_examples(everything),
+        "prompt_hash": tablehallu.prompt_hash(),
+        "model": start,
+    }
+
+
+def start_of(config: DpoExperiment) -> str:
+    """What draws the answers: a fingerprint of weights that are loaded here, else the model string.
+
+    Raises:
+        TablemendError: no such checkpoint.
+    """
+    model = model_of(sampling_config(config), "sample-0")
+    if model.engine not in IN_PROCESS:
+        return f"{model.engine}:{model.model}"
+    own = config.dpo.pairs.model == "base"
+    checkpoint = Checkpoint.parse(model.model, config.model.revision if own else None)
+    try:
+        checkpoint.check()
+    except TablemendError as error:
+        key = "model.path" if own else "dpo.pairs.model"
+        raise TablemendError(f"{key}: {error}; train the start first, or name another") from error
+    return checkpoint.fingerprint()
+
+
+def _take_up(run: Run, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier call noted.
+
+    Raises:
+        TablemendError: it began with other weights, examples or prompts.
+    """
+    noted = run.recorded(STAGE)
+    for name, value in inputs.items():
+        if noted.get(name, value) != value:
+            raise TablemendError(f"{run.path} was started with another {name}: {MEND}")
+    return noted
+
+
+def _is_asked(example: Example, config: DpoExperiment) -> bool:
+    """Whether the model is to answer; drawn by the example alone, so that n changes no draw."""
+    draw = random.Random(f"{config.seed}/asked/{example.id}").random()
+    return draw < config.dpo.pairs.sampled
+
+
+def sampling_config(config: DpoExperiment) -> DpoExperiment:
+    """The recipe with one arm for each answer that is drawn, in place of its own arms."""
+    pairs = config.dpo.pairs
+    arm = Arm(model=pairs.model, prompt=config.train.prompt)
+    evaluation = config.evaluation.model_copy(
+        update={
+            "n": None,
+            "contexts": _contexts(config),
+            "temperature": pairs.temperature,
+            "seed": config.seed,
+            "cut": "unjudged",
+            "second_judge": "none",
+            "arms": {f"sample-{number}": arm for number in range(pairs.samples)},
+        }
+    )
+    return config.model_copy(update={"evaluation": evaluation})
+
+
+def _contexts(config: DpoExperiment) -> tuple[ContextKind, ...]:
+    return CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
+
+
+def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedArms) -> Iterator[Prompt]:
+    """Every prompt, with what was drawn for it."""
+    for split, members in examples.items():
+        for example in members:
+            for context in _contexts(config):
+                drawn = (arm[context] for arm in answers.values())
+                own = [stored[example.id] for stored in drawn if example.id in stored]
+                yield Prompt(example, context, split, own)
+
+
+def _counts(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """How many pairs there are, of which kind, and what stands between the two answers."""
+    kinds = Counter(pair.edit or "the model's own" for pair in pairs)
+    types = Counter(finding.type for pair in pairs for finding in pair.findings)
+    return {
+        "pairs": len(pairs),
+        "splits": dict(Counter(pair.split for pair in pairs)),
+        "rejected": dict(kinds.most_common()),
+        "chosen": dict(Counter(pair.chosen_source for pair in pairs)),
+        "findings": dict(types.most_common()),
+    }
+
+
+def describe(facts: dict[str, Any], config: DpoExperiment) -> Iterator[str]:
+    """What came of it, in lines for a person."""
+    path = Path(config.dpo.pairs.path) / FILE
+    splits = ", ".join(f"{n} {split}" for split, n in facts["splits"].items())
+    yield f"{facts['pairs']} pairs in {path} ({splits})"
+    for title in ("rejected", "findings"):
+        said = ", ".join(f"{name} {n}" for name, n in facts[title].items())
+        yield f"{title}: {said}"
+    own = facts["rejected"].get("the model's own", 0)
+    if facts["asked"] and not own:
+        yield (
+            f"note: none of the {facts['asked']} prompts that the model answered got an answer "
+            "with a finding; raise dpo.pairs.temperature or samples, or take other examples"
+        )
+    for title in ("dropped", "passed_over"):
+        for reason, count in facts[title].items():
+            yield f"  {title.replace('_', ' ')}: {count} x {reason}"

@@ -1,0 +1,371 @@
+"""Preference training, phase by phase; ``train/dpo.py`` tells them in order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+from datasets import Dataset, Features, List, Value
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from trl import DPOConfig, DPOTrainer
+
+from tablemend.config import HUB
+from tablemend.config.experiment import DpoExperiment
+from tablemend.errors import TablemendError
+from tablemend.preferences.making import STAGE as PAIRS_STAGE
+from tablemend.preferences.making import start_of
+from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
+from tablemend.records import Example
+from tablemend.renderer import prompt_ids, target_ids
+from tablemend.runs import Run, hash_file, hash_text, write_json
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+from tablemend.training import checkpoints, launch
+from tablemend.training.arguments import make_config, options_of
+from tablemend.training.budget import Budget
+from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables
+from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.stage import checkpoints_of, refusals, refuse_changes
+from tablemend.training.start import refuse_adapter
+from tablemend.training.trainer import LengthGrouped, Paced
+
+CHECKED_ROWS = 32
+"""Pairs whose masks and prompts are verified before every training."""
+COLUMNS = ("prompt_ids", "chosen_ids", "rejected_ids")
+"""What DPOTrainer's collator reads."""
+DRIFT = -10.0
+"""Nats that the chosen answers may lose against the start before there is a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A pair as ids: the evaluation prompt, and two answers with one end of turn each."""
+
+    prompt: tuple[int, ...]
+    chosen: tuple[int, ...]
+    rejected: tuple[int, ...]
+
+    @property
+    def rows(self) -> tuple[Row, Row]:
+        """The two sequences: chosen, rejected."""
+        return Row(self.prompt, self.chosen), Row(self.prompt, self.rejected)
+
+    def __len__(self) -> int:
+        return max(map(len, self.rows))
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """The pairs of all splits as ids.
+
+    Attributes:
+        rows: by split, in the order of the pairs.
+        dropped: how many pairs were left out, by reason.
+    """
+
+    rows: Mapping[Split, list[PairRow]]
+    dropped: Counter[str]
+
+    def content_hash(self) -> str:
+        """SHA-256 (16 hex digits) of every id, and of where each part begins."""
+        digest = hashlib.sha256()
+        for split, rows in self.rows.items():
+            digest.update(split.encode())
+            for row in rows:
+                digest.update(f"{row.prompt}{row.chosen}{row.rejected}".encode())
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The pairs as ids on the disk, where all processes read them.
+
+    Attributes:
+        train, validation: ``validation`` is ``None`` where the recipe has none.
+        facts: what the manifest says of them.
+    """
+
+    train: Dataset
+    validation: Dataset | None
+    facts: dict[str, Any]
+
+
+def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, dict[str, Any]]:
+    """Read the pairs, render them, verify the first; nothing is cut.
+
+    Returns:
+        The rows, and what the manifest says of them.
+
+    Raises:
+        TablemendError: no pairs, pairs of other examples, shared tables, or no pair that fits.
+    """
+    check_end_of_turn(tokenizer)
+    folder = Path(config.dpo.pairs.path)
+    pairs = read_pairs(folder)
+    examples = _examples(config)
+    built = PairRows({"train": [], "validation": []}, Counter())
+    longest = 0
+    checked = 0
+    for pair in pairs:
+        example = examples.get(pair.example_id)
+        if example is None:
+            raise TablemendError(
+                f"{folder / FILE} holds pair {pair.id} of example {pair.example_id}, which "
+                "data.train and data.validation do not hold: make the pairs again "
+                "(data_gen/preference.py, overwrite=true)"
+            )
+        row = render(tokenizer, example, pair, config)
+        longest = max(longest, len(row))
+        reason = _why_dropped(row, config)
+        if reason:
+            built.dropped[reason] += 1
+            continue
+        if checked < CHECKED_ROWS:
+            check_rows(tokenizer, row.rows, (pair.chosen, pair.rejected))
+            _check_prompt(tokenizer, example, pair, row, config)
+            checked += 1
+        built.rows[pair.split].append(row)
+    if not built.rows["train"]:
+        raise TablemendError(
+            f"no pair of {folder / FILE} can be trained on (the longest has {longest} tokens, "
+            f"train.max_length is {config.longest_row}): {dict(built.dropped)}"
+        )
+    made = Run(folder).recorded(PAIRS_STAGE)
+    facts = {
+        "pairs": len(pairs),
+        "rows": len(built.rows["train"]),
+        "validation_rows": len(built.rows["validation"]),
+        "dropped": dict(built.dropped),
+        "rows_hash": built.content_hash(),
+        "pairs_hash": hash_file(folder / FILE),
+        "pairs_made": {key: value for key, value in made.items() if key != "log"},
+        "template_hash": hash_text(str(tokenizer.chat_template)),
+        "prompt_hash": tablehallu.prompt_hash(),
+    }
+    return built, facts
+
+
+def _examples(config: DpoExperiment) -> dict[str, Example]:
+    """The examples that pairs may be of, by id; none of them shares a table with the test set."""
+    train = read_examples(config.data.train)
+    held_out = read_examples(config.data.validation) if config.data.validation else []
+    refuse_shared_tables(train, held_out, "validation")
+    if not config.data.test.source.startswith(HUB):
+        refuse_shared_tables(train, read_examples(config.data.test), "test")
+    return {example.id: example for example in (*train, *held_out)}
+
+
+def render(tokenizer: Tokenizer, example: Example, pair: Pair, config: DpoExperiment) -> PairRow:
+    """One pair as ids; the prompt is that of evaluation, through the same function."""
+    messages = tablehallu.messages(example, pair.context, config.train.prompt, config.format)
+    return PairRow(
+        tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
+        tuple(target_ids(tokenizer, pair.chosen)),
+        tuple(target_ids(tokenizer, pair.rejected)),
+    )
+
+
+def _why_dropped(row: PairRow, config: DpoExperiment) -> str:
+    """Why a pair cannot be trained on; empty where it can."""
+    if len(row) > config.longest_row:
+        return f"longer than {config.longest_row} tokens"
+    if row.chosen == row.rejected:
+        return "the two answers are the same ids"
+    if any(part.target.count(part.target[-1]) > 1 for part in row.rows):
+        return "an end of turn within the answer"
+    return ""
+
+
+def _check_prompt(
+    tokenizer: Tokenizer, example: Example, pair: Pair, row: PairRow, config: DpoExperiment
+) -> None:
+    """The prompt of every arm that answers with this checkpoint is the pair's, id for id."""
+    for arm in config.evaluation.arms.values():
+        if arm.model == config.stage and not arm.after:
+            chat = tablehallu.messages(example, pair.context, arm.prompt, config.format)
+            prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+            assert list(row.prompt) == prompt, "the pair's prompt is not evaluation's"
+
+
+def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
+    """Render the pairs once for all processes, and read them back from the run folder.
+
+    They lie on the disk because TRL keeps the reference's scores beside them: a training that goes
+    on after an interruption, and every process, has the same.
+
+    Raises:
+        TablemendError: see :func:`build_rows`; a start that is an adapter; a checkpoint that waits
+            to be continued saw other pairs.
+    """
+    refuse_adapter(config)
+    folder = checkpoints_of(run, config.stage) / "pairs"
+    with launch.main_first() as is_main:
+        if is_main:
+            _write(folder, *build_rows(config, tokenizer), config, run)
+    facts = json.loads((folder / "facts.json").read_text("utf-8"))
+    validation = folder / "validation"
+    return Prepared(
+        Dataset.load_from_disk(str(folder / "train")),
+        Dataset.load_from_disk(str(validation)) if validation.is_dir() else None,
+        facts,
+    )
+
+
+def _write(
+    folder: Path, built: PairRows, facts: dict[str, Any], config: DpoExperiment, run: Run
+) -> None:
+    """Put the rows into the run folder, unless the same ones are there; ``facts.json`` is last."""
+    if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
+        noted = {"rows_hash": facts["rows_hash"]}
+        refuse_changes(run, config.stage, noted, str(Path(config.dpo.pairs.path) / FILE))
+    _note_other_start(config, facts)
+    there = folder / "facts.json"
+    if there.is_file() and json.loads(there.read_text("utf-8")) == facts:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with refusals(config.train, run):
+        for split, rows in built.rows.items():
+            if rows:
+                as_dataset(rows).save_to_disk(str(folder / split))
+    write_json(there, facts)
+
+
+def _note_other_start(config: DpoExperiment, facts: Mapping[str, Any]) -> None:
+    """Say that the rejected answers are another model's: they teach less."""
+    drawn = facts["pairs_made"].get("model")
+    if drawn is not None and drawn != start_of(config):
+        print(
+            "warning: the answers in the pairs were drawn from other weights than model.path: "
+            "make the pairs again (data_gen/preference.py, overwrite=true)"
+        )
+
+
+def as_dataset(rows: Sequence[PairRow]) -> Dataset:
+    """The columns that DPOTrainer's collator reads."""
+    ids = List(Value("int32"))
+    columns = [[list(part) for part in (row.prompt, row.chosen, row.rejected)] for row in rows]
+    return Dataset.from_dict(
+        dict(zip(COLUMNS, map(list, zip(*columns, strict=True)), strict=True)),
+        features=Features(dict.fromkeys(COLUMNS, ids)),
+    )
+
+
+class PreferenceTrainer(Paced, DPOTrainer):  # type: ignore[misc]
+    """DPOTrainer on pairs that are ids already (:data:`COLUMNS`).
+
+    Differs from its parent in the order of rows, and in two more numbers of its log:
+    ``drift/chosen`` and ``drift/rejected``, the mean log ratio of the model to the reference, in
+    nats an answer. Both are 0 at the start; what the chosen answers lose there, answers that stand
+    in no pair have gained.
+    """
+
+    def _prepare_dataset(self, dataset: Dataset, *_: Any) -> Dataset:
+        """The ids as they are: TRL would render and tokenise texts, and add an end of turn."""
+        assert set(COLUMNS) <= set(dataset.column_names)
+        return dataset
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        prompts, chosen, rejected = (rows[name] for name in COLUMNS)
+        lengths = [
+            len(prompt) + max(len(one), len(other))
+            for prompt, one, other in zip(prompts, chosen, rejected, strict=True)
+        ]
+        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Rewards are drifts times beta."""
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        for name in ("chosen", "rejected"):
+            if rewards := metrics.get(f"rewards/{name}"):
+                metrics[f"drift/{name}"] = [reward / self.beta for reward in rewards]
+        super().log(logs, start_time)
+
+
+def dpo_arguments(config: DpoExperiment, folder: str, world_size: int, validate: bool) -> DPOConfig:
+    """The recipe as the arguments of preference training.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    dpo = config.dpo
+    losses = {dpo.loss: 1.0} | ({"sft": dpo.sft_weight} if dpo.sft_weight else {})
+    options = options_of(config, folder, world_size, validate) | {
+        "beta": dpo.beta,
+        "loss_type": list(losses),
+        "loss_weights": list(losses.values()),
+        "label_smoothing": dpo.label_smoothing,
+        "precompute_ref_log_probs": dpo.precompute_reference,
+        "max_length": None,  # every pair fits, see build_rows; TRL's 1024 would cut
+        "padding_free": False,
+    }
+    return make_config(DPOConfig, options)
+
+
+def build_trainer(
+    config: DpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+) -> PreferenceTrainer:
+    """Load the start, put it and the pairs into a trainer, and score them with the reference.
+
+    The reference is the start: with adapters the same weights without them, else, with
+    ``precompute_reference``, the model before its first step, else a second copy.
+    """
+    model = trainable_model(config)
+    world_size = PartialState().num_processes
+    folder = str(checkpoints_of(run, config.stage))
+    arguments = dpo_arguments(config, folder, world_size, prepared.validation is not None)
+    lora = config.train.lora
+    reference = None
+    if lora is None and (not config.dpo.precompute_reference or launch.keeps_state()):
+        reference = checkpoints.load_model(config.model)  # TRL would load it without its revision
+    with refusals(config.train, run):
+        trainer = PreferenceTrainer(
+            recipe=config.train,
+            budget=Budget(config.train.minutes),
+            model=model,
+            ref_model=reference,
+            args=arguments,
+            train_dataset=prepared.train,
+            eval_dataset=prepared.validation,
+            processing_class=tokenizer,
+            peft_config=lora_config(lora, model) if lora else None,
+        )
+    _check_batch(trainer, prepared.train)
+    return trainer
+
+
+def _check_batch(trainer: PreferenceTrainer, rows: Dataset) -> None:
+    """What TRL makes of the first pairs is their ids and masks, whole and in order."""
+    pairs = [rows[place] for place in range(min(2, len(rows)))]
+    batch = trainer.data_collator(pairs)
+    wanted = [(pair, name) for name in COLUMNS[1:] for pair in pairs]
+    for place, (pair, name) in enumerate(wanted):
+        seen = batch["input_ids"][place][batch["attention_mask"][place].bool()].tolist()
+        scored = batch["input_ids"][place][batch["completion_mask"][place].bool()].tolist()
+        assert seen == pair["prompt_ids"] + pair[name], "TRL changed the ids of a pair"
+        assert scored == pair[name], "TRL scores other ids than the answer's"
+
+
+def summary(facts: Mapping[str, Any]) -> Iterator[str]:
+    """How far the model went from its start, in lines for a person."""
+    logged = [entry for entry in facts["log"] if "rewards/accuracies" in entry]
+    if not logged:
+        return
+    last = logged[-1]
+    yield (
+        f"last log: {100 * last['rewards/accuracies']:.0f} % of the pairs the right way round, "
+        f"margin {last['rewards/margins']:.3f}, drift {last['drift/chosen']:+.2f} nats for chosen "
+        f"and {last['drift/rejected']:+.2f} for rejected answers"
+    )
+    if last["drift/chosen"] < DRIFT:
+        yield (
+            "warning: the chosen answers have become less likely than they were at the start: "
+            "raise dpo.sft_weight or dpo.beta, or lower train.learning_rate"
+        )
