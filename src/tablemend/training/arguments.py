@@ -11,6 +11,7 @@ from trl import SFTConfig
 from tablemend.config import Experiment
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
+from tablemend.training import launch
 
 ConfigT = TypeVar("ConfigT")
 
@@ -34,6 +35,7 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         "use_cpu": PartialState().device.type == "cpu",
         "save_total_limit": 2,  # the older one stays until the newer is marked complete
         "save_only_model": False,
+        "accelerator_config": {"use_configured_state": launch.keeps_state()},
         **train.trl,
         "output_dir": folder,
         "seed": config.seed,

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from peft import PeftModel, get_peft_model_state_dict
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.trainer_utils import align_special_tokens
 
 from tablemend.config.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import checkpoints
+from tablemend.training import checkpoints, launch
 from tablemend.training.stage import refusals
 
 
@@ -34,28 +34,28 @@ def save(
     """
     partial = run.path / ".model.partial"
     lora = config.train.lora
-    main = trainer.accelerator.is_main_process
-    if main:
-        shutil.rmtree(partial, ignore_errors=True)
-    trainer.accelerator.wait_for_everyone()
     expected = _trained_names(trainer, config)
-    with refusals(config.train, run):
-        trainer.save_model(str(partial))
+    weights = _whole_weights(trainer, config)
+    unset_hf_deepspeed_config()  # or from_pretrained waits for all processes to load a shard
     answer = ""
-    if main:
-        (partial / "training_args.bin").unlink()  # a pickle that says less than sft.yaml
-        checkpoints.check_weights(partial, expected)
-        _release(trainer)
-        with refusals(config.train, run):
-            if lora is not None and lora.save == "merged":
-                merge(partial, config, tokenizer)
-            if lora is None or lora.save == "merged":
-                checkpoints.check_generation(partial, tokenizer)
-            answer = checkpoints.generate_once(partial, config.model, prompt)
-        checkpoints.mark_complete(partial)
-        shutil.rmtree(run.model, ignore_errors=True)  # there only where it was damaged
-        partial.replace(run.model)
-    PartialState().wait_for_everyone()
+    with launch.main_first() as is_main:
+        if is_main:
+            shutil.rmtree(partial, ignore_errors=True)
+            with refusals(config.train, run):
+                trainer.model.save_pretrained(partial, state_dict=weights)
+                tokenizer.save_pretrained(partial)
+            del weights
+            checkpoints.check_weights(partial, expected)
+            _release(trainer)
+            with refusals(config.train, run):
+                if lora is not None and lora.save == "merged":
+                    merge(partial, config, tokenizer)
+                if lora is None or lora.save == "merged":
+                    checkpoints.check_generation(partial, tokenizer)
+                answer = checkpoints.generate_once(partial, config.model, prompt)
+            checkpoints.mark_complete(partial)
+            shutil.rmtree(run.model, ignore_errors=True)  # there only where it was damaged
+            partial.replace(run.model)
     return answer
 
 
@@ -64,6 +64,31 @@ def _trained_names(trainer: Any, config: Trained) -> set[str]:
     if config.train.lora is not None:
         return set(get_peft_model_state_dict(trainer.model))
     return {name for name, _ in trainer.model.named_parameters()}  # a tied head has no own name
+
+
+@torch.no_grad()
+def _whole_weights(trainer: Any, config: Trained) -> dict[str, torch.Tensor] | None:
+    """The trained weights of a sharded model, gathered one after the other; all processes call it.
+
+    Returns:
+        by name, on the CPU of the main process, empty elsewhere; ``None`` where every process
+        holds whole weights, of which ``save_pretrained`` knows best.
+    """
+    strategy = launch.strategy_of(trainer.model_wrapped)
+    if strategy not in launch.SHARDED:
+        return None
+    model = trainer.model
+    persistent = set(model.state_dict())
+    tensors = dict(model.named_parameters())  # names a tied weight once
+    if config.train.lora is not None:
+        tensors = {name: weight for name, weight in tensors.items() if weight.requires_grad}
+    tensors |= {name: buffer for name, buffer in model.named_buffers() if name in persistent}
+    whole = {}
+    for name, tensor in tensors.items():
+        with launch.gathered(tensor) as values:
+            if trainer.accelerator.is_main_process:
+                whole[name] = values.detach().to("cpu", copy=True)
+    return whole
 
 
 def _release(trainer: Any) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from accelerate.utils import parse_flag_from_env
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.utils import logging as transformers_logging
 
@@ -21,7 +20,7 @@ from tablemend.config import Train
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors
-from tablemend.training import checkpoints
+from tablemend.training import checkpoints, launch
 
 FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
@@ -38,19 +37,11 @@ def set_up() -> None:
     ``accelerate launch`` sets OMP_NUM_THREADS to 1 unless it is told that it runs on a CPU.
 
     Raises:
-        TablemendError: several processes were launched that do not see one another; each would
-            train alone and write over the others.
+        TablemendError: another strategy or number of processes than accelerate was asked for.
     """
-    on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
-    state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
-    launched = int(os.environ.get("WORLD_SIZE", "1"))
-    if state.num_processes != launched:
-        raise TablemendError(
-            f"{launched} processes were launched, {state.num_processes} found one another: "
-            "check the accelerate config"
-        )
+    launch.join()
     transformers_logging.disable_progress_bar()
-    if state.device.type == "cpu":
+    if PartialState().device.type == "cpu":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         torch.set_num_threads(max(1, (cores or 1) // here))
@@ -102,6 +93,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         OSError: the disk is full.
     """
     trainer.add_callback(_MarkComplete())
+    trainer.add_callback(launch.CheckStrategy(trainer))
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None and trainer.accelerator.is_main_process:
         print(f"resuming from {last}")

@@ -1,0 +1,265 @@
+"""What accelerate was asked to launch, what was got, and the refusal where the two differ."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from accelerate import PartialState
+from accelerate.commands.config.config_args import default_config_file, load_config_from_file
+from accelerate.commands.launch import launch_command_parser
+from accelerate.utils import DistributedType, parse_flag_from_env
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import DTensor
+from torch.nn.parallel import DistributedDataParallel
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from tablemend.errors import TablemendError
+
+SHARDED = ("zero3", "fsdp2")
+"""Strategies under which no process holds a whole weight."""
+SUPPORTED = ("single", "ddp", "zero1", "zero2", *SHARDED)
+PATIENCE = timedelta(days=30)
+"""How long processes wait for the main one to prepare the data: its end ends them too."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a training is spread.
+
+    Attributes:
+        strategy: single, ddp, zero1, zero2, zero3 or fsdp2.
+        processes: over all machines.
+    """
+
+    strategy: str
+    processes: int
+
+    def __str__(self) -> str:
+        return f"{self.strategy} on {self.processes} process{'es' * (self.processes > 1)}"
+
+
+def join() -> Launch:
+    """Join the other processes; must come before anything else of accelerate.
+
+    Returns:
+        What was asked for, which this process found itself to be part of.
+
+    Raises:
+        TablemendError: another strategy or number of processes than accelerate was asked for.
+    """
+    launch = from_environment(os.environ)
+    _refuse_unsupported(launch, os.environ)
+    asked = from_command(_parent_command())
+    if asked is not None and asked != launch:
+        raise TablemendError(_mismatch(asked, launch))
+    on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
+    if on_cpu:
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")
+        if launch.strategy.startswith("zero"):
+            _without_compiled_operators()
+    state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
+    if state.num_processes != launch.processes:
+        raise TablemendError(
+            f"{launch.processes} processes were launched, {state.num_processes} found one another: "
+            "check the accelerate config"
+        )
+    if on_cpu and launch.strategy == "fsdp2":
+        # accelerate 1.15 turns to FSDP from the types of accelerators alone, and trains on CPUs
+        # with DDP without a word. To be removed when AcceleratorState takes MULTI_CPU there.
+        state.distributed_type = DistributedType.MULTI_GPU
+    return launch
+
+
+def keeps_state() -> bool:
+    """Whether TrainingArguments must take the state that :func:`join` left, not make its own."""
+    return from_environment(os.environ).strategy == "fsdp2"
+
+
+def from_environment(environment: Mapping[str, str]) -> Launch:
+    """What the launcher told its processes."""
+
+    def says(name: str) -> bool:
+        return environment.get(name, "").lower() in ("true", "1")
+
+    processes = int(environment.get("WORLD_SIZE", "1"))
+    if says("ACCELERATE_USE_DEEPSPEED"):
+        return Launch(f"zero{environment.get('ACCELERATE_DEEPSPEED_ZERO_STAGE', '2')}", processes)
+    if says("ACCELERATE_USE_FSDP"):
+        return Launch(f"fsdp{environment.get('FSDP_VERSION', '1')}", processes)
+    return Launch("ddp" if processes > 1 else "single", processes)
+
+
+def from_command(command: Sequence[str]) -> Launch | None:
+    """What a command line asked accelerate for; ``None`` where it is not accelerate's.
+
+    A config that is named, or accelerate's default one, says what the options leave open.
+    """
+    arguments = _arguments(command)
+    if arguments is None:
+        return None
+    given = launch_command_parser().parse_args(arguments)
+    path = given.config_file
+    if path is None and not given.cpu and Path(default_config_file).is_file():
+        path = default_config_file
+    file = load_config_from_file(path) if path else None
+    processes = given.num_processes or (file and file.num_processes) or 1
+    kind = file.distributed_type if file and not _names_a_type(given) else None
+    if given.use_deepspeed or kind == DistributedType.DEEPSPEED:
+        settings = file.deepspeed_config if file else {}
+        return Launch(f"zero{given.zero_stage or settings.get('zero_stage', 2)}", processes)
+    if given.use_fsdp or kind == DistributedType.FSDP:
+        settings = file.fsdp_config if file else {}
+        return Launch(f"fsdp{settings.get('fsdp_version', given.fsdp_version)}", processes)
+    return Launch("ddp" if processes > 1 else "single", processes)
+
+
+def _names_a_type(given: Any) -> bool:
+    """Whether options overrule the type that the config names."""
+    return bool(given.multi_gpu or given.tpu or given.use_deepspeed or given.use_fsdp)
+
+
+def _arguments(command: Sequence[str]) -> Sequence[str] | None:
+    """What stands behind ``accelerate launch`` in a command line."""
+    for place, word in enumerate(command):
+        name = Path(word).name
+        if name == "accelerate" and list(command[place + 1 : place + 2]) == ["launch"]:
+            return command[place + 2 :]
+        if name in ("accelerate-launch", "accelerate.commands.launch") or word.endswith(
+            "accelerate/commands/launch.py"
+        ):
+            return command[place + 1 :]
+    return None
+
+
+def _parent_command() -> list[str]:
+    """The command line that started this process: it alone knows what the config said."""
+    try:
+        parent = psutil.Process().parent()
+        return parent.cmdline() if parent is not None else []
+    except psutil.Error:
+        return []
+
+
+def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
+    if launch.strategy not in SUPPORTED:
+        raise TablemendError(
+            f"the accelerate config asks for {launch.strategy}; there are {', '.join(SUPPORTED)}: "
+            "see accelerate_configs/"
+        )
+    if "ACCELERATE_DEEPSPEED_CONFIG_FILE" in environment:
+        raise TablemendError(
+            "the accelerate config names a deepspeed_config_file: write its settings into the "
+            "config itself (accelerate_configs/zero3.yaml), where the launch can be checked"
+        )
+    gathers = environment.get("ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "true").lower()
+    if launch.strategy == "zero3" and gathers != "true":
+        raise TablemendError(
+            "ZeRO-3 would save no weights: set zero3_save_16bit_model: true in the accelerate "
+            "config (it gathers them, in the type they are trained in)"
+        )
+
+
+def _mismatch(asked: Launch, got: Launch) -> str:
+    text = f"accelerate was asked for {asked} and started {got}"
+    if got.processes == 1 < asked.processes:
+        return (
+            f"{text}: on a CPU set distributed_type: MULTI_GPU with use_cpu: true "
+            "(accelerate_configs/ddp.yaml); MULTI_CPU and --cpu start one process without MPI"
+        )
+    return f"{text}: check the accelerate config, and WORLD_SIZE in the environment"
+
+
+def _without_compiled_operators() -> None:
+    """Let DeepSpeed reduce through torch's gloo on a CPU.
+
+    Its own shared-memory operator is compiled on first use, for minutes on a busy machine, and
+    serves single machines alone.
+    """
+    from deepspeed.ops import __compatible_ops__ as compatible
+
+    compatible["deepspeed_shm_comm"] = False
+    # DeepSpeed 0.19 calls names that torch 2.13 calls old, and torch says so at every step.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
+
+
+class CheckStrategy(TrainerCallback):  # type: ignore[misc]
+    """Refuses a training whose model is not spread as asked for, before its first step."""
+
+    def __init__(self, trainer: Any) -> None:
+        self.trainer = trainer
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Compare the wrapped model with the environment."""
+        asked = from_environment(os.environ)
+        got = Launch(
+            strategy_of(self.trainer.model_wrapped), self.trainer.accelerator.num_processes
+        )
+        if asked != got:
+            raise TablemendError(_mismatch(asked, got))
+
+
+def strategy_of(model: Any) -> str:
+    """The strategy that a prepared model is trained with, from what it is made of."""
+    if isinstance(model, DistributedDataParallel):
+        return "ddp"
+    if isinstance(model, FSDPModule):
+        whole = [name for name, weight in model.named_parameters() if not is_sharded(weight)]
+        if whole:
+            raise TablemendError(f"FSDP2 left {len(whole)} weights whole, first {whole[0]}")
+        return "fsdp2"
+    if hasattr(model, "zero_optimization_stage"):  # DeepSpeed's engine, which may not be there
+        return f"zero{model.zero_optimization_stage()}"
+    return "single"
+
+
+def is_sharded(weight: torch.Tensor) -> bool:
+    """Whether every process of the world holds a part of a weight."""
+    return isinstance(weight, DTensor) and any(p.is_shard() for p in weight.placements)
+
+
+@contextmanager
+def gathered(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """A parameter with all its values, on every process; all of them must call it."""
+    if isinstance(tensor, DTensor):
+        yield tensor.full_tensor()
+    elif hasattr(tensor, "ds_id"):  # ZeRO-3 leaves an empty tensor in each module
+        from deepspeed import zero
+
+        with zero.GatheredParameters([tensor]):
+            yield tensor
+    else:
+        yield tensor
+
+
+@contextmanager
+def main_first() -> Iterator[bool]:
+    """The main process goes through the block alone, then the others, however long it takes.
+
+    They wait in a group of their own: the time limit of the training's group (10 minutes with
+    NCCL) does not end them. Where the main process fails, the launcher ends the others.
+
+    Yields:
+        whether this is the main process.
+    """
+    state = PartialState()
+    if state.num_processes == 1:
+        yield True
+        return
+    waiting = torch.distributed.new_group(backend="gloo", timeout=PATIENCE)
+    if not state.is_main_process:
+        torch.distributed.barrier(waiting)
+    yield state.is_main_process
+    if state.is_main_process:
+        torch.distributed.barrier(waiting)
+    torch.distributed.destroy_process_group(waiting)
