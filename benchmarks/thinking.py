@@ -1,14 +1,14 @@
-"""What a model should be trained to write before its answer: four ways at one budget.
+"""What a model should learn to write before its answer: four ways of thinking at one budget.
 
     python benchmarks/thinking.py [arms=[off,empty,quote,rationale] tokens=4000000 seeds=[0] n=400]
 
 Trains the recipe once an arm and seed, with `thinking` set to the arm, for as many steps as the
 token budget allows: tokens of prompt and target, without padding, counted beforehand on the first
 rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
-examples, each as it was trained. Prints TotalHallu with its 95 % interval, row recall and the
-tokens of an answer (what the thinking costs). A finished run is read, not repeated.
+examples, each as it was trained. Prints the rows and tokens trained on, TotalHallu with its 95 %
+interval, row recall and tokens an answer (what thinking costs). A finished run is not repeated.
 
-Hardware: 2 CPU cores, about 5 minutes an arm at 4 million tokens.
+Hardware: 2 CPU cores; times and rates are not yet measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS = (
     "thinking",
     "seed",
     "rows",
-    "tokens a row",
+    "tokens",
     "TotalHallu adversarial (95 %)",
     "clean (95 %)",
     "row recall adversarial",
@@ -70,6 +70,7 @@ def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = Non
         f"data.test.n={settings.n}",
         "evaluation.n=null",
         "train.minutes=null",
+        "data.validation=null",
     ]
     return tokens if rows is None else [*tokens, f"data.train.n={rows}"]
 
@@ -86,8 +87,8 @@ def read_recipe(settings: Ablation, arm: str, seed: int) -> Experiment:
     return config
 
 
-def rows_within(settings: Ablation, arm: str, seed: int) -> tuple[int, float]:
-    """Whole steps of rows that the budget pays for, and the mean tokens of a row."""
+def rows_within(settings: Ablation, arm: str, seed: int) -> int:
+    """Whole steps of rows that the budget pays for."""
     from tablemend.tasks.sources import read_examples
     from tablemend.training.checkpoints import load_tokenizer
     from tablemend.training.data import build_rows
@@ -103,7 +104,7 @@ def rows_within(settings: Ablation, arm: str, seed: int) -> tuple[int, float]:
             f"tokens={settings.tokens} pay for no step of {config.train.global_batch} rows with "
             f"{mean:.0f} tokens each: raise tokens"
         )
-    return steps * config.train.global_batch, mean
+    return steps * config.train.global_batch
 
 
 def run(*command: str) -> None:
@@ -114,7 +115,7 @@ def run(*command: str) -> None:
 
 def measure(settings: Ablation, arm: str, seed: int) -> str:
     """One row of the table; a finished run is read, not repeated."""
-    rows, mean = rows_within(settings, arm, seed)
+    rows = rows_within(settings, arm, seed)
     overrides = overrides_of(settings, arm, seed, rows)
     launcher = str(Path(sys.executable).with_name("accelerate"))
     launch = (launcher, "launch", "--quiet", "--config_file", "accelerate_configs/cpu.yaml")
@@ -122,28 +123,33 @@ def measure(settings: Ablation, arm: str, seed: int) -> str:
     run(sys.executable, "eval/compare.py", *overrides)
     own = Run.of(parse(Experiment, overrides))
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
-    return row(arm, seed, rows, mean, results)
+    return row(arm, seed, own.recorded("sft"), results)
 
 
-def row(arm: str, seed: int, rows: int, mean: float, results: dict[str, Any]) -> str:
-    """One line of Markdown from a run's results."""
-    found = results["arms"]["sft"]
+def row(arm: str, seed: int, trained: dict[str, Any], results: dict[str, Any]) -> str:
+    """One line of Markdown from a run's manifest and results; a dash for what is unjudged."""
+    found, cost = results["arms"]["sft"], results["cost"]["sft"]["adversarial"]
 
     def rate(context: str) -> str:
         one = found[context]["total_hallu"]
-        return f"{one['rate']:.1%} ({one['low']:.1%} to {one['high']:.1%})"
+        return f"{share(one['rate'])} ({share(one['low'])} to {share(one['high'])})"
 
     cells = (
         arm,
         str(seed),
-        str(rows),
-        f"{mean:.0f}",
+        str(trained["rows"]),
+        str(trained["tokens"]),
         rate("adversarial"),
         rate("clean"),
-        f"{found['adversarial']['row_recall']['rate']:.1%}",
-        f"{found['adversarial']['cost']['completion_tokens']:.0f}",
+        share(found["adversarial"]["row_recall"]["rate"]),
+        f"{cost['completion_tokens'] / cost['answers']:.0f}",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def share(value: float | None) -> str:
+    """A share in per cent, or a dash where there is none."""
+    return "-" if value is None else f"{value:.1%}"
 
 
 def main() -> None:
