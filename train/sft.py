@@ -15,7 +15,7 @@ from tablemend.tasks.sources import check_local
 
 def main() -> None:
     """Data, model, training, verified checkpoint; the same command continues where it stopped."""
-    config = load(SftCommand)
+    config = load(SftCommand, after_check=plan)
     check_local(*config.data.training_sources, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
@@ -28,6 +28,7 @@ def main() -> None:
     )
 
     stage.set_up()
+    models.check_method(config.train)
     tokenizer = checkpoints.load_tokenizer(config.model)
     if config.show:
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:
@@ -46,6 +47,13 @@ def main() -> None:
     answer = saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt)
     stage.record(run, config.stage, facts | {"first_answer": answer})
     stage.report(run, facts)
+
+
+def plan(config: SftCommand) -> None:
+    """Steps, tokens and memory, from the architecture alone."""
+    from tablemend.training.plan import print_plan
+
+    print_plan(config)
 
 
 if __name__ == "__main__":

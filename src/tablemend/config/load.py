@@ -7,7 +7,7 @@ dotted path, where it came from and the nearest valid name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,7 +53,11 @@ class _Reading:
         return self.origins.get("", "command line")
 
 
-def load(cls: type[SectionT], argv: Sequence[str] | None = None) -> SectionT:
+def load(
+    cls: type[SectionT],
+    argv: Sequence[str] | None = None,
+    after_check: Callable[[SectionT], None] | None = None,
+) -> SectionT:
     """Read the command line of a script.
 
     Classes with a ``kind`` need ``recipe=NAME`` (a file in recipes/, or a path); others take
@@ -62,6 +66,7 @@ def load(cls: type[SectionT], argv: Sequence[str] | None = None) -> SectionT:
     Args:
         cls: the model that decides.
         argv: the tokens after the script's name; those of the process by default.
+        after_check: what ``--check`` says beside the configuration, as YAML comments.
 
     Raises:
         ConfigError: with every problem found.
@@ -73,7 +78,9 @@ def load(cls: type[SectionT], argv: Sequence[str] | None = None) -> SectionT:
     check = "--check" in tokens
     config = parse(cls, [token for token in tokens if token != "--check"])
     if check:
-        print(to_yaml(config), end="")
+        print(to_yaml(config), end="", flush=True)
+        if after_check is not None:
+            after_check(config)
         raise SystemExit(0)
     return config
 

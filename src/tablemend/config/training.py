@@ -34,10 +34,10 @@ class Train(Section):
 
     trl_config: ClassVar[str | None] = None
 
-    method: Literal["full", "lora"] = "full"
-    """All weights, or adapters."""
+    method: Literal["full", "lora", "qlora"] = "full"
+    """All weights, adapters, or adapters on a base in 4 bits (bitsandbytes; CUDA GPUs alone)."""
     lora: Lora | None = None
-    """Adapters; needed by method: lora and by nothing else."""
+    """Adapters; needed by the methods lora and qlora and by nothing else."""
     prompt: Prompt = "base"
     """Instruction shown in training; the sft arm is evaluated with the same."""
     context: Literal["adversarial", "clean", "both"] = "adversarial"
@@ -84,8 +84,8 @@ class Train(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Options that contradict or repeat one another."""
-        if self.method == "lora" and self.lora is None:
-            yield "lora", "method: lora needs this section (`lora: {r: 16, alpha: 32}`)"
+        if self.method != "full" and self.lora is None:
+            yield "lora", f"method: {self.method} needs this section (`lora: {{r: 16, alpha: 32}}`)"
         if self.method == "full" and self.lora is not None:
             yield "lora", "method: full has no adapter; set method: lora, or lora: null"
         if (self.epochs is None) == (self.max_steps is None):
@@ -94,7 +94,9 @@ class Train(Section):
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
         if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
             yield "muon_learning_rate", "goes with optimizer: muon and only with it"
-        if self.optimizer == "muon" and self.method == "lora":
+        if self.method == "qlora" and self.precision != "bfloat16":
+            yield "precision", "method: qlora computes in bfloat16"
+        if self.optimizer == "muon" and self.method != "full":
             yield "optimizer", "muon is for full matrices; adapters take adamw"
 
     @field_validator("trl")

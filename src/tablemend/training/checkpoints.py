@@ -137,8 +137,8 @@ def load_tokenizer(config: Model) -> Tokenizer:
     return tokenizer
 
 
-def load_model(config: Model) -> PreTrainedModel:
-    """The model's weights, on the CPU.
+def load_model(config: Model, **options: Any) -> PreTrainedModel:
+    """The model's weights, on the CPU unless ``options`` of ``from_pretrained`` say otherwise.
 
     Raises:
         TablemendError: it cannot be loaded, weights are missing, or ``context_length`` is
@@ -152,6 +152,7 @@ def load_model(config: Model) -> PreTrainedModel:
             dtype=DTYPES[config.dtype],
             attn_implementation=config.attn,
             output_loading_info=True,
+            **options,
         )
     except (OSError, ValueError, ImportError) as error:
         raise TablemendError(_cannot_load(config.path, error)) from error

@@ -2,26 +2,97 @@
 
 from __future__ import annotations
 
+import os
+import re
+from importlib.util import find_spec
 from typing import Any
 
 import torch
+from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
 from peft import LoraConfig
-from transformers import PreTrainedModel
+from torch import nn
+from transformers import BitsAndBytesConfig, PreTrainedModel
 
-from tablemend.config import Lora
+from tablemend.config import Lora, Train
 from tablemend.config.experiment import Trained
+from tablemend.errors import TablemendError
 from tablemend.training import checkpoints
 
 
-def trainable_model(config: Trained) -> PreTrainedModel:
-    """The weights of model.path, on the CPU.
+def check_method(train: Train) -> None:
+    """Refuse 4-bit weights where they cannot be trained on; the rest runs anywhere.
 
     Raises:
-        TablemendError: they cannot be loaded.
+        TablemendError: no CUDA GPU, no bitsandbytes, or a launch that shards the weights.
     """
-    model = checkpoints.load_model(config.model)
+    if train.method != "qlora":
+        return
+    if not torch.cuda.is_available():
+        raise TablemendError(
+            "train.method=qlora needs a CUDA GPU, where bitsandbytes keeps weights in 4 bits, and "
+            "there is none here: set train.method=lora"
+        )
+    if find_spec("bitsandbytes") is None:
+        raise TablemendError(
+            "train.method=qlora needs bitsandbytes: pip install bitsandbytes, or set "
+            "train.method=lora"
+        )
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
+    if parse_flag_from_env("ACCELERATE_USE_FSDP") or stage == "3":
+        raise TablemendError(
+            "train.method=qlora keeps whole 4-bit weights on every GPU: launch it with "
+            "accelerate_configs/ddp.yaml or zero2.yaml, or set train.method=lora"
+        )
+
+
+def trainable_model(config: Trained) -> PreTrainedModel:
+    """The weights of model.path: on the CPU, or in 4 bits on this process's GPU.
+
+    Parts that a text never passes through (a vision tower) are frozen.
+
+    Raises:
+        TablemendError: they cannot be loaded, or not be trained on here.
+    """
+    check_method(config.train)
+    options: dict[str, Any] = {}
+    if config.train.method == "qlora":
+        # the settings of QLoRA (Dettmers et al. 2023, sections 3 and 4)
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=torch.bfloat16,
+        )
+        options["device_map"] = {"": PartialState().local_process_index}
+    model = checkpoints.load_model(config.model, **options)
+    freeze_unused(model)
     _warn_of_rounding(config, model.dtype)
     return model
+
+
+def freeze_unused(model: PreTrainedModel) -> None:
+    """Train nothing that a text never passes through: DDP would wait for its gradients."""
+    for name in _unused(model):
+        model.get_submodule(name).requires_grad_(False)
+
+
+def _unused(model: PreTrainedModel) -> list[str]:
+    """The outermost modules with weights that lie outside decoder, embedding and head."""
+    ends = (model.get_input_embeddings(), model.get_output_embeddings(), model.get_decoder())
+    used = {id(weight) for end in ends if end is not None for weight in end.parameters()}
+
+    def below(module: nn.Module, prefix: str) -> list[str]:
+        found = []
+        for name, child in module.named_children():
+            weights = [id(weight) for weight in child.parameters()]
+            if weights and not used.intersection(weights):
+                found.append(prefix + name)
+            elif not used.issuperset(weights):
+                found += below(child, f"{prefix}{name}.")
+        return found
+
+    return below(model, "")
 
 
 def model_revision(config: Trained, trainer: Any) -> str:
@@ -37,13 +108,22 @@ def _warn_of_rounding(config: Trained, dtype: torch.dtype) -> None:
         )
 
 
-def lora_config(lora: Lora) -> LoraConfig:
-    """The recipe's adapters, as PEFT says them."""
+def lora_config(lora: Lora, model: PreTrainedModel | None = None) -> LoraConfig:
+    """The recipe's adapters, as PEFT says them.
+
+    Args:
+        lora: the recipe's section.
+        model: gets none in what a text never passes through; only a model with more than a
+            language model (Gemma 3) needs to be given.
+    """
     targets = lora.target_modules
+    unused = _unused(model) if model is not None else []
+    outside = "|".join(re.escape(name) for name in unused)
     return LoraConfig(
         task_type="CAUSAL_LM",
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
+        exclude_modules=rf"({outside})\..*" if outside else None,
     )

@@ -146,11 +146,11 @@ def build_trainer(
     config: Experiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
 ) -> Trainer:
     """Load the model and put it, the rows and the schedule into a Trainer."""
-    model = trainable_model(config)
     state = PartialState()
     folder = str(checkpoints_of(run, config.stage))
     validate = prepared.validation is not None
     arguments = sft_arguments(config, folder, state.num_processes, validate)
+    model = trainable_model(config)  # behind the arguments, of which it learns of ZeRO-3
     return Trainer(
         recipe=config.train,
         budget=Budget(config.train.minutes),
@@ -159,7 +159,7 @@ def build_trainer(
         train_dataset=as_dataset(prepared.train.rows),
         eval_dataset=as_dataset(prepared.validation.rows) if prepared.validation else None,
         processing_class=tokenizer,
-        peft_config=lora_config(config.train.lora) if config.train.lora else None,
+        peft_config=lora_config(config.train.lora, model) if config.train.lora else None,
     )
 
 
