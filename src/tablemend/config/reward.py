@@ -81,11 +81,11 @@ class Grpo(Section):
         batch = train.global_batch
         if batch % self.group:
             whole = lcm(self.group, train.micro_batch)
-            near = {max(1, batch // whole) * whole, -(-batch // whole) * whole}
+            near = sorted({max(1, batch // whole) * whole, -(-batch // whole) * whole})
             yield (
                 "train.global_batch",
                 f"counts completions: grpo.group: {self.group} does not divide {batch}; the "
-                f"nearest that it and train.micro_batch divide: {' or '.join(map(str, sorted(near)))}",
+                f"nearest that it and train.micro_batch divide: {' or '.join(map(str, near))}",
             )
         if train.save_every % self.iterations:
             yield (

@@ -166,7 +166,7 @@ OWNED = {
         "vllm_server_host": "grpo.server",
         "vllm_server_port": "grpo.server",
         "generation_batch_size": "train.global_batch",
-        "steps_per_generation": "grpo.steps_per_generation",
+        "steps_per_generation": "train.global_batch",
         "shuffle_dataset": "the sampler",
         "chat_template_kwargs": "the renderer",
     },

@@ -105,7 +105,7 @@ def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Ru
     found = extract_table(text, rules.format)
     parts, worth = _grade(found.table, gold, order)
     if parts["scope"]:
-        parts["format"] = worth_format = 1.0 if _is_pure(text, found, rules) else IMPURE
+        parts["format"] = worth_format = 1.0 if _is_pure(text, found, rules, gold_table) else IMPURE
         worth *= worth_format
     weights: dict[str, float] = rules.weights.model_dump()
     whole = sum(weights[name] for name in parts)
@@ -264,7 +264,7 @@ def _pairs(gold: Gold, order: SortRule | None, stated: Sequence[int]) -> tuple[i
     return ordered_pairs([row[column] for row in gold.rows], stated, order.order)
 
 
-def _is_pure(text: str, found: Extraction, rules: Rules) -> bool:
+def _is_pure(text: str, found: Extraction, rules: Rules, gold: Table) -> bool:
     """Whether an answer is the marker and its table, written as we would write that table.
 
     So nothing stands beside the table, and nothing inside of it that a reader does not see: a
@@ -278,7 +278,7 @@ def _is_pure(text: str, found: Extraction, rules: Rules) -> bool:
         text = marker + after
         if extract_table(before, rules.format).table is not None:
             return False
-    if len(found.table.title) > LONGEST_TITLE:
+    if len(found.table.title) > max(LONGEST_TITLE, len(gold.title)):
         return False
     try:
         plain = [tablehallu.answer(found.table, rules.format)]

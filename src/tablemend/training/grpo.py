@@ -1,0 +1,388 @@
+"""Training on rewards, phase by phase; ``train/grpo.py`` tells them in order."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from statistics import fmean
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from trl import GRPOConfig, GRPOTrainer
+
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import HUB
+from tablemend.config.experiment import STAGES, GrpoExperiment
+from tablemend.config.reward import Grpo
+from tablemend.detector.judge import Submission, judge_answers, judge_name
+from tablemend.detector.order import SortRule
+from tablemend.detector.similarity import LexicalSimilarity
+from tablemend.errors import TablemendError
+from tablemend.records import CONTEXT_KINDS, ContextKind, Example
+from tablemend.renderer import prompt_ids, prompt_text
+from tablemend.runs import Run, hash_text
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+from tablemend.training.arguments import make_config, options_of
+from tablemend.training.budget import Budget
+from tablemend.training.data import check_end_of_turn, refuse_shared_tables
+from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.reward import (
+    REWARD_VERSION,
+    Rules,
+    Score,
+    cut,
+    refuse_unpaid_gold,
+    score_example,
+)
+from tablemend.training.stage import checkpoints_of
+from tablemend.training.trainer import Paced
+
+CHECKED_PROMPTS = 32
+"""Prompts whose ids are compared with those of every arm of the checkpoint."""
+EQUAL = 1e-6
+"""Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
+WATCHED = (
+    "reward",
+    "equal_groups",
+    "equal_groups_right",
+    "hallucinated",
+    "completions/mean_length",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One prompt: an example with one of its contexts."""
+
+    example: Example
+    kind: ContextKind
+    prompt: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The prompts, verified.
+
+    Attributes:
+        tasks: in the order of the examples.
+        facts: what the manifest says of them.
+    """
+
+    tasks: Sequence[Task]
+    facts: dict[str, Any]
+
+
+def refuse_engine(grpo: Grpo) -> None:
+    """Refuse what is to draw the answers where it is not there.
+
+    Raises:
+        TablemendError: no vLLM, or no GPU for one in this process.
+    """
+    if grpo.engine == "transformers":
+        return
+    if find_spec("vllm") is None:
+        raise TablemendError(
+            f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
+            "pip install -r requirements-vllm.txt, or set grpo.engine=transformers"
+        )
+    if grpo.engine == "vllm-colocate" and not torch.cuda.is_available():
+        raise TablemendError(
+            "grpo.engine=vllm-colocate needs a CUDA GPU, and there is none: set "
+            "grpo.engine=transformers"
+        )
+
+
+def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
+    """Read and render the prompts, and check that the reward pays for gold.
+
+    Raises:
+        TablemendError: no data, shared tables, a gold answer that does not earn the whole reward,
+            or ids that are not those of the evaluation.
+    """
+    check_end_of_turn(tokenizer)
+    examples = read_examples(config.data.train)
+    if PartialState().is_main_process and not config.data.test.source.startswith(HUB):
+        refuse_shared_tables(examples, read_examples(config.data.test), "test")
+    refuse_unpaid_gold(examples, config)
+    tasks, dropped = _render(examples, config, tokenizer)
+    needed = config.train.global_batch // config.grpo.group
+    if len(tasks) < needed:
+        raise TablemendError(
+            f"data.train gives {len(tasks)} prompts, one step takes {needed} "
+            "(train.global_batch / grpo.group): give more examples, or lower train.global_batch"
+        )
+    _check_prompts(tasks[:CHECKED_PROMPTS], config, tokenizer)
+    digest = hashlib.sha256()
+    for task in tasks:
+        digest.update(f"{task.example.id}{task.kind}{task.ids}".encode())
+    facts = {
+        "examples": len(examples),
+        "rows": len(tasks),
+        "dropped": dict(dropped),
+        "rows_hash": digest.hexdigest()[:16],
+        "template_hash": hash_text(str(tokenizer.chat_template)),
+        "prompt_hash": tablehallu.prompt_hash(),
+        "reward": f"tablemend reward {REWARD_VERSION}",
+        "judge": judge_name(LexicalSimilarity()),
+        "start": start_of(config.model.path),
+    }
+    return Prepared(tasks, facts)
+
+
+def start_of(path: str) -> dict[str, Any]:
+    """What a run's manifest says of the training whose finished model is trained on, by stage."""
+    folder = local_folder(path)
+    if folder is None or folder.name != "model":
+        return {}
+    run = Run(folder.parent)
+    stages = {stage: run.recorded(stage) for stage in STAGES.values()}
+    return {
+        stage: {name: fact for name, fact in facts.items() if name != "log"}
+        for stage, facts in stages.items()
+        if facts
+    }
+
+
+def _render(
+    examples: Iterable[Example], config: GrpoExperiment, tokenizer: Tokenizer
+) -> tuple[list[Task], Counter[str]]:
+    """Every prompt that leaves room for the longest answer; the others are counted."""
+    kinds = CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
+    room = config.longest_row - config.grpo.max_new_tokens
+    tasks: list[Task] = []
+    dropped: Counter[str] = Counter()
+    for example in examples:
+        for kind in kinds:
+            chat = tablehallu.messages(example, kind, config.train.prompt, config.format)
+            text = prompt_text(tokenizer, chat, config.thinking != "off")
+            ids = tuple(tokenizer.encode(text, add_special_tokens=False))
+            if len(ids) > room:
+                dropped[f"prompt longer than {room} tokens"] += 1
+            else:
+                tasks.append(Task(example, kind, text, ids))
+    return tasks, dropped
+
+
+def _check_prompts(tasks: Sequence[Task], config: GrpoExperiment, tokenizer: Tokenizer) -> None:
+    """The ids that answers are drawn after are those of every evaluation of the checkpoint."""
+    for arm in config.evaluation.arms.values():
+        if arm.model != config.stage or arm.after:
+            continue
+        for task in tasks:
+            chat = tablehallu.messages(task.example, task.kind, arm.prompt, config.format_of(arm))
+            ids = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+            assert tuple(ids) == task.ids, "the training prompt is not the evaluation's"
+
+
+def show(task: Task, config: GrpoExperiment) -> str:
+    """A prompt, its gold answer, and what that earns."""
+    thinking: tablehallu.Thinking = "off" if config.thinking == "off" else "empty"
+    gold = tablehallu.target(task.example, task.kind, thinking, config.format)
+    score = score_example(gold, task.example, Rules.of(config))
+    parts = ", ".join(f"{name} {part:g}" for name, part in score.parts.items())
+    return f"{task.prompt}{gold}\n{len(task.ids)} tokens; reward {score.reward:g}: {parts}"
+
+
+def grpo_arguments(config: GrpoExperiment, folder: str, world_size: int) -> GRPOConfig:
+    """The recipe as the arguments of TRL's trainer.
+
+    Raises:
+        TablemendError: the batch does not divide over the devices, or TRL refuses a value.
+    """
+    grpo = config.grpo
+    options = options_of(config, folder, world_size, validate=False)
+    if grpo.engine != "transformers":
+        options.setdefault("vllm_max_model_length", config.longest_row)
+    if grpo.beta and config.train.lora is None:
+        # TRL loads the reference by the model's name alone
+        options["model_init_kwargs"] = {"revision": config.model.revision}
+    options |= {
+        "include_num_input_tokens_seen": "no",  # TRL counts prompts and answers itself
+        "remove_unused_columns": False,
+        "num_generations": grpo.group,
+        "max_completion_length": grpo.max_new_tokens,
+        "temperature": grpo.temperature,
+        "beta": grpo.beta,
+        "loss_type": grpo.loss,
+        "scale_rewards": grpo.scale_rewards,
+        "epsilon": grpo.epsilon,
+        "epsilon_high": grpo.epsilon_high,
+        "num_iterations": grpo.iterations,
+        "mask_truncated_completions": grpo.mask_truncated,
+        "use_vllm": grpo.engine != "transformers",
+        "vllm_mode": "server" if grpo.engine == "vllm-server" else "colocate",
+        "vllm_server_base_url": grpo.server,
+    }
+    return make_config(GRPOConfig, options)
+
+
+def build_trainer(
+    config: GrpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
+) -> Trainer:
+    """Load the model and put it, the prompts and the reward into a Trainer."""
+    model = trainable_model(config)
+    state = PartialState()
+    folder = str(checkpoints_of(run, config.stage))
+    trainer = Trainer(
+        tasks=prepared.tasks,
+        rules=Rules.of(config),
+        recipe=config.train,
+        budget=Budget(config.train.minutes),
+        model=model,
+        args=grpo_arguments(config, folder, state.num_processes),
+        processing_class=tokenizer,
+        peft_config=lora_config(config.train.lora, model) if config.train.lora else None,
+    )
+    trainer.add_callback(_WarnOfEqualGroups(config.grpo.equal_groups))
+    return trainer
+
+
+class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
+    """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
+
+    Differs from its parent in the ids of the prompts, which are the renderer's, and in what is
+    logged of the rewards.
+    """
+
+    def __init__(self, *, tasks: Sequence[Task], rules: Rules, **options: Any) -> None:
+        self.tasks = tasks
+        self.rules = rules
+        numbers = list(range(len(tasks)))
+        super().__init__(
+            reward_funcs=self.detector,
+            train_dataset=Dataset.from_dict(
+                {"prompt": [task.prompt for task in tasks], "task": numbers}
+            ),
+            **options,
+        )
+        self._ids = {task.prompt: list(task.ids) for task in tasks}
+
+    def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
+        """The renderer's ids: TRL would add a second BOS to a prompt that is text."""
+        return [self._ids[prompt] for prompt in prompts], None, {}
+
+    def detector(
+        self,
+        *,
+        completion_ids: Sequence[Sequence[int]],
+        task: Sequence[int],
+        log_metric: Callable[[str, float], None],
+        **_: Any,
+    ) -> list[float]:
+        """The rewards of some answers, and their parts into the log.
+
+        Raises:
+            TablemendError: an answer that could not be scored; that is no reward of 0.
+        """
+        tasks = [self.tasks[number] for number in task]
+        texts = [self.text_of(ids) for ids in completion_ids]
+        scores = [self._score(text, one.example) for text, one in zip(texts, tasks, strict=True)]
+        parts = defaultdict(list)
+        for score in scores:
+            for name, part in score.parts.items():
+                parts[name].append(part)
+        for name, found in parts.items():
+            log_metric(f"parts/{name}", fmean(found))
+        log_metric("hallucinated", self._hallucinated(texts, tasks))
+        return [score.reward for score in scores]
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        """The answer as evaluation reads it; ``None`` where it was cut."""
+        if not ids or ids[-1] not in self.eos_token_ids:
+            return None
+        return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
+
+    def _score(self, text: str | None, example: Example) -> Score:
+        try:
+            if text is None:
+                return cut(example.gold_table, SortRule.of(example.constraints), self.rules)
+            return score_example(text, example, self.rules)
+        except Exception as error:  # whatever it is, it must not become a number
+            raise TablemendError(
+                f"the reward failed on an answer to example {example.id} "
+                f"({type(error).__name__}: {error}): training stops, as no reward would be true"
+            ) from error
+
+    def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Task]) -> float:
+        """The detector's rate: answers with a finding; one that was cut is a format error."""
+        whole = [
+            Submission(
+                text,
+                task.example.gold_table,
+                task.example.context(task.kind),
+                SortRule.of(task.example.constraints),
+                self.rules.format,
+            )
+            for text, task in zip(texts, tasks, strict=True)
+            if text is not None
+        ]
+        clean = sum(not judgement.hallucinated for judgement in judge_answers(whole))
+        return 1 - clean / len(texts)
+
+    def _calculate_rewards(self, *args: Any) -> Tensor:
+        """The rewards of all processes; notes how many groups have nothing to compare."""
+        rewards: Tensor = super()._calculate_rewards(*args)
+        groups = rewards[:, 0].view(-1, self.num_generations)
+        equal = groups.amax(dim=1) - groups.amin(dim=1) < EQUAL
+        right = equal & (groups.amin(dim=1) > 1 - EQUAL)
+        self._metrics["train"]["equal_groups"].append(equal.float().mean().item())
+        self._metrics["train"]["equal_groups_right"].append(right.float().mean().item())
+        return rewards
+
+
+class _WarnOfEqualGroups(TrainerCallback):  # type: ignore[misc]
+    """Warns once when too many groups teach nothing."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.warned = False
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        share = (logs or {}).get("equal_groups", 0.0)
+        if share <= self.limit or self.warned or not state.is_world_process_zero:
+            return
+        assert logs is not None
+        self.warned = True
+        right = logs["equal_groups_right"]
+        warnings.warn(
+            f"step {state.global_step}: all answers earn the same in {share:.0%} of the groups "
+            f"({right:.0%} of the groups are all right), above grpo.equal_groups={self.limit:g}: "
+            "these teach nothing. Where most are right take harder examples, elsewhere a better "
+            "start; a larger grpo.group or a higher grpo.temperature helps both",
+            stacklevel=2,
+        )
+
+
+def summary(log: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the manifest says of the rewards: the mean over all steps, and the last entry."""
+    steps = [entry for entry in log if "equal_groups" in entry]
+    names = [name for name in steps[-1] if name in WATCHED or name.startswith("parts/")]
+    names.append("completions/clipped_ratio")
+    return {
+        "mean": {name: _mean(steps, name) for name in names},
+        "last": {name: steps[-1][name] for name in names},
+    }
+
+
+def _mean(steps: Sequence[Mapping[str, Any]], name: str) -> float:
+    """Each entry is the mean since the one before."""
+    found = [entry[name] for entry in steps if name in entry]
+    return round(fmean(found), 6)

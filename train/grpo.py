@@ -1,0 +1,54 @@
+"""Train a model on the detector's findings: answers are drawn, scored, and compared in groups.
+
+accelerate launch train/grpo.py recipe=tiny-grpo [train.learning_rate=2e-6 ...]
+"""
+
+from __future__ import annotations
+
+import os
+
+from tablemend.config import load
+from tablemend.config.experiment import GrpoCommand
+from tablemend.runs import Run
+from tablemend.script import run_script
+from tablemend.tasks.sources import check_local
+
+
+def main() -> None:
+    """Prompts, model, training, checkpoint; the same command continues where it stopped."""
+    config = load(GrpoCommand)
+    check_local(config.data.train, config.data.test)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    from tablemend.training import (  # torch, only once the recipe is valid
+        checkpoints,
+        grpo,
+        models,
+        saving,
+        stage,
+    )
+
+    grpo.refuse_engine(config.grpo)
+    stage.set_up()
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    if config.show:
+        for task in grpo.prepare(config, tokenizer).tasks[: config.show]:
+            print(grpo.show(task, config))
+        return
+
+    run = Run.of(config)
+    if not stage.begin(config, run, config.overwrite):
+        print(f"finished: {run.model} (overwrite=true starts anew)")
+        return
+    prepared = grpo.prepare(config, tokenizer)
+    trainer = grpo.build_trainer(config, run, tokenizer, prepared)
+    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    stage.record(run, config.stage, facts)
+    facts |= stage.train(trainer, config, run)
+    facts["rewards"] = grpo.summary(facts["log"])
+    answer = saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids)
+    stage.record(run, config.stage, facts | {"first_answer": answer})
+    stage.report(run, facts)
+
+
+if __name__ == "__main__":
+    run_script(main)
