@@ -6,7 +6,8 @@ Trains the recipe once an arm and seed, with `thinking` set to the arm, for as m
 token budget allows: tokens of prompt and target, without padding, counted beforehand on the first
 rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
 examples, each as it was trained. Prints the rows and tokens trained on, TotalHallu with its 95 %
-interval, row recall and tokens an answer (what thinking costs). A finished run is not repeated.
+interval, row recall, tokens an answer (what thinking costs), and of the rationales the share
+without a wrong step (`check_rationale`). A finished run is not repeated.
 
 Hardware: 2 CPU cores; times and rates are not yet measured.
 """
@@ -24,6 +25,7 @@ from pydantic import Field
 
 from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
 from tablemend.errors import TablemendError
+from tablemend.generations import Generations
 from tablemend.runs import Run
 from tablemend.script import run_script
 
@@ -38,6 +40,7 @@ COLUMNS = (
     "clean (95 %)",
     "row recall adversarial",
     "answer tokens",
+    "true rationales",
 )
 
 
@@ -123,10 +126,33 @@ def measure(settings: Ablation, arm: str, seed: int) -> str:
     run(sys.executable, "eval/compare.py", *overrides)
     own = Run.of(parse(Experiment, overrides))
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
-    return row(arm, seed, own.recorded("sft"), results)
+    sound = true_rationales(settings, own, seed) if arm == "rationale" else None
+    return row(arm, seed, own.recorded("sft"), results, sound)
 
 
-def row(arm: str, seed: int, trained: dict[str, Any], results: dict[str, Any]) -> str:
+def true_rationales(settings: Ablation, own: Run, seed: int) -> float:
+    """Share of the answers on adversarial contexts whose thought has no wrong step."""
+    from tablemend.evaluation.arms import read_test
+    from tablemend.tasks.rationale_check import check_rationale, thought_of
+
+    examples = read_test(read_recipe(settings, "rationale", seed))
+    by_id = {example.id: example for example in examples}
+    stored = Generations(own.path / "generations").read("sft", "adversarial")
+    thoughts = [(by_id[name], thought_of(one.answer.text)) for name, one in stored.items()]
+    sound = [
+        thought is not None and not check_rationale(example, thought)
+        for example, thought in thoughts
+    ]
+    return fmean(sound)
+
+
+def row(
+    arm: str,
+    seed: int,
+    trained: dict[str, Any],
+    results: dict[str, Any],
+    sound: float | None = None,
+) -> str:
     """One line of Markdown from a run's manifest and results; a dash for what is unjudged."""
     found, cost = results["arms"]["sft"], results["cost"]["sft"]["adversarial"]
 
@@ -143,6 +169,7 @@ def row(arm: str, seed: int, trained: dict[str, Any], results: dict[str, Any]) -
         rate("clean"),
         share(found["adversarial"]["row_recall"]["rate"]),
         f"{cost['completion_tokens'] / cost['answers']:.0f}",
+        share(sound),
     )
     return f"| {' | '.join(cells)} |"
 

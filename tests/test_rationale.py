@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_the_checker_sees_edits_of_numbers_in_the_engine(large: list[Example]) -
             seen += 1
             break
     assert seen > 30
+
+
+def test_what_a_model_may_write_is_read_without_an_error() -> None:
+    """Characters left out, doubled or cut off: always a list of problems, never an error."""
+    rng = Random(3)
+    seen: Counter[bool] = Counter()
+    for example in SMALL:
+        text = rationale(example)
+        at = rng.randrange(len(text))
+        until = at + rng.randint(1, 12)
+        for edited in (text[:at] + text[until:], text[:until] + text[at:], text[:at], text[at:]):
+            seen[bool(check_rationale(example, edited))] += 1
+            assert edited == text or check_rationale(example, edited), edited
+    assert seen[True] > 700
 
 
 def test_no_lines_are_no_rationale() -> None:

@@ -11,6 +11,11 @@ import pytest
 
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
+from tablemend.evaluation.arms import read_test
+from tablemend.generations import Generations, Stored
+from tablemend.records import Answer
+from tablemend.runs import Run
+from tablemend.synthesis.rationale import rationale
 
 ROOT = Path(__file__).parents[1]
 ARMS = ("off", "empty", "quote", "rationale")
@@ -67,5 +72,25 @@ def test_a_row_of_the_table(thinking: ModuleType) -> None:
         "cost": {"sft": {"adversarial": {"completion_tokens": 100, "answers": 8}}},
     }
     assert thinking.row("quote", 1, {"rows": 160, "tokens": 4000}, results) == (
-        "| quote | 1 | 160 | 4000 | 25.0% (10.0% to 50.0%) | - (- to -) | 25.0% | 12 |"
+        "| quote | 1 | 160 | 4000 | 25.0% (10.0% to 50.0%) | - (- to -) | 25.0% | 12 | - |"
     )
+
+
+def test_only_rationales_without_a_wrong_step_are_true(
+    thinking: ModuleType, tmp_path: Path
+) -> None:
+    settings = thinking.Ablation(n=4)
+    examples = read_test(thinking.read_recipe(settings, "rationale", 0))
+    made = Generations(tmp_path / "generations")
+    for number, example in enumerate(examples):
+        thought = rationale(example)
+        text = [
+            f"<think>\n{thought}\n</think>\n\n####",
+            f"<think>\n{thought.replace('fits', 'is not 1999')}\n</think>\n\n####",
+            "####",
+            f"<think>\n{thought}",
+        ][number]
+        made.append(
+            "key", [Stored(Answer(example.id, "sft", "adversarial", text, 1, 1, "stop"), 1)]
+        )
+    assert thinking.true_rationales(settings, Run(tmp_path), 0) == 0.25

@@ -57,6 +57,12 @@ def check_rationale(example: Example, text: str, context: ContextKind = "adversa
     return found + list(_check_foot(example, foot, walk))
 
 
+def thought_of(answer: str) -> str | None:
+    """What an answer says between its thinking tags; ``None`` where there is no whole block."""
+    match = re.match(r"\s*<think>\n?(.*?)\n?</think>", answer, re.DOTALL)
+    return None if match is None else match[1]
+
+
 def _check_head(example: Example, head: re.Match[str]) -> Iterator[str]:
     constraints = example.constraints
     if head["scope"] != "; ".join(map(_scope_text, constraints.conditions)):
