@@ -266,3 +266,10 @@ def test_a_record_with_an_open_step_has_no_rationale(
 ) -> None:
     with pytest.raises(NoRationale, match=reason):
         rationale(replace(SMALL[0], **changes))  # type: ignore[arg-type]
+
+
+def test_the_rationale_of_the_docs_is_one() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```\n(Wanted: .+?)\n```", text, re.DOTALL)
+    lines = rationale(small_world.example(seed=1, index=0)).split("\n")
+    assert [line for line in lines if line in shown.split("\n")] == shown.split("\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -289,3 +290,16 @@ def test_targets_longer_than_answers_may_be_are_warned_of(tokenizer: Any) -> Non
 
 def test_preferences_take_one_source(tmp_path: Path) -> None:
     assert "data.train.<name>.share" not in {key.path for key in keys_of(DpoExperiment)}
+
+
+def test_the_mixture_of_the_docs_is_one(recipe: Recipe) -> None:
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```yaml\n(data:\n  train:\n.+?)```", text, re.DOTALL)
+    parts = yaml.safe_load(shown)["data"]["train"]
+    config = recipe(**parts)
+    assert isinstance(config.data.train, dict)
+    assert {name: part.share for name, part in config.data.train.items()} == {
+        "tables": 0.6,
+        "small": 0.2,
+        "chat": 0.2,
+    }
