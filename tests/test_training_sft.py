@@ -385,7 +385,7 @@ def test_the_rate_rises_then_falls(scheduler: Any) -> None:
 
 def test_a_batch_that_does_not_divide_is_refused(command: Callable[..., SftCommand]) -> None:
     config = command("batch")
-    with pytest.raises(TablemendError, match="set it to a multiple of 12"):
+    with pytest.raises(TablemendError, match=r"nearest that does is train\.global_batch=12"):
         sft_arguments(config, "nowhere", world_size=3, validate=False)
 
 

@@ -23,12 +23,6 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         TablemendError: the batch does not divide over the devices.
     """
     train = config.train
-    at_once = train.micro_batch * world_size
-    if train.global_batch % at_once:
-        raise TablemendError(
-            f"train.global_batch={train.global_batch} is no multiple of train.micro_batch="
-            f"{train.micro_batch} on {world_size} devices: set it to a multiple of {at_once}"
-        )
     return {
         "report_to": "none",
         "dataloader_pin_memory": torch.accelerator.is_available(),
@@ -44,7 +38,7 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         "max_steps": train.max_steps or -1,
         "per_device_train_batch_size": train.micro_batch,
         "per_device_eval_batch_size": train.micro_batch,
-        "gradient_accumulation_steps": train.global_batch // at_once,
+        "gradient_accumulation_steps": launch.accumulation(train, world_size),
         "learning_rate": train.learning_rate,
         "weight_decay": train.weight_decay,
         "max_grad_norm": train.max_grad_norm,

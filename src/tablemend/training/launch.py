@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import torch
@@ -17,15 +18,21 @@ from accelerate import PartialState
 from accelerate.commands.config.config_args import default_config_file, load_config_from_file
 from accelerate.commands.launch import launch_command_parser
 from accelerate.utils import DistributedType, parse_flag_from_env
+from torch import nn
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from tablemend.config import Train
 from tablemend.errors import TablemendError
+from tablemend.runs import disk_errors, read_object, write_json
 
+T = TypeVar("T")
 SHARDED = ("zero3", "fsdp2")
 """Strategies under which no process holds a whole weight."""
+NOTE = "launch.json"
+"""File of a checkpoint that says which launch wrote it."""
 SUPPORTED = ("single", "ddp", "zero1", "zero2", *SHARDED)
 PATIENCE = timedelta(days=30)
 """How long processes wait for the main one to prepare the data: its end ends them too."""
@@ -191,6 +198,35 @@ def _without_compiled_operators() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
 
 
+def note(folder: Path) -> None:
+    """Write into a checkpoint how the training that made it was spread."""
+    write_json(folder / NOTE, asdict(from_environment(os.environ)))
+
+
+def check_checkpoint(folder: Path) -> None:
+    """Say that a training goes on with another number of processes, or refuse it.
+
+    The order of the rows and the global batch stay, so the losses do, beyond rounding.
+
+    Raises:
+        TablemendError: this launch cannot read the optimizer's state in the checkpoint.
+    """
+    if not (folder / NOTE).is_file():  # of an older version, which knew one format
+        return
+    saved = Launch(**read_object(folder / NOTE, "delete the checkpoint"))
+    here = from_environment(os.environ)
+    if saved == here:
+        return
+    fit = saved.strategy == here.strategy or {saved.strategy, here.strategy} == {"single", "ddp"}
+    if not fit or here.strategy.startswith("zero"):
+        raise TablemendError(
+            f"{folder} was saved by {saved} and cannot be continued by {here}: launch it as "
+            "before, or give overwrite=true to start anew"
+        )
+    if PartialState().is_main_process:
+        print(f"{folder} was saved by {saved}, {here} go on: the same rows, other rounding")
+
+
 class CheckStrategy(TrainerCallback):  # type: ignore[misc]
     """Refuses a training whose model is not spread as asked for, before its first step."""
 
@@ -209,7 +245,7 @@ class CheckStrategy(TrainerCallback):  # type: ignore[misc]
             raise TablemendError(_mismatch(asked, got))
 
 
-def strategy_of(model: Any) -> str:
+def strategy_of(model: nn.Module) -> str:
     """The strategy that a prepared model is trained with, from what it is made of."""
     if isinstance(model, DistributedDataParallel):
         return "ddp"
@@ -218,8 +254,9 @@ def strategy_of(model: Any) -> str:
         if whole:
             raise TablemendError(f"FSDP2 left {len(whole)} weights whole, first {whole[0]}")
         return "fsdp2"
-    if hasattr(model, "zero_optimization_stage"):  # DeepSpeed's engine, which may not be there
-        return f"zero{model.zero_optimization_stage()}"
+    engine: Any = model
+    if hasattr(engine, "zero_optimization_stage"):  # DeepSpeed's, which may not be installed
+        return f"zero{engine.zero_optimization_stage()}"
     return "single"
 
 
@@ -263,3 +300,61 @@ def main_first() -> Iterator[bool]:
     if state.is_main_process:
         torch.distributed.barrier(waiting)
     torch.distributed.destroy_process_group(waiting)
+
+
+def once(path: Path, make: Callable[[], T]) -> T:
+    """What ``make`` returns: the main process calls it, the others read what it wrote.
+
+    Data is so read and tokenised once, not by every process.
+
+    Args:
+        path: file for what is handed over, on a disk that all machines share; deleted at the end.
+        make: must not wait for other processes.
+    """
+    state = PartialState()
+    if state.num_processes == 1:
+        return make()
+    with main_first() as is_main:
+        if is_main:
+            made = make()
+            with disk_errors(path.parent):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(pickle.dumps(made))
+        else:
+            made = pickle.loads(path.read_bytes())  # our own file, of a moment ago
+    state.wait_for_everyone()
+    if is_main:
+        path.unlink()
+    return made
+
+
+def refuse(train: Train) -> None:
+    """Refuse a recipe that cannot be trained as it was launched.
+
+    Raises:
+        TablemendError: the batch does not divide over the processes, or Muon on parts of matrices.
+    """
+    launch = from_environment(os.environ)
+    accumulation(train, launch.processes)
+    if train.optimizer == "muon" and launch.strategy not in ("single", "ddp"):
+        raise TablemendError(
+            f"train.optimizer=muon needs whole matrices, {launch.strategy} shares them out: launch "
+            "with accelerate_configs/ddp.yaml, or set train.optimizer=adamw"
+        )
+
+
+def accumulation(train: Train, processes: int) -> int:
+    """Forward passes per optimizer step that make up the global batch.
+
+    Raises:
+        TablemendError: naming the nearest batch that divides.
+    """
+    at_once = train.micro_batch * processes
+    if train.global_batch % at_once:
+        nearest = max(1, (2 * train.global_batch + at_once) // (2 * at_once)) * at_once
+        raise TablemendError(
+            f"train.global_batch={train.global_batch} does not divide over {processes} processes "
+            f"with train.micro_batch={train.micro_batch}: the nearest that does is "
+            f"train.global_batch={nearest}"
+        )
+    return train.global_batch // at_once

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from accelerate import PartialState
@@ -22,6 +22,7 @@ from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors
 from tablemend.training import checkpoints, launch
 
+T = TypeVar("T")
 FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
 
@@ -51,8 +52,10 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     """Open the run folder; ``False`` where this training is finished already.
 
     Raises:
-        TablemendError: the folder holds a training with other settings or from other weights.
+        TablemendError: the folder holds a training with other settings or from other weights, or
+            this one cannot be trained as it was launched.
     """
+    launch.refuse(config.train)
     state = PartialState()
     stage = config.stage
     if state.is_main_process:
@@ -68,6 +71,11 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
     return not checkpoints.is_complete(run.model)
+
+
+def once(run: Run, prepare: Callable[[], T]) -> T:
+    """The data of a training, read and tokenised by the main process alone."""
+    return launch.once(run.path / ".prepared.pickle", prepare)
 
 
 def refuse_changes(run: Run, stage: str, facts: Mapping[str, Any], where: str) -> None:
@@ -95,8 +103,10 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     trainer.add_callback(_MarkComplete())
     trainer.add_callback(launch.CheckStrategy(trainer))
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
-    if last is not None and trainer.accelerator.is_main_process:
-        print(f"resuming from {last}")
+    if last is not None:
+        launch.check_checkpoint(last)
+        if trainer.accelerator.is_main_process:
+            print(f"resuming from {last}")
     start = time.monotonic()
     with refusals(config.train, run):
         trainer.train(resume_from_checkpoint=str(last) if last else None)
@@ -127,7 +137,9 @@ class _MarkComplete(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         PartialState().wait_for_everyone()
         if args.should_save:
-            checkpoints.mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            launch.note(folder)
+            checkpoints.mark_complete(folder)
 
 
 @contextmanager
