@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from random import Random
@@ -510,3 +512,8 @@ def test_mending_an_error_never_costs(data: st.DataObject, table: Table, parts: 
 def test_any_text_has_a_score(text: str) -> None:
     assert 0.0 <= score(text).reward < 1.0
     assert 0.0 <= score(f"####\n{text}\n| Town | Wells |\n|---|---|\n| {text} | 4 |").reward < 1.0
+
+
+def test_the_reward_loads_no_torch() -> None:
+    code = "import sys, tablemend.training.reward; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -94,7 +94,7 @@ def refuse_engine(grpo: Grpo) -> None:
     if find_spec("vllm") is None:
         raise TablemendError(
             f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
-            "pip install -r requirements-vllm.txt, or set grpo.engine=transformers"
+            "pip install 'tablemend[train,vllm]', or set grpo.engine=transformers"
         )
     if grpo.engine == "vllm-colocate" and not torch.cuda.is_available():
         raise TablemendError(
