@@ -1,0 +1,300 @@
+"""Speed and memory of supervised fine-tuning on one GPU, with random weights: what pays.
+
+    python benchmarks/gpu_training.py                        # Qwen3-8B's shape, rows of 4096 tokens
+    python benchmarks/gpu_training.py only="[lora, lora-liger]" seconds=60
+    python benchmarks/gpu_training.py tries="{mine: {overrides: [train.micro_batch=2]}}"
+
+Nothing is fetched: weights have the shape of the recipe's model, rows are random ids. A try is
+the recipe with overrides, in a process of its own, and one JSON line in `out`; what pays can be
+written into a recipe as it stands. Padding is not counted as tokens. TFLOP/s are those of the
+model (tablemend/training/rehearsal.py names the formula); MFU is their share of the data sheet's
+dense bfloat16 rate, `of_matmul` of a matrix product measured beside it. The planner's estimate
+stands beside the peak. Without a GPU the tiny recipe runs a few of the tries.
+Known on one H100: 12,473 tokens/s (Llama-3-8B, LoRA, 402 TFLOP/s) and 14,110 (Qwen2.5-7B, 423):
+NVIDIA NeMo AutoModel.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tablemend.config import Experiment, Section, load, parse
+from tablemend.errors import TablemendError
+from tablemend.runs import append_jsonl, read_jsonl, surroundings
+from tablemend.script import run_script
+
+TOKENIZER = "checkpoints/tiny-base"  # pads, and no more
+ADAMW = ("train.optimizer=adamw", "train.muon_learning_rate=null")
+ADAPTERS = "train.lora={r: 32, alpha: 64, dropout: 0, target_modules: all-linear, save: merged}"
+LORA = ("train.method=lora", ADAPTERS, *ADAMW)
+FULL = ("train.method=full", "train.lora=null", *ADAMW)
+CHECKPOINTING = "train.gradient_checkpointing=true"
+FLASH = "model.attn=flash_attention_2"
+COLUMNS = ("try", "result", "tokens/s", "TFLOP/s", "MFU", "peak GiB", "planned GiB")
+
+
+class Try(Section):
+    """One way of training."""
+
+    overrides: tuple[str, ...] = LORA
+    """Of the recipe."""
+    shortest: int | None = Field(default=None, ge=16)
+    """Row lengths are drawn evenly from here to `length`; all have `length` where it is null."""
+    attention: str | None = None
+    """Kernel that no recipe names, such as flex_attention."""
+    adapters: Literal["float32", "bfloat16"] = "float32"
+    """Type of the adapters; PEFT's default is float32."""
+    chunk: int | None = Field(default=None, ge=1)
+    """Words that TRL's fused head scores at a time, where not TRL's own number."""
+
+
+TRIES = {
+    "lora": Try(),
+    "lora-checkpointing": Try(overrides=(*LORA, CHECKPOINTING)),
+    "lora-batch-2": Try(overrides=(*LORA, "train.micro_batch=2")),
+    "lora-batch-4": Try(overrides=(*LORA, CHECKPOINTING, "train.micro_batch=4")),
+    "lora-dropout": Try(overrides=(*LORA, "train.lora.dropout=0.05")),
+    "lora-bfloat16": Try(overrides=(*LORA, "train.precision=float32"), adapters="bfloat16"),
+    "lora-liger": Try(overrides=(*LORA, "train.trl={use_liger_kernel: true}")),
+    "lora-compile": Try(overrides=(*LORA, "train.trl={torch_compile: true}")),
+    "lora-flash": Try(overrides=(*LORA, FLASH)),
+    "lora-whole-head": Try(chunk=1 << 20),
+    "lora-small-chunks": Try(chunk=4096),
+    "lora-mixed": Try(overrides=(*LORA, "train.micro_batch=4"), shortest=512),
+    "lora-packed": Try(overrides=(*LORA, FLASH, "train.packing=true"), shortest=512),
+    "lora-packed-flex": Try(
+        overrides=(*LORA, FLASH, "train.packing=true"), shortest=512, attention="flex_attention"
+    ),
+    "full": Try(overrides=(*FULL, CHECKPOINTING)),
+    "full-float32": Try(overrides=(*FULL, CHECKPOINTING, "model.dtype=float32")),
+}
+"""lora-bfloat16 computes in the type of its weights, without autocast."""
+ANYWHERE = ("lora", "lora-checkpointing", "lora-mixed", "full")
+"""Tries that say something without a GPU too."""
+
+
+class Benchmark(Section):
+    """What to measure."""
+
+    recipe: str | None = None
+    """Recipe whose model and settings are used; null: qwen3-8b, without a GPU tiny."""
+    overrides: tuple[str, ...] = ()
+    """Of the recipe, for all tries."""
+    length: int = Field(default=4096, ge=32)
+    """Tokens of the longest row; at most the recipe's context_length."""
+    rows: int = Field(default=8, ge=1)
+    """Rows an optimizer step."""
+    scored: float = Field(default=1.0, gt=0, le=1)
+    """Share of a row that bears loss; its first token never does."""
+    tries: dict[str, Try] | None = None
+    """Ways of training by name, instead of those in the script."""
+    only: tuple[str, ...] | None = None
+    """Names of the tries to make; all of them where it is null."""
+    warm: int = Field(default=3, ge=1)
+    """First steps, which are not timed."""
+    seconds: float = Field(default=30, gt=0)
+    """Timed steps end after so many."""
+    minutes: float = Field(default=5, gt=0)
+    """A try that takes longer, its start included, is ended, and its line says so."""
+    out: Path = Path("runs/gpu-training.jsonl")
+    """File that the lines are appended to."""
+    alone: bool = False
+    """Make the tries in this process, without `minutes`; the next one keeps what one patches."""
+
+
+def main() -> None:
+    """Every try in turn, then the table."""
+    config = load(Benchmark)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    tries = chosen(config, on_gpu)
+    lines = []
+    for name, settings in tries.items():
+        lines.append(make(config, name, settings) if config.alone else apart(config, name))
+        print(f"{name}: {lines[-1]['result']}", flush=True)
+    print(table(lines))
+    if not on_gpu:
+        print("no GPU here: these are figures of a CPU, those of a GPU are missing")
+
+
+def chosen(config: Benchmark, on_gpu: bool) -> dict[str, Try]:
+    """The tries to make, in their order.
+
+    Raises:
+        TablemendError: a name that no try has.
+    """
+    known = TRIES if config.tries is None else config.tries
+    names = config.only
+    if names is None:
+        names = tuple(known) if on_gpu or config.tries is not None else ANYWHERE
+    wrong = sorted(set(names) - set(known))
+    if wrong:
+        raise TablemendError(f"only: no try {wrong[0]}; there are {', '.join(known)}")
+    return {name: known[name] for name in names}
+
+
+def apart(config: Benchmark, name: str) -> dict[str, Any]:
+    """One try in a process of its own; its line, also where the process wrote none."""
+    before = len(lines_of(config.out))
+    command = [sys.executable, __file__, *sys.argv[1:], f"only=[{name}]", "alone=true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 * config.minutes)
+        why = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        failed = {"result": "failed", "why": f"status {done.returncode}: {why}"}
+    except subprocess.TimeoutExpired:
+        failed = {"result": "over the time", "why": f"more than {config.minutes:g} minutes"}
+    written = lines_of(config.out)[before:]
+    return written[0] if written else record(config, name, failed)
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Lines written so far."""
+    return list(read_jsonl(path)) if path.is_file() else []
+
+
+def record(config: Benchmark, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Append a line."""
+    line = {"try": name, **facts, "surroundings": surroundings()}
+    append_jsonl(config.out, [line])
+    return line
+
+
+def recipe_of(config: Benchmark, settings: Try) -> Experiment:
+    """The recipe with a try's overrides and the benchmark's rows.
+
+    Raises:
+        ConfigError: overrides that contradict one another.
+    """
+    import torch
+
+    name = config.recipe or ("qwen3-8b" if torch.cuda.is_available() else "tiny")
+    overrides = [*config.overrides, "train.micro_batch=1", f"train.global_batch={config.rows}"]
+    bounds = ["train.epochs=null", "train.max_steps=1000000", "train.minutes=null"]
+    read = parse(Experiment, [f"recipe={name}", *overrides, *settings.overrides, *bounds])
+    length = min(config.length, read.model.context_length)
+    return read.model_copy(update={"train": read.train.model_copy(update={"max_length": length})})
+
+
+def make(config: Benchmark, name: str, settings: Try) -> dict[str, Any]:
+    """One try; running out of memory is a result, and so is what this machine lacks."""
+    import torch
+
+    facts: dict[str, Any] = {}
+    try:
+        for more in steps_of(config, settings):
+            facts |= more
+    except torch.OutOfMemoryError:
+        facts |= {"result": "out of memory", "peak_gib": peak()}
+    except (TablemendError, ImportError) as error:
+        facts |= {"result": "refused", "why": str(error)}
+    return record(config, name, facts)
+
+
+def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
+    """What becomes known of a try, as it becomes known: plan, model, measurement."""
+    import torch
+    from transformers import AutoTokenizer
+
+    from tablemend.training import planner, rehearsal, shapes, stage
+
+    recipe = recipe_of(config, settings)
+    on_gpu = torch.cuda.is_available()
+    device = torch.cuda.get_device_name() if on_gpu else platform.machine()
+    yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
+    stage.set_up()
+    drawn = random.Random(recipe.seed)
+    longest = recipe.longest_row
+    lengths = [
+        drawn.randint(settings.shortest or longest, longest) for _ in range(config.rows * 32)
+    ]
+    scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
+    plans = planner.Plans(shapes.config_of(recipe.model.path))
+    most = min(longest - 1, max(1, round(longest * config.scored)))
+    planned = plans.memory(recipe, planner.STRATEGIES[0], on_gpu=on_gpu, supervised=most).total
+    yield {
+        "model": recipe.model.path,
+        "method": recipe.train.method,
+        "row_lengths": [min(lengths), longest],
+        "planned_gib": round(planned / 2**30, 2),
+    }
+    with tempfile.TemporaryDirectory() as folder, chunks(settings.chunk):
+        tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
+        trainer = rehearsal.random_trainer(
+            recipe, tokenizer, lengths, scored, folder, attention=settings.attention
+        )
+        if settings.adapters == "bfloat16":
+            for weight in trainer.model.parameters():
+                if weight.requires_grad:
+                    weight.data = weight.data.to(torch.bfloat16)
+        work = rehearsal.Work.of(trainer.model)
+        if recipe.train.packing:
+            yield {"crossing": rehearsal.crossing(trainer)}
+        clock = rehearsal.Clock(config.warm, config.seconds)
+        trainer.add_callback(clock)
+        if on_gpu:
+            torch.cuda.reset_peak_memory_stats()
+        trainer.train()
+    tokens, every = clock.tokens, sum(lengths)
+    squares = tokens * sum(each**2 for each in lengths) / every
+    rate = work.flops(tokens, tokens * sum(scored) / every, squares) / clock.seconds / 1e12
+    sheet = next((most for part, most in rehearsal.DATA_SHEET.items() if part in device), None)
+    yield {
+        "result": "measured",
+        "steps": clock.steps,
+        "tokens": tokens,
+        "seconds": round(clock.seconds, 6),
+        "tokens_per_second": round(tokens / clock.seconds, 1),
+        "tflops": float(f"{rate:.4g}"),
+        "formula": rehearsal.FORMULA,
+        "mfu": round(rate / sheet, 4) if sheet else None,
+        "of_matmul": round(rate / rehearsal.product_rate(), 4),
+        "peak_gib": peak() if on_gpu else None,
+    }
+
+
+def peak() -> float:
+    """GiB that torch's allocator held at most on the GPU."""
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**30, 2)
+
+
+@contextmanager
+def chunks(words: int | None) -> Iterator[None]:
+    """TRL's fused head with chunks of another size (trl 1.16 has no setting for it)."""
+    from trl.trainer import utils
+
+    known = utils._CHUNKED_LOGPROB_CHUNK_SIZE
+    utils._CHUNKED_LOGPROB_CHUNK_SIZE = words or known
+    try:
+        yield
+    finally:
+        utils._CHUNKED_LOGPROB_CHUNK_SIZE = known
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """The tries as Markdown."""
+    keys = ("try", "result", "tokens_per_second", "tflops", "mfu", "peak_gib", "planned_gib")
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    rows += [
+        tuple("-" if (cell := line.get(key)) is None else str(cell) for key in keys)
+        for line in lines
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+if __name__ == "__main__":
+    run_script(main)

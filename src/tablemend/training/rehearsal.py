@@ -1,0 +1,218 @@
+"""Our trainer on random weights and random rows, and the work that its steps do.
+
+For measurements alone: nothing is fetched and nothing learned. Work is that of the model, not of
+the machine: what gradient checkpointing computes twice counts once.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from peft import PeftModel
+from torch import Tensor
+from transformers import (
+    AutoModelForCausalLM,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+
+from tablemend.config import Experiment
+from tablemend.training import models, planner, sft, shapes
+from tablemend.training.arguments import sft_arguments
+from tablemend.training.budget import Budget
+from tablemend.training.data import Row
+from tablemend.training.trainer import Trainer
+
+FORMULA = (
+    "p x (B x tokens + H x tokens with loss) + 6 x layers x heads x head size x sum of squared row "
+    "lengths; p = 4 for LoRA, 6 for full; B: weights of the layers without adapters, H: of the head"
+)
+"""Floating-point operations of a step: forward 2 a weight and token, as many back through it, and
+as many for its own gradient where it trains. Causal attention over a row of L tokens costs 2 L^2 a
+head dimension forward and twice that back."""
+
+
+def random_trainer(
+    config: Experiment,
+    tokenizer: PreTrainedTokenizerBase,
+    lengths: Sequence[int],
+    scored: Sequence[int],
+    folder: str,
+    *,
+    attention: str | None = None,
+) -> Trainer:
+    """The trainer of a recipe on its architecture with random weights; it saves and logs nothing.
+
+    Args:
+        config: the recipe; of its data nothing is read.
+        tokenizer: pads, and no more.
+        lengths: tokens of each row.
+        scored: tokens of each row that bear loss, fewer than it has.
+        folder: where the trainer may write.
+        attention: a kernel other than the recipe's.
+    """
+    architecture = shapes.config_of(config.model.path)
+    with torch.device(torch.accelerator.current_accelerator() or "cpu"):
+        model = AutoModelForCausalLM.from_config(
+            architecture,
+            dtype=planner.weight_type(config, architecture),
+            attn_implementation=attention or config.model.attn,
+        )
+    models.freeze_unused(model)
+    vocabulary = architecture.get_text_config().vocab_size
+    rows = random_rows(lengths, scored, vocabulary, tokenizer.pad_token_id, config.seed)
+    arguments = sft_arguments(config, folder, 1, validate=False)
+    arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
+    trainer = Trainer(
+        recipe=config.train,
+        budget=Budget(),
+        model=model,
+        args=arguments,
+        train_dataset=sft.as_dataset(rows),
+        processing_class=tokenizer,
+        peft_config=models.lora_config(config.train.lora, model) if config.train.lora else None,
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def random_rows(
+    lengths: Sequence[int], scored: Sequence[int], vocabulary: int, padding: int, seed: int
+) -> list[Row]:
+    """Rows of ids drawn evenly from the vocabulary, without that of padding."""
+    drawn = random.Random(seed)
+    rows = []
+    for length, targets in zip(lengths, scored, strict=True):
+        ids = [drawn.randrange(vocabulary - 1) for _ in range(length)]
+        ids = [each + (each >= padding) for each in ids]
+        rows.append(Row(tuple(ids[: length - targets]), tuple(ids[length - targets :])))
+    return rows
+
+
+DATA_SHEET = {"H200": 989.4, "H100 PCIe": 756.0, "H100": 989.4, "A100": 311.9, "L40S": 362.0}
+"""NVIDIA's dense bfloat16 TFLOP/s by a part of the GPU's name; the first that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a token costs a model; see :data:`FORMULA`.
+
+    Attributes:
+        passes: multiplications and additions a weight and token, forward and back.
+        body: weights of the layers' matrices, adapters left out.
+        head: weights of the head.
+        attention: layers x heads x head size.
+    """
+
+    passes: int
+    body: int
+    head: int
+    attention: int
+
+    @classmethod
+    def of(cls, model: Any) -> Work:
+        """Of a model that trains, with or without adapters."""
+        base = model.get_base_model() if isinstance(model, PeftModel) else model
+        layers = base.get_decoder().layers
+        matrices = [
+            weight
+            for name, weight in layers.named_parameters()
+            if weight.ndim == 2 and "lora_" not in name
+        ]
+        text = base.config.get_text_config()
+        return cls(
+            passes=6 if any(weight.requires_grad for weight in matrices) else 4,
+            body=sum(weight.numel() for weight in matrices),
+            head=base.get_output_embeddings().weight.numel(),
+            attention=len(layers) * text.num_attention_heads * layers[0].self_attn.head_dim,
+        )
+
+    def flops(self, tokens: float, scored: float, squares: float) -> float:
+        """Operations of steps with so many tokens, tokens with loss, and squared row lengths."""
+        matrices = self.passes * (self.body * tokens + self.head * scored)
+        return matrices + 6 * self.attention * squares
+
+
+class Clock(TrainerCallback):  # type: ignore[misc]
+    """Times the steps after the first few, and ends the training when it has timed enough.
+
+    Attributes:
+        steps, tokens: timed; padding is not counted.
+        seconds: that they took, the device's work included.
+    """
+
+    def __init__(self, warm: int, seconds: float) -> None:
+        self.warm, self.wanted = warm, seconds
+        self.steps = self.tokens = 0
+        self.seconds = 0.0
+        self._since, self._before = 0.0, 0
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Wait for the device, then read the clock."""
+        if torch.accelerator.is_available():
+            torch.accelerator.synchronize()
+        seen = int(state.num_input_tokens_seen)
+        if state.global_step <= self.warm:
+            self._since, self._before = time.perf_counter(), seen
+            return
+        self.steps = state.global_step - self.warm
+        self.tokens = seen - self._before
+        self.seconds = time.perf_counter() - self._since
+        if self.seconds >= self.wanted:
+            control.should_training_stop = True
+
+
+@torch.no_grad()
+def crossing(trainer: Trainer) -> float | None:
+    """How much the last example of a packed row feels of the first: 0 where nothing crosses.
+
+    The largest change of its last state when the first example's ids change, over the largest
+    state; ``None`` where the first batch holds a single example.
+    """
+    batch: dict[str, Tensor] = next(iter(trainer.get_train_dataloader()))
+    starts = (batch["position_ids"][0] == 0).nonzero().flatten().tolist()
+    if len(starts) < 2:
+        return None
+    model: Any = trainer.model
+    decoder = (model.get_base_model() if isinstance(model, PeftModel) else model).get_decoder()
+    others = batch["input_ids"].clone()
+    others[0, : starts[1]] = others[0, : starts[1]].flip(0)
+
+    def last(ids: Tensor) -> Tensor:
+        given = {key: value for key, value in batch.items() if key not in ("input_ids", "labels")}
+        with trainer.compute_loss_context_manager():
+            state: Tensor = decoder(input_ids=ids, use_cache=False, **given).last_hidden_state
+        return state[0, -1].float()
+
+    was_training = model.training
+    model.eval()
+    one, two = last(batch["input_ids"]), last(others)
+    model.train(was_training)
+    return float((one - two).abs().max() / one.abs().max())
+
+
+def product_rate() -> float:
+    """TFLOP/s of a large bfloat16 matrix product on this device, the median of ten."""
+    device = torch.accelerator.current_accelerator()
+    size = 8192 if device else 1024
+    left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    taken = []
+    for _ in range(13):  # three to warm up
+        start = time.perf_counter()
+        left @ right
+        if device:
+            torch.accelerator.synchronize()
+        taken.append(time.perf_counter() - start)
+    return 2 * size**3 / statistics.median(taken[3:]) / 1e12

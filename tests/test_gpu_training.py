@@ -1,0 +1,203 @@
+"""The benchmark of fine-tuning on a GPU: what it counts, and what it writes down, on a CPU."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoTokenizer
+
+from tablemend.config import Experiment, parse
+from tablemend.errors import TablemendError
+from tablemend.runs import read_jsonl
+from tablemend.training import rehearsal
+from tablemend.training.trainer import Trainer
+
+ROOT = Path(__file__).parents[1]
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
+Make = Callable[..., Trainer]
+
+
+@pytest.fixture
+def benchmark() -> Any:
+    path = ROOT / "benchmarks" / "gpu_training.py"
+    spec = spec_from_file_location("benchmark_gpu_training", path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def settings(
+    benchmark: Any, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """The benchmark on the random model, a step after a step, in this process."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    def make(*only: str, **fields: Any) -> Any:
+        return benchmark.Benchmark(
+            recipe="tiny",
+            overrides=(f"model.path={tiny_model}",),
+            length=64,
+            rows=4,
+            only=only,
+            warm=1,
+            seconds=1e-6,
+            out=tmp_path / "lines.jsonl",
+            **fields,
+        )
+
+    return make
+
+
+@pytest.fixture
+def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.chdir(ROOT)
+
+    def make(*overrides: str, lengths: list[int], attention: str = "sdpa") -> Trainer:
+        small = [f"model.path={tiny_model}", "train.global_batch=2", "train.micro_batch=2"]
+        plain = ["train.precision=float32", "train.max_length=64"]
+        config = parse(Experiment, ["recipe=tiny", *small, *plain, *overrides])
+        tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+        scored = [length // 2 for length in lengths]
+        return rehearsal.random_trainer(
+            config, tokenizer, lengths, scored, str(tmp_path), attention=attention
+        )
+
+    return make
+
+
+def test_tries_are_measured_and_written_down(benchmark: Any, settings: Any) -> None:
+    config = settings("full", "lora-mixed")
+    tries = benchmark.chosen(config, on_gpu=False)
+    tries["lora-mixed"] = benchmark.Try(shortest=16)
+    lines = [benchmark.make(config, name, each) for name, each in tries.items()]
+    assert lines == list(read_jsonl(config.out))
+    assert [line["try"] for line in lines] == ["full", "lora-mixed"]
+    assert {line["result"] for line in lines} == {"measured"}
+    whole, mixed = lines
+    assert whole["tokens"] == whole["steps"] * 4 * 64
+    assert mixed["row_lengths"][0] < 64 and mixed["tokens"] < mixed["steps"] * 4 * 64
+    for line in lines:
+        assert line["tokens_per_second"] == pytest.approx(
+            line["tokens"] / line["seconds"], rel=0.05
+        )
+        assert line["tflops"] > 0 and line["of_matmul"] > 0 and line["planned_gib"] >= 0
+        assert line["mfu"] is None and line["peak_gib"] is None  # nobody measured a GPU
+    rows = benchmark.table(lines).splitlines()
+    assert rows[2].startswith("| full | measured | ") and rows[2].endswith(" |")
+    assert {row.count("|") for row in rows} == {len(benchmark.COLUMNS) + 1}
+
+
+def test_running_out_of_memory_is_a_result(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(rehearsal, "random_trainer", full)
+    monkeypatch.setattr(benchmark, "peak", lambda: 77.5)
+    line = benchmark.make(settings(), "full", benchmark.TRIES["full"])
+    assert (line["result"], line["peak_gib"], line["method"]) == ("out of memory", 77.5, "full")
+    assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
+
+
+def test_what_is_not_installed_is_a_result(benchmark: Any, settings: Any) -> None:
+    line = benchmark.make(settings(), "lora-flash", benchmark.TRIES["lora-flash"])
+    assert line["result"] == "refused" and "flash" in line["why"].lower()
+
+
+def test_a_try_beyond_its_time_is_ended(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py"])
+    line = benchmark.apart(settings("lora", minutes=1e-4), "lora")
+    assert line["result"] == "over the time"
+
+
+def test_a_try_that_ends_without_a_line_leaves_one(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "step=3"])
+    line = benchmark.apart(settings("lora"), "lora")
+    assert line["result"] == "failed"
+    assert line["why"].startswith("status 2: ") and "step" in line["why"]
+
+
+def test_names_of_tries_are_checked(benchmark: Any, settings: Any) -> None:
+    with pytest.raises(TablemendError, match=r"^only: no try lora-fast; there are lora, "):
+        benchmark.chosen(settings("lora-fast"), on_gpu=True)
+    without = benchmark.chosen(settings().model_copy(update={"only": None}), on_gpu=False)
+    assert tuple(without) == benchmark.ANYWHERE
+
+
+def test_every_try_is_a_valid_recipe(benchmark: Any, settings: Any) -> None:
+    for gpu in (False, True):
+        config = settings().model_copy(update={"recipe": "qwen3-8b" if gpu else "tiny"})
+        if gpu:
+            config = config.model_copy(update={"overrides": ()})
+        for name, each in benchmark.chosen(config.model_copy(update={"only": None}), gpu).items():
+            recipe = benchmark.recipe_of(config, each)
+            assert (recipe.train.method == "lora") == name.startswith("lora")
+            assert recipe.longest_row == 64
+
+
+def _counted(trainer: Trainer) -> int:
+    batch = next(iter(trainer.get_train_dataloader()))
+    with FlopCounterMode(display=False) as counter:
+        trainer.model.train()
+        # without keeping columns, so that the head sees every token
+        trainer.model(input_ids=batch["input_ids"], use_cache=False).logits.sum().backward()
+    return counter.get_total_flops()
+
+
+def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
+    length, rows = 64, 2
+    full = trainer_of(lengths=[length] * 4, attention="eager")
+    work = rehearsal.Work.of(full.model)
+    tokens, squares = rows * length, rows * length**2
+    # eager attention computes both halves of the causal square
+    both = work.flops(tokens, tokens, 2 * squares)
+    assert _counted(full) == pytest.approx(both, rel=0.02)
+    adapters = trainer_of(*LORA, lengths=[length] * 4, attention="eager")
+    frozen = rehearsal.Work.of(adapters.model)
+    assert (work.passes, frozen.passes) == (6, 4)
+    assert (work.body, work.head, work.attention) == (frozen.body, frozen.head, frozen.attention)
+
+
+def test_random_rows_hold_no_padding() -> None:
+    rows = rehearsal.random_rows([30] * 40, [10] * 40, vocabulary=7, padding=3, seed=0)
+    ids = {each for row in rows for each in row.input_ids}
+    assert ids == {0, 1, 2, 4, 5, 6}
+    assert {len(row.target) for row in rows} == {10}
+
+
+@pytest.mark.parametrize("keeps_places", [True, False])
+def test_what_crosses_packed_examples_is_measured(
+    keeps_places: bool, trainer_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = random.Random(0)
+    lengths = [drawn.randint(16, 24) for _ in range(12)]
+    packing = ("train.packing=true", "model.attn=flash_attention_2", "train.micro_batch=1")
+    trainer = trainer_of(*LORA, *packing, lengths=lengths)
+    if not keeps_places:
+        decoder: Any = trainer.model.get_base_model().get_decoder()
+        forward = decoder.forward
+
+        def forgetful(position_ids: Any = None, **options: Any) -> Any:
+            return forward(**options)
+
+        monkeypatch.setattr(decoder, "forward", forgetful)
+    felt = rehearsal.crossing(trainer)
+    assert felt is not None
+    assert felt == 0 if keeps_places else felt > 1e-3
