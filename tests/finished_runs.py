@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from peft import get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -21,13 +22,19 @@ N = 5
 
 def finished_training(folder: Path, base: Path, *overrides: str, seed: int = 1) -> Run:
     """The run folder of a finished SFT: configuration, manifest, a checkpoint unlike its base."""
+    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text(encoding="utf-8"))
+    recipe["evaluation"]["arms"] = {
+        "base": {"model": "base", "thinking": "off"},
+        "sft": {"model": "sft", "thinking": "quote"},
+    }
+    given = folder.with_suffix(".yaml")
+    given.write_text(yaml.safe_dump(recipe), encoding="utf-8")
     tokens = [
-        "recipe=tiny",
+        f"recipe={given}",
         f"model.path={base}",
         f"run={folder}",
         f"data.test.n={N}",
-        "evaluation.max_new_tokens=40",
-        "evaluation.arms={base: {model: base}, sft: {model: sft, thinking: quote}}",
+        "evaluation.max_new_tokens=24",
         *overrides,
     ]
     config = parse(SftCommand, tokens)

@@ -80,9 +80,9 @@ def read_recorded(folder: Path) -> Recorded:
     return Recorded(run, config, run.recorded(config.stage))
 
 
-def earlier_run(recorded: Recorded) -> Recorded | None:
-    """The run whose checkpoint a training began with; ``None`` where it was no run's."""
+def chain_of(recorded: Recorded) -> list[Recorded]:
+    """The trainings from the base model to this one: each began with the one before it."""
     folder = local_folder(recorded.config.model.path)
-    if folder is None or not any((folder.parent / f"{s}.yaml").is_file() for s in KINDS):
-        return None
-    return read_recorded(folder.parent)
+    if folder is None or not any((folder.parent / f"{name}.yaml").is_file() for name in KINDS):
+        return [recorded]
+    return [*chain_of(read_recorded(folder.parent)), recorded]

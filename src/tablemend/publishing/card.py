@@ -1,0 +1,315 @@
+"""The model card: everything from the manifest and the results, nothing by hand."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import yaml
+from huggingface_hub import ModelCard
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from tablemend import __version__
+from tablemend.config import HUB
+from tablemend.publishing.command import PublishCommand
+from tablemend.publishing.metadata import metadata
+from tablemend.publishing.recorded import Recorded, chain_of
+from tablemend.publishing.scores import Scores
+from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.renderer import prompt_text
+from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_judges, short_judge
+from tablemend.reports.markdown import align
+from tablemend.reports.rates import Rate
+from tablemend.reports.words import (
+    CONTEXT_NAMES,
+    DASH,
+    ERROR_MEANINGS,
+    METRIC_NAMES,
+    SHOWN_SETTINGS,
+    ending_rows,
+    say_cut,
+    say_tests,
+    tests_of,
+    with_interval,
+)
+from tablemend.tasks import tablehallu
+
+METRICS = (
+    "total_hallu",
+    "constraint_violation",
+    "context_violation",
+    "row_recall",
+    "cell_recall",
+    "abstention",
+    "unjudged",
+)
+HOUR = 3600
+
+
+def write_card(
+    recorded: Recorded,
+    scores: Scores | None,
+    command: PublishCommand,
+    tokenizer: Tokenizer,
+    lacking: list[str],
+) -> ModelCard:
+    """The card of a checkpoint.
+
+    Args:
+        recorded: its training.
+        scores: its comparison; ``None`` where there was none.
+        command: name, licence, benchmark.
+        tokenizer: the one that is published.
+        lacking: what is missing; said at its head.
+    """
+    data = metadata(recorded, scores, command)
+    parts = [
+        f"# {command.repo_id.partition('/')[2]}",
+        *([f"> **Not ready to be used.** Missing: {'; '.join(lacking)}."] if lacking else []),
+        _summary(recorded, command),
+        "## How to use it",
+        *_usage(recorded, command, tokenizer),
+        "## Results",
+        *(_results(recorded, scores) if scores is not None else ["There was no comparison."]),
+        "## Training",
+        *(part for one in chain_of(recorded) for part in _training(one)),
+        "## To reproduce it",
+        *_reproduction(recorded, scores),
+        "## Limits",
+        _limits(scores),
+    ]
+    return ModelCard(f"---\n{data.to_yaml()}\n---\n\n" + "\n\n".join(parts) + "\n")
+
+
+TRAININGS = {
+    "sft": "supervised fine-tuning",
+    "dpo": "preference training (DPO)",
+    "grpo": "training on rewards (GRPO)",
+}
+
+
+def _summary(recorded: Recorded, command: PublishCommand) -> str:
+    config = recorded.config
+    what = "An adapter (LoRA)" if recorded.is_adapter and not command.merged else "A model"
+    merged = ", merged into the unquantised base" if command.merged else ""
+    chain = chain_of(recorded)
+    trainings = ", then ".join(TRAININGS[one.stage] for one in chain)
+    return (
+        f"{what} that writes the table that a query asks for, from a text{merged}. Made from "
+        f"`{chain[0].config.model.path}` by {trainings} with tablemend {__version__}, recipe "
+        f"`{config.name}`."
+    )
+
+
+def _usage(recorded: Recorded, command: PublishCommand, tokenizer: Tokenizer) -> list[str]:
+    config = recorded.config
+    words = tablehallu.prompt("{context}", "{query}", config.train.prompt, config.format)
+    thinking = config.thinking != "off"
+    rendered = prompt_text(tokenizer, [{"role": "user", "content": words}], thinking)
+    if recorded.is_adapter and not command.merged:
+        load = "from peft import AutoPeftModelForCausalLM as Model"
+    else:
+        load = "from transformers import AutoModelForCausalLM as Model"
+    code = (
+        f"{load}\nfrom transformers import AutoTokenizer\n\n"
+        f'name = "{command.repo_id}"\n'
+        "tokenizer, model = AutoTokenizer.from_pretrained(name), Model.from_pretrained(name)\n"
+        "words = PROMPT.replace('{query}', query).replace('{context}', context)\n"
+        "chat = [{'role': 'user', 'content': words}]\n"
+        "ids = tokenizer.apply_chat_template(\n"
+        f"    chat, add_generation_prompt=True, enable_thinking={thinking}, "
+        "return_tensors='pt', return_dict=True\n)\n"
+        f"answer = model.generate(**ids, max_new_tokens={config.evaluation.max_new_tokens})\n"
+        "print(tokenizer.decode(answer[0, ids['input_ids'].shape[1]:]))"
+    )
+    return [
+        "It was trained on one prompt, and its results hold for that prompt alone. `PROMPT`, "
+        "verbatim:",
+        _fenced(words),
+        "As the chat template renders it, up to where the model's turn begins:",
+        _fenced(rendered),
+        _fenced(code, "python"),
+    ]
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    fence = "`" * 3
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _results(recorded: Recorded, scores: Scores) -> list[str]:
+    results = scores.results
+    data = results["data"]
+    judges = " and ".join([f"the detector ({results['judge']})", *second_judges(results)])
+    parts = [
+        f"{results['n']} held-out examples ({_named(data)}, hash `{data['hash']}`), the same for "
+        f"base and checkpoint; {_held_out(recorded, data)}. Judged by {judges}, which share no "
+        f"code. Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
+        "TotalHallu is the share of answers with at least one hallucination: lower is better. "
+        "Read it beside the recalls: who writes nothing makes no mistake.",
+    ]
+    for context in scores.contexts:
+        parts += [f"### On {CONTEXT_NAMES[context]}", _rates(scores, context)]
+        parts += filter(None, ["\n".join(f"- {one}" for one in _tests(scores, context))])
+    parts += ["### How they were asked", _asked(scores)]
+    return [*parts, "### What goes wrong", *_failures(scores), *_agreement(scores)]
+
+
+def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
+    """What is known of tables that stand in training and test data."""
+    test = recorded.config.data.test
+    same = (test.source, test.split, test.seed) == tuple(
+        data.get(name) for name in ("source", "split", "seed")
+    )
+    if same and not test.source.startswith(HUB):
+        return "the training refuses data that shares a table with them"
+    return "whether the training data shares a table with them was not checked"
+
+
+def _asked(scores: Scores) -> str:
+    """The settings of both arms, side by side."""
+    settings = [scores.results["settings"][arm] for arm in scores.arms]
+    names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
+    rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
+    return align([["", *scores.arms], *rows])
+
+
+def _named(data: dict[str, Any]) -> str:
+    return " ".join([data["source"], *([f"split {data['split']}"] if data.get("split") else [])])
+
+
+def _rates(scores: Scores, context: ContextKind) -> str:
+    results = scores.results
+    roles = {scores.base: "base", scores.arm: "checkpoint"}
+    rows = [["%", *(f"{roles[arm]} (arm {arm})" for arm in scores.arms)]]
+    for metric in METRICS:
+        rates = [results["arms"][arm][context][metric] for arm in scores.arms]
+        rows.append([METRIC_NAMES[metric], *map(with_interval, rates)])
+        if metric == "total_hallu":
+            for judge in second_judges(results):
+                own = results["second"]["arms"][judge]
+                found = [with_interval(own[arm][context]["total_hallu"]) for arm in scores.arms]
+                rows.append([f"TotalHallu, {short_judge(judge)}", *found])
+    counts = [str(results["arms"][arm][context]["total_hallu"]["n"]) for arm in scores.arms]
+    places = [list(results["arms"]).index(arm) + 1 for arm in scores.arms]
+    endings = [[row[0], *(row[place] for place in places)] for row in ending_rows(results, context)]
+    return align([*rows, ["judged answers (n)", *counts], *endings])
+
+
+def _tests(scores: Scores, context: ContextKind) -> list[str]:
+    """The paired tests of the two arms, by both judges."""
+    results = scores.results
+    if len(scores.arms) < 2:
+        return []
+    said = say_tests(_of_pair(tests_of(results, context, "total_hallu"), scores), results["arms"])
+    for judge in second_judges(results):
+        second = results["second"]
+        tests = [one for one in second["paired"][judge] if one["context"] == context]
+        sentences = say_tests(_of_pair(tests, scores), second["arms"][judge])
+        said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
+    return said
+
+
+def _of_pair(tests: list[dict[str, Any]], scores: Scores) -> list[dict[str, Any]]:
+    return [one for one in tests if {one["arm_a"], one["arm_b"]} == set(scores.arms)]
+
+
+def _failures(scores: Scores) -> list[str]:
+    """How many answers of the checkpoint show each error, as the detector names it."""
+    if scores.arm is None:
+        return ["No arm of the comparison answers with the checkpoint."]
+    own = scores.results["arms"][scores.arm]
+    rows = [["answers of the checkpoint", *scores.contexts]]
+    for error in ERROR_TYPES:
+        rows.append([METRIC_NAMES[error], *(_count(own[c][error]) for c in scores.contexts)])
+    rows.append(["of", *(str(own[c]["total_hallu"]["n"]) for c in scores.contexts)])
+    meanings = "\n".join(
+        f"- **{METRIC_NAMES[error]}**: {ERROR_MEANINGS[error]}" for error in ERROR_TYPES
+    )
+    return [align(rows), meanings]
+
+
+def _count(rate: Rate) -> str:
+    return "0" if rate["rate"] is None else str(round(rate["rate"] * rate["n"]))
+
+
+def _agreement(scores: Scores) -> list[str]:
+    rows = [row for row in agreement_rows(scores.results) if row[1] in scores.arms]
+    return ["### Do the judges agree?", align([AGREEMENT_HEAD, *rows])] if rows else []
+
+
+def _training(recorded: Recorded) -> list[str]:
+    config, facts = recorded.config, recorded.facts
+    dropped = facts.get("dropped", {})
+    data = config.model_dump(mode="json", exclude_defaults=True)["data"]["train"]
+    rows = {
+        "began with": f"`{config.model.path}`, {facts.get('model_revision', 'unknown')}",
+        "data": f"`{json.dumps(data)}`, rows hash `{facts.get('rows_hash', 'unknown')}`",
+        "rows": f"{facts.get('rows', 'unknown')}, dropped {sum(dropped.values())}"
+        + "".join(f"; {count} {reason}" for reason, count in dropped.items()),
+        "chat template": f"hash `{facts.get('template_hash', 'unknown')}`",
+        "prompts": f"hash `{facts.get('prompt_hash', 'unknown')}`",
+        "table format, thinking": f"{config.format}, {config.thinking}",
+        "steps, tokens": f"{facts.get('steps', 'unknown')}, {facts.get('tokens', 'unknown')}",
+        "last loss": f"{facts['last_loss']:.4g}" if "last_loss" in facts else "unknown",
+        "seed": str(config.seed),
+        "hardware": f"{facts.get('machine', 'unknown')}, "
+        f"{facts.get('world_size', 'unknown')} process(es)",
+        "hours": f"{facts['seconds'] / HOUR:.2f}" if "seconds" in facts else "unknown",
+        "code": f"commit {facts.get('commit') or 'unknown'}"
+        + (", with changes that are not committed" if facts.get("dirty") else ""),
+        "packages": ", ".join(f"{n} {v}" for n, v in facts.get("packages", {}).items()),
+    }
+    settings = {"train": config.train.model_dump(mode="json")}
+    for name, section in (("dpo", config.dpo), ("grpo", config.grpo)):
+        if section is not None:
+            settings[name] = section.model_dump(mode="json")
+    shown = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+    head = TRAININGS[recorded.stage]
+    return [
+        f"### {head[0].upper()}{head[1:]}",
+        "\n".join(f"- {name}: {value}" for name, value in rows.items()),
+        _fenced(shown.strip(), "yaml"),
+    ]
+
+
+def _reproduction(recorded: Recorded, scores: Scores | None) -> list[str]:
+    lines = [_command(one.facts, "train", launcher=True) for one in chain_of(recorded)]
+    if scores is not None:
+        lines.append(_command(recorded.run.recorded("compare"), "eval"))
+    return [
+        "In a clone of tablemend at the commit above:",
+        _fenced("\n".join(filter(None, lines)) or "unknown", "sh"),
+        f"The resolved recipe is `tablemend/{recorded.stage}.yaml`, with `tablemend/manifest.json` "
+        "(versions, hashes, counts) and `tablemend/results.json` (every number of this page) "
+        "beside it.",
+    ]
+
+
+def _command(facts: dict[str, Any], folder: str, launcher: bool = False) -> str:
+    command = facts.get("command")
+    if not command:
+        return ""
+    script, *tokens = (token for token in command if not token.startswith("rejudge="))
+    start = (
+        f"accelerate launch --num_processes {facts.get('world_size', 1)}" if launcher else "python"
+    )
+    return f"{start} {folder}/{script} {shlex.join(tokens)}"
+
+
+def _limits(scores: Scores | None) -> str:
+    limits = (
+        "The rates hold for the examples, prompt and decoding above; another domain, language, "
+        "table format or prompt was not measured. Intervals say what other examples of the same "
+        "kind might give, not what another training seed would. A low rate is no promise for a "
+        "single answer: check what matters against its source."
+    )
+    if scores is not None and scores.results["data"]["source"] == "small-world":
+        limits += (
+            " The test data is tablemend's small world: invented names, one sentence a row, two or "
+            "three rows. It shows that the method works and the level of no real task."
+        )
+    return limits

@@ -1,0 +1,135 @@
+"""The folder that is published: weights, tokenizer, card, and what is behind its numbers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformers import GenerationConfig
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from tablemend.backends.checkpoints import ADAPTER, local_folder
+from tablemend.errors import TablemendError
+from tablemend.evaluation import run_folder
+from tablemend.publishing.card import write_card
+from tablemend.publishing.command import PublishCommand
+from tablemend.publishing.metadata import eval_results
+from tablemend.publishing.recorded import Recorded, read_recorded
+from tablemend.publishing.scores import missing, read_scores
+from tablemend.runs import disk_errors, hash_text, sole_writer, write_json, write_text
+from tablemend.training import checkpoints
+
+BEHIND = "tablemend"
+"""Folder beside the weights with what the card's numbers come from."""
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model")
+"""Files of a checkpoint that others need; no pickle is among them."""
+LEFT_OUT = (checkpoints.MARKER, "trainer_state.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was written.
+
+    Attributes:
+        folder: where.
+        missing: what keeps it from being pushed.
+    """
+
+    folder: Path
+    missing: list[str]
+
+
+def write_folder(command: PublishCommand) -> Published:
+    """Write the folder; nothing leaves this machine.
+
+    Raises:
+        TablemendError: a checkpoint that is not whole, whose template is not the one that it was
+            trained on, or whose generation would not stop; a folder in the way.
+    """
+    recorded = read_recorded(run_folder(command))
+    source = _source(recorded, command)
+    out = Path(command.out).expanduser() if command.out else recorded.run.path / "publish"
+    if out.exists() and any(out.iterdir()) and not (out / BEHIND).is_dir():
+        raise TablemendError(f"{out} holds other files: name an empty folder (out=FOLDER)")
+    there = recorded.config.model.model_copy(update={"path": str(source), "revision": None})
+    tokenizer = checkpoints.load_tokenizer(there)
+    _check_template(recorded, source, tokenizer)
+    scores = read_scores(recorded, command)
+    lacking = missing(recorded, scores, command)
+    partial = out.with_name(f".{out.name}.partial")
+    with sole_writer(recorded.run.path), disk_errors(recorded.run.path):
+        shutil.rmtree(partial, ignore_errors=True)
+        _copy_weights(recorded, source, partial, tokenizer)
+        _copy_evidence(recorded, partial)
+        if scores is not None:
+            date = recorded.run.recorded("compare").get("time")
+            if entries := eval_results(scores, command, date):
+                write_text(partial / ".eval_results" / "tablehallu.yaml", entries)
+        write_card(recorded, scores, command, tokenizer, lacking).save(partial / "README.md")
+        shutil.rmtree(out, ignore_errors=True)
+        partial.replace(out)
+    return Published(out, lacking)
+
+
+def _source(recorded: Recorded, command: PublishCommand) -> Path:
+    """The checkpoint that is published."""
+    folder = recorded.merged if command.merged else recorded.run.model
+    if command.merged and not recorded.is_adapter:
+        raise TablemendError(f"{recorded.run.model} is no adapter: leave out merged=true")
+    if not checkpoints.is_complete(folder):
+        mend = (
+            f"run python train/merge.py run={recorded.run.path} first"
+            if command.merged
+            else "finish the training first"
+        )
+        raise TablemendError(f"{folder} is not there or not whole: {mend}")
+    noted = recorded.run.recorded("merge").get("adapter")
+    if command.merged and noted != checkpoints.revision_of(str(recorded.run.model)):
+        raise TablemendError(
+            f"{folder} was made of another adapter than {recorded.run.model} holds now: move it "
+            f"away and run python train/merge.py run={recorded.run.path}"
+        )
+    return folder
+
+
+def _check_template(recorded: Recorded, source: Path, tokenizer: Tokenizer) -> None:
+    trained_on = recorded.facts.get("template_hash")
+    found = hash_text(str(tokenizer.chat_template))
+    if trained_on is not None and trained_on != found:
+        raise TablemendError(
+            f"the chat template in {source} ({found}) is not the one that was trained on "
+            f"({trained_on}): put that back, or its users ask another prompt"
+        )
+
+
+def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokenizer) -> None:
+    """What a user loads; an adapter names its base's commit, and gets the end of its turn."""
+    out.mkdir(parents=True)
+    for path in sorted(source.iterdir()):
+        if path.name not in LEFT_OUT and any(path.match(pattern) for pattern in WEIGHTS):
+            shutil.copy2(path, out / path.name)
+    if not checkpoints.read_shapes(out):
+        raise TablemendError(f"{source} has no weights in safetensors")
+    adapter = out / ADAPTER
+    if not adapter.is_file():
+        checkpoints.check_generation(out, tokenizer)
+        return
+    settings = json.loads(adapter.read_text(encoding="utf-8"))
+    revision = recorded.facts.get("model_revision")
+    if local_folder(settings["base_model_name_or_path"]) is None and revision:
+        write_json(adapter, {**settings, "revision": revision})
+    GenerationConfig(
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id
+    ).save_pretrained(out)
+
+
+def _copy_evidence(recorded: Recorded, out: Path) -> None:
+    """Recipe, manifest and results; no example, no answer: those are the data set's to publish."""
+    names = (f"{recorded.stage}.yaml", "compare.yaml", "manifest.json", "results.json", "report.md")
+    (out / BEHIND).mkdir()
+    for name in names:
+        path = recorded.run.path / name
+        if path.is_file():
+            shutil.copy2(path, out / BEHIND / name)

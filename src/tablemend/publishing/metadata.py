@@ -1,0 +1,143 @@
+"""The head of a model card and ``.eval_results``: what the Hub reads by program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from huggingface_hub import EvalResult, EvalResultEntry, ModelCardData
+from huggingface_hub import eval_result_entries_to_yaml as entries_to_yaml
+
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import HUB
+from tablemend.publishing.command import PublishCommand
+from tablemend.publishing.recorded import Recorded, chain_of
+from tablemend.publishing.scores import Scores
+from tablemend.records import ContextKind
+from tablemend.reports.judges import second_judges, short_judge
+from tablemend.reports.rates import Rate
+from tablemend.reports.words import METRIC_NAMES
+
+TASK = "query-driven table generation"
+
+
+def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> ModelCardData:
+    """The card's head; a base or data set is named there only where it is on the Hub."""
+    path = chain_of(recorded)[0].config.model.path
+    is_adapter = recorded.is_adapter and not command.merged
+    sources = [one for one in _sources(recorded) if one.startswith(HUB)]
+    more: dict[str, Any] = {}
+    if local_folder(path) is None:  # only a name on the Hub is one for its readers
+        more["base_model_relation"] = "adapter" if is_adapter else "finetune"
+    results = model_index(scores, command) if scores is not None else []
+    return ModelCardData(
+        base_model=path if more else None,
+        datasets=sorted({one.removeprefix(HUB) for one in sources}) or None,
+        eval_results=results or None,
+        model_name=command.repo_id.partition("/")[2],
+        language="en",
+        library_name="peft" if is_adapter else "transformers",
+        license=command.license,
+        pipeline_tag="text-generation",
+        tags=["tablemend", "table-generation", "hallucination", recorded.stage],
+        **more,
+    )
+
+
+def _sources(recorded: Recorded) -> list[str]:
+    """Names of the data that was trained on."""
+    return list(_strings(recorded.config.model_dump(mode="json")["data"]["train"], "source"))
+
+
+def _strings(data: Any, name: str) -> Iterator[str]:
+    """Every text under a name, at any depth: one source, or a mixture of several."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key == name and isinstance(value, str):
+                yield value
+            else:
+                yield from _strings(value, name)
+    elif isinstance(data, list):
+        for one in data:
+            yield from _strings(one, name)
+
+
+def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate]]:
+    """Context, metric, its name, judge, rate: what is published as a number of the checkpoint."""
+    results = scores.results
+    assert scores.arm is not None
+    for context in scores.contexts:
+        own = results["arms"][scores.arm][context]
+        for metric in ("total_hallu", "row_recall", "cell_recall"):
+            yield context, metric, METRIC_NAMES[metric], results["judge"], own[metric]
+        for judge in second_judges(results):
+            second = results["second"]["arms"][judge][scores.arm][context]
+            name = f"TotalHallu, {short_judge(judge)}"
+            slug = re.sub(r"\W+", "_", short_judge(judge))
+            yield context, f"total_hallu_{slug}", name, judge, second["total_hallu"]
+
+
+def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
+    """The checkpoint's rates in the older ``model-index`` of the card's head."""
+    if scores.arm is None:
+        return []
+    data = scores.results["data"]
+    benchmark = _benchmark(scores, command)
+    return [
+        EvalResult(
+            task_type="text-generation",
+            task_name=TASK,
+            dataset_type=benchmark or data["source"].replace("/", "-"),
+            dataset_name=benchmark or data["source"],
+            dataset_config=context,
+            dataset_split=data.get("split") or "test",
+            dataset_revision=data.get("revision"),
+            dataset_args={"hash": data["hash"], "n": scores.results["n"]},
+            metric_type=metric,
+            metric_name=f"{name} ({context} contexts)",
+            metric_value=round(rate["rate"], 4),
+            metric_args={"judge": judge, **_limits_of(rate)},
+        )
+        for context, metric, name, judge, rate in _measured(scores)
+        if rate["rate"] is not None
+    ]
+
+
+def eval_results(scores: Scores, command: PublishCommand, date: str | None) -> str:
+    """The same numbers for ``.eval_results/``; empty where the test data is not on the Hub."""
+    benchmark = _benchmark(scores, command)
+    if benchmark is None or scores.arm is None:
+        return ""
+    entries = [
+        EvalResultEntry(
+            dataset_id=benchmark,
+            task_id=f"{context}_{metric}",
+            value=round(rate["rate"], 4),
+            dataset_revision=scores.results["data"].get("revision"),
+            date=date,
+            notes=", ".join([name, f"judge: {judge}", *_limits_said(rate)]),
+        )
+        for context, metric, name, judge, rate in _measured(scores)
+        if rate["rate"] is not None
+    ]
+    return str(yaml.safe_dump(entries_to_yaml(entries), sort_keys=False, allow_unicode=True))
+
+
+def _benchmark(scores: Scores, command: PublishCommand) -> str | None:
+    source = str(scores.results["data"]["source"])
+    return command.benchmark or (source.removeprefix(HUB) if source.startswith(HUB) else None)
+
+
+def _limits_of(rate: Rate) -> dict[str, Any]:
+    if rate["low"] is None or rate["high"] is None:
+        return {"n": rate["n"]}
+    return {"low": round(rate["low"], 4), "high": round(rate["high"], 4), "n": rate["n"]}
+
+
+def _limits_said(rate: Rate) -> list[str]:
+    found = _limits_of(rate)
+    return [f"n {found['n']}"] + (
+        [f"95 % interval {found['low']} to {found['high']}"] if "low" in found else []
+    )

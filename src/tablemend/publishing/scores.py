@@ -1,0 +1,120 @@
+"""What a comparison says of a checkpoint and its base, and what is missing to publish them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tablemend.backends.checkpoints import ADAPTER, Checkpoint, local_folder
+from tablemend.errors import TablemendError
+from tablemend.publishing.command import PublishCommand
+from tablemend.publishing.recorded import Recorded
+from tablemend.records import ContextKind
+from tablemend.reports.judges import second_judges
+from tablemend.reports.shape import read_results
+from tablemend.reports.words import contexts_of
+
+LOWEST_JUDGED = 1
+"""Answers that must have a verdict on every context."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The results of a run, and the two arms of it that a card is about.
+
+    Attributes:
+        results: as in results.json.
+        arm: name of the checkpoint's arm; ``None`` where no arm answers with it.
+        base: name of the base's arm; ``None`` where there is none.
+    """
+
+    results: dict[str, Any]
+    arm: str | None
+    base: str | None
+
+    @property
+    def contexts(self) -> list[ContextKind]:
+        """The contexts that were shown."""
+        return contexts_of(self.results)
+
+    @property
+    def arms(self) -> list[str]:
+        """The base's arm and the checkpoint's, those that are there."""
+        return [name for name in (self.base, self.arm) if name is not None]
+
+
+def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
+    """The results of a run's comparison; ``None`` where there was none.
+
+    Raises:
+        TablemendError: results of another shape, or an arm that they do not have.
+    """
+    path = recorded.run.path / "results.json"
+    if not path.is_file():
+        return None
+    results = read_results(path)
+    settings = results["settings"]
+    for option, name in (("arm", command.arm), ("base_arm", command.base_arm)):
+        if name is not None and name not in settings:
+            raise TablemendError(f"{option}={name}: {path} has the arms {', '.join(settings)}")
+    own = [name for name in settings if _answers_with(settings[name], recorded.stage)]
+    arm = command.arm or next(iter(own), None)
+    of_base = [
+        name for name in settings if _answers_with(settings[name], recorded.config.model.path)
+    ]
+    alike = [
+        name for name in of_base if arm and settings[name]["prompt"] == settings[arm]["prompt"]
+    ]
+    return Scores(results, arm, command.base_arm or next(iter([*alike, *of_base]), None))
+
+
+def _answers_with(settings: dict[str, Any], model: str) -> bool:
+    """Whether an arm is this model's own answers: not mended, not held to a grammar."""
+    named = str(settings.get("named", "")).partition(":")[2]
+    return named == model and not settings.get("after") and not settings.get("constrain")
+
+
+def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:
+    """What a stranger would need to check the checkpoint and that is not there."""
+    found = []
+    if not {"steps", "model_revision", "rows_hash"} <= recorded.facts.keys():
+        found.append("the record of the training in manifest.json")
+    if recorded.is_adapter and not command.merged:
+        found += _missing_base(recorded)
+    if scores is None:
+        return [*found, "a comparison (python eval/compare.py recipe=... run=...)"]
+    if scores.arm is None:
+        found.append(f"an arm of the comparison with model: {recorded.stage}")
+    else:
+        found += _other_weights(recorded, scores.results["settings"][scores.arm])
+    if scores.base is None:
+        found.append("an arm of the comparison with model: base")
+    for arm in scores.arms:
+        for context in scores.contexts:
+            if scores.results["arms"][arm][context]["total_hallu"]["n"] < LOWEST_JUDGED:
+                found.append(f"verdicts: every answer of {arm} on {context} contexts is unjudged")
+    if not second_judges(scores.results):
+        found.append(
+            "a second judge (eval/compare.py ... rejudge=true evaluation.second_judge=exact)"
+        )
+    return found
+
+
+def _missing_base(recorded: Recorded) -> list[str]:
+    settings = json.loads((recorded.run.model / ADAPTER).read_text(encoding="utf-8"))
+    base = settings["base_model_name_or_path"]
+    if local_folder(base) is None:
+        return []
+    return [f"a base that others have: the adapter's is the folder {base} (set merged=true)"]
+
+
+def _other_weights(recorded: Recorded, settings: dict[str, Any]) -> list[str]:
+    """Results of an earlier checkpoint in the same run are no results of this one."""
+    try:
+        here = Checkpoint.parse(str(recorded.run.model)).fingerprint()
+    except TablemendError as error:
+        return [f"the checkpoint's fingerprint ({error})"]
+    if settings.get("fingerprint") == here:
+        return []
+    return ["results of these weights: those in results.json are of others (compare again)"]

@@ -1,0 +1,311 @@
+"""train/publish.py: a folder that others can load and check; a push only of what is complete."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+import yaml
+from finished_runs import LORA, N, copy_of, finished_training
+from huggingface_hub import ModelCard, parse_eval_result_entries
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+from tablemend import evaluation
+from tablemend.config import parse
+from tablemend.detector.similarity import LexicalSimilarity
+from tablemend.errors import TablemendError
+from tablemend.evaluation import CompareCommand
+from tablemend.publishing import hub, merging
+from tablemend.publishing.command import MergeCommand, PublishCommand
+from tablemend.publishing.folder import Published, write_folder
+from tablemend.publishing.recorded import chain_of, read_recorded
+from tablemend.runs import Run
+from tablemend.training import checkpoints
+
+ROOT = Path(__file__).parents[1]
+NAME = "someone/tiny"
+TOKEN = "hf_secret_secret"
+
+
+@pytest.fixture
+def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["sft.py", "recipe=tiny", "run=x y"])
+    return copy_of(tiny_model, tmp_path / "base")
+
+
+def compare(run: Run, *overrides: str) -> None:
+    """Judge a finished run as eval/compare.py does."""
+    config = parse(CompareCommand, [f"recipe={run.path / 'sft.yaml'}", *overrides])
+    examples = evaluation.read_test(config)
+    if not config.rejudge:
+        arms = evaluation.plan_arms(config, run)
+        evaluation.begin(config, run, examples)
+        evaluation.generate(arms, examples, config, run)
+    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
+    evaluation.write_results(judged, examples, config, run)
+
+
+@pytest.fixture(scope="module")
+def compared(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that was compared; :func:`run` is a copy of it."""
+    folder = tmp_path_factory.mktemp("compared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr(sys, "argv", ["sft.py", "recipe=tiny", "run=x y"])
+        made = finished_training(folder / "run", copy_of(tiny_model, folder / "base"))
+        path = made.path / "sft.yaml"
+        recipe = yaml.safe_load(path.read_text())
+        for name in ("overwrite", "show"):  # a comparison knows nothing of them
+            recipe.pop(name)
+        path.write_text(yaml.safe_dump(recipe))
+        compare(made)
+    return made.path
+
+
+@pytest.fixture
+def run(compared: Path, tmp_path: Path, base: Path) -> Run:
+    return Run(copy_of(compared, tmp_path / "run"))
+
+
+def publish(run: Run, **options: Any) -> Published:
+    return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **options))
+
+
+class FakeHub:
+    """Notes what is sent to the Hub."""
+
+    calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
+    problem: ClassVar[Exception | None] = None
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def create_repo(self, repo_id: str, **options: Any) -> None:
+        self.calls.append(("create_repo", {"repo_id": repo_id, **options}))
+
+    def upload_folder(self, **options: Any) -> SimpleNamespace:
+        if self.problem is not None:
+            raise self.problem
+        files = sorted(path.name for path in Path(options["folder_path"]).iterdir())
+        self.calls.append(("upload_folder", {**options, "files": files}))
+        return SimpleNamespace(repo_url=f"https://hub/{options['repo_id']}")
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
+    monkeypatch.setattr(hub, "HfApi", FakeHub)
+    monkeypatch.setattr(hub, "get_token", lambda: TOKEN)
+    monkeypatch.setattr(FakeHub, "calls", [])
+    monkeypatch.setattr(FakeHub, "problem", None)
+    return FakeHub
+
+
+def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHub]) -> None:
+    published = publish(run, benchmark="someone/tables", license="apache-2.0")
+    assert published.missing == [] and fake.calls == []
+    out = published.folder
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    AutoModelForCausalLM.from_pretrained(out)
+    assert tokenizer.chat_template == AutoTokenizer.from_pretrained(run.model).chat_template
+    assert GenerationConfig.from_pretrained(out).eos_token_id in (
+        tokenizer.eos_token_id,
+        [tokenizer.eos_token_id],
+    )
+    assert not list(out.rglob("*.bin")) and not (out / checkpoints.MARKER).exists()
+    names = {path.name for path in (out / "tablemend").iterdir()}
+    # and no text of an example
+    assert names == {"sft.yaml", "compare.yaml", "manifest.json", "results.json"}
+    card = ModelCard.load(out / "README.md")
+    assert card.data.license == "apache-2.0" and card.data.base_model is None
+    results = json.loads((run.path / "results.json").read_text())
+    own = results["arms"]["sft"]["adversarial"]["total_hallu"]
+    found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results}
+    rate = found["adversarial", "total_hallu"]
+    assert rate.metric_value == round(own["rate"], 4) and rate.metric_args["n"] == N
+    assert found["adversarial", "total_hallu_exact"].metric_args["judge"] == "exact 1"
+    entries = parse_eval_result_entries(
+        yaml.safe_load((out / ".eval_results" / "tablehallu.yaml").read_text())
+    )
+    assert {entry.dataset_id for entry in entries} == {"someone/tables"}
+    assert len({entry.task_id for entry in entries}) == len(entries) == 8
+
+
+def test_the_card_says_where_everything_comes_from(run: Run) -> None:
+    text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+    facts = run.recorded("sft")
+    for said in (
+        facts["rows_hash"],
+        facts["template_hash"],
+        facts["model_revision"],
+        facts["commit"],
+        "98, dropped 2; 2 longer than max_length",
+        "hours: 1.20",
+        "Put the final table after `####`.",
+        "<|im_start|>assistant",
+        "accelerate launch --num_processes 1 train/sft.py recipe=tiny 'run=x y'",
+        "TotalHallu, exact",
+        "Blank-filling",
+        "learning_rate: 0.001",
+        "the training refuses data that shares a table with them",
+    ):
+        assert said in text, said
+    assert not (run.path / "publish" / ".eval_results").exists()  # no data set on the Hub
+    assert "Missing" not in text
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_an_adapter_is_published_merged_or_with_a_base_that_others_have(
+    base: Path, tmp_path: Path, merged: bool
+) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    if merged:
+        with pytest.raises(TablemendError, match=r"train/merge\.py"):
+            publish(run, merged=True)
+        merging.merge_run(MergeCommand(run=str(run.path), prompts=1))
+    published = publish(run, merged=merged)
+    lacking = "; ".join(published.missing)
+    assert ("a base that others have" in lacking) is not merged
+    assert "a comparison" in lacking
+    card = ModelCard.load(published.folder / "README.md")
+    assert card.data.library_name == ("transformers" if merged else "peft")
+    assert "Not ready to be used" in card.text
+    files = {path.name for path in published.folder.iterdir()}
+    assert {"generation_config.json", "tokenizer_config.json", "chat_template.jinja"} <= files
+    assert ("adapter_model.safetensors" in files) is not merged
+
+
+def test_an_adapter_on_the_hub_names_its_bases_commit(base: Path, tmp_path: Path) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    _set(run.model / "adapter_config.json", base_model_name_or_path="owner/base")
+    recipe = yaml.safe_load((run.path / "sft.yaml").read_text())
+    recipe["model"]["path"] = "owner/base"
+    (run.path / "sft.yaml").write_text(yaml.safe_dump(recipe))
+    run.record("sft", {**run.recorded("sft"), "model_revision": "c0ffee"})
+    checkpoints.mark_complete(run.model)
+    out = publish(run).folder
+    settings = json.loads((out / "adapter_config.json").read_text())
+    assert settings["revision"] == "c0ffee"
+    data = ModelCard.load(out / "README.md").data
+    assert (data.base_model, data.base_model_relation) == ("owner/base", "adapter")
+
+
+def _set(path: Path, **fields: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def test_a_push_sends_the_folder_and_only_when_asked(
+    run: Run, fake: type[FakeHub], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    tokens = [f"run={run.path}", f"repo_id={NAME}"]
+    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens])
+    runpy.run_path("train/publish.py", run_name="__main__")
+    assert "then push=true" in capsys.readouterr().out and fake.calls == []
+    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens, "push=true"])
+    runpy.run_path("train/publish.py", run_name="__main__")
+    assert f"pushed: https://hub/{NAME}" in capsys.readouterr().out
+    (create, made), (upload, sent) = fake.calls
+    assert (create, upload) == ("create_repo", "upload_folder")
+    assert made["private"] is True
+    assert {"README.md", "model.safetensors", "tablemend"} <= set(sent["files"])
+    fake.problem = RuntimeError(f"403 for {TOKEN}\nmore")
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path("train/publish.py", run_name="__main__")
+    err = capsys.readouterr().err
+    assert left.value.code == 2 and "403 for ***" in err and TOKEN not in err
+
+
+def _unjudge(run: Run) -> None:
+    results = json.loads((run.path / "results.json").read_text())
+    results["arms"]["sft"]["clean"]["total_hallu"] = {
+        "rate": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+    }
+    (run.path / "results.json").write_text(json.dumps(results))
+
+
+def _train_on(run: Run) -> None:
+    _set(run.model / "generation_config.json", max_length=7)
+    checkpoints.mark_complete(run.model)
+
+
+def _no_second_judge(run: Run) -> None:
+    compare(run, "rejudge=true", "evaluation.second_judge=none")
+
+
+def _no_comparison(run: Run) -> None:
+    (run.path / "results.json").unlink()
+
+
+def _no_record(run: Run) -> None:
+    run.record("sft", {})
+
+
+@pytest.mark.parametrize(
+    ("damage", "lacks"),
+    [
+        (_unjudge, "every answer of sft on clean contexts is unjudged"),
+        (_train_on, "results of these weights"),
+        (_no_second_judge, "a second judge"),
+        (_no_comparison, "a comparison"),
+        (_no_record, "the record of the training"),
+    ],
+)
+def test_what_is_not_complete_is_not_pushed(
+    run: Run, fake: type[FakeHub], damage: Any, lacks: str
+) -> None:
+    damage(run)
+    published = publish(run)
+    assert len(published.missing) == 1 and lacks in published.missing[0]
+    command = PublishCommand(run=str(run.path), repo_id=NAME, push=True)
+    with pytest.raises(TablemendError, match="is not pushed, it lacks"):
+        hub.push(published, command, TOKEN)
+    assert fake.calls == []
+
+
+def test_without_a_token_nothing_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(hub, "get_token", lambda: None)
+    monkeypatch.setattr(
+        sys, "argv", ["publish.py", f"run={run.path}", f"repo_id={NAME}", "push=true"]
+    )
+    with pytest.raises(SystemExit):
+        runpy.run_path("train/publish.py", run_name="__main__")
+    assert "HF_TOKEN" in capsys.readouterr().err and not (run.path / "publish").exists()
+
+
+def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: Path) -> None:
+    template = run.model / "chat_template.jinja"
+    words = template.read_text()
+    template.write_text(words + "{# #}")
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="not the one that was trained on"):
+        publish(run)
+    template.write_text(words)
+    with pytest.raises(TablemendError, match="not there or not whole"):
+        publish(run)
+    checkpoints.mark_complete(run.model)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("")
+    with pytest.raises(TablemendError, match="holds other files"):
+        publish(run, out=str(tmp_path / "mine"))
+    with pytest.raises(TablemendError, match="arm=nobody"):
+        publish(run, arm="nobody")
+
+
+def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:
+    second = finished_training(tmp_path / "second", run.model)
+    chain = chain_of(read_recorded(second.path))
+    first = chain[0].config.model.path
+    assert [one.config.model.path for one in chain[1:]] == [str(run.model)]
+    text = (publish(second).folder / "README.md").read_text(encoding="utf-8")
+    assert f"Made from `{first}` by supervised fine-tuning, then supervised fine-tuning" in text
+    assert text.count("### Supervised fine-tuning") == 2
