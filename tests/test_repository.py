@@ -153,7 +153,7 @@ FLOORS = (
     {"config", "runs", "detector", "second_judge", "synthesis", "renderer"}
     | {"evidence", "claims", "verification"},
     {"tasks", "backends", "generations", "prompting"},
-    {"training", "reports", "evaluation", "pipeline", "annotation"}
+    {"training", "preferences", "reports", "evaluation", "pipeline", "annotation"}
     | {"faithfulness", "metrics", "mitigations", "publishing", "tabfaith", "validation"},
     {"cli", "script", "scripted"},
 )

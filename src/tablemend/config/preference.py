@@ -13,15 +13,15 @@ from tablemend.records import ErrorType
 
 
 class Pairs(Section):
-    """How ``data_gen/preference.py`` makes pairs: one for each prompt of data.train, and of
-    data.validation where there is one.
+    """How ``data_gen/preference.py`` makes pairs: at most one for each prompt of data.train, and
+    of data.validation where there is one.
     """
 
     path: str
     """Folder of the pairs: written by data_gen/preference.py, read by train/dpo.py."""
     sampled: float = Field(default=0.5, ge=0, le=1)
-    """Share of the prompts that the model is asked: its first answer with a finding is rejected.
-    Where no answer has one, and for all other prompts, an error is planted in the gold table."""
+    """Share of the prompts that the model is asked: its first answer with a finding is rejected,
+    and a prompt where none has one is dropped. All others get a gold table with a planted error."""
     samples: int = Field(default=4, ge=1)
     """Answers drawn from the model for each prompt that it is asked."""
     temperature: float = Field(default=1.0, gt=0, le=2)

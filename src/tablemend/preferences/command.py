@@ -50,3 +50,10 @@ class DpoCommand(DpoExperiment):
         train = self.train
         if train.packing:
             yield "train.packing", "the two answers of a pair stand in rows of their own"
+        dropout = train.lora.dropout if train.lora is not None else 0
+        if dropout and train.trl.get("disable_dropout", True):
+            yield (
+                "train.lora.dropout",
+                "TRL switches dropout off for preferences, so that the reference is the start: "
+                "set 0",
+            )

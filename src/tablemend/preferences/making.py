@@ -175,8 +175,9 @@ def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedArms) -> 
     for split, members in examples.items():
         for example in members:
             for context in _contexts(config):
-                drawn = (arm[context] for arm in answers.values())
-                own = [stored[example.id] for stored in drawn if example.id in stored]
+                own = None
+                if _is_asked(example, config):
+                    own = [arm[context][example.id] for arm in answers.values()]
                 yield Prompt(example, context, split, own)
 
 

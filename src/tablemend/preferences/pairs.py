@@ -104,12 +104,12 @@ def check_pairs(config: DpoExperiment) -> None:
 
 
 class Prompt(NamedTuple):
-    """One prompt that gets a pair, and the model's own answers to it, if it was asked."""
+    """One prompt, and the model's own answers to it; ``None`` where it gets a planted error."""
 
     example: Example
     context: ContextKind
     split: Split
-    answers: Sequence[Judged] = ()
+    answers: Sequence[Judged] | None = None
 
 
 @dataclass
@@ -140,20 +140,24 @@ class PairMaker:
             self.dropped[f"no rationale: {error}"] += 1
             return None
         judgement = self._judge(gold, prompt)
-        if judgement.unjudged or judgement.findings:
-            why = judgement.unjudged or judgement.findings[0].type
-            self.dropped[f"the chosen answer has a finding: {why}"] += 1
+        if judgement.unjudged:
+            self.dropped[f"the chosen answer cannot be judged: {judgement.unjudged}"] += 1
             return None
-        pair = self._sampled_pair(gold, prompt) or self._planted_pair(gold, prompt)
+        if judgement.findings:
+            self.dropped[f"the chosen answer has a finding: {judgement.findings[0].type}"] += 1
+            return None
+        make = self._planted_pair if prompt.answers is None else self._sampled_pair
+        pair = make(gold, prompt)
         if pair is None:
-            self.dropped["no answer or edit with a finding"] += 1
+            kind = "edit" if prompt.answers is None else "answer of the model"
+            self.dropped[f"no {kind} with a finding"] += 1
         return pair
 
     def _sampled_pair(self, gold: str, prompt: Prompt) -> Pair | None:
         """Of the model's answers the first with a finding, beside gold or its best."""
         rejected: Judged | None = None
         best: Judged | None = None
-        for one in prompt.answers:
+        for one in prompt.answers or ():
             reason = why_no_rejected(one)
             if reason:
                 self.passed_over[f"sampled: {reason}"] += 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
-from datasets import Dataset, Features, List, Value
+from datasets import Dataset, Features, List, Value, disable_progress_bars
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl import DPOConfig, DPOTrainer
 
@@ -205,6 +205,7 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
             to be continued saw other pairs.
     """
     refuse_adapter(config)
+    disable_progress_bars()
     folder = checkpoints_of(run, config.stage) / "pairs"
     with launch.main_first() as is_main:
         if is_main:

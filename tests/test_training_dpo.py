@@ -1,0 +1,330 @@
+"""Preference training: the ids are ours, the reference is the start, the margin rises."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import TrainerCallback
+
+from tablemend.config import parse, to_yaml
+from tablemend.errors import TablemendError
+from tablemend.preferences.command import DpoCommand, PairsCommand
+from tablemend.preferences.making import make_pairs
+from tablemend.preferences.pairs import FILE, read_pairs
+from tablemend.renderer import prompt_ids
+from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+from tablemend.training import checkpoints, models, preference, saving, stage
+from tablemend.training.start import start_facts
+
+ROOT = Path(__file__).parents[1]
+DATA = (
+    "data={train: {source: small-world, n: 24, seed: 5}, test: {source: small-world, n: 4, seed: 3}"
+    ", validation: null}"
+)
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.learning_rate=1e-2")
+
+
+class Stop(Exception):
+    """An interruption."""
+
+
+class Interrupt(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step == self.step:
+            raise Stop
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """24 pairs of planted errors: no model is needed."""
+    folder = tmp_path_factory.mktemp("pairs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        config = parse(
+            PairsCommand,
+            ["recipe=tiny-dpo", DATA, f"dpo.pairs.path={folder}", "dpo.pairs.sampled=0"],
+        )
+        make_pairs(config)
+    return folder
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., DpoCommand]:
+    """The tiny recipe on the random model: 24 pairs, 3 steps an epoch of 8 pairs each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> DpoCommand:
+        return parse(
+            DpoCommand,
+            [
+                "recipe=tiny-dpo",
+                f"model.path={tiny_model}",
+                f"run={tmp_path}/{name}",
+                DATA,
+                f"dpo.pairs.path={pairs}",
+                "dpo.pairs.sampled=0",
+                "dpo.sft_weight=0",
+                "train.minutes=null",
+                "train.epochs=2",
+                "train.learning_rate=1e-3",
+                "train.global_batch=8",
+                "train.micro_batch=4",
+                "train.precision=float32",
+                "train.save_every=2",
+                "train.log_every=1",
+                "train.trl.disable_tqdm=true",
+                *overrides,
+            ],
+        )
+
+    return make
+
+
+def _trainer(config: DpoCommand) -> tuple[Run, preference.PreferenceTrainer, Any, Any]:
+    run = Run.of(config)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert stage.begin(config, run, config.overwrite)
+    prepared = preference.prepare(config, run, tokenizer)
+    return run, preference.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+def _train(config: DpoCommand) -> tuple[Run, dict[str, Any]]:
+    run, trainer, tokenizer, prepared = _trainer(config)
+    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    facts |= stage.train(trainer, config, run)
+    prompt = prepared.train[0]["prompt_ids"]
+    facts["first_answer"] = saving.save(trainer, config, run, tokenizer, prompt)
+    return run, facts
+
+
+def _logged(facts: dict[str, Any], name: str) -> list[float]:
+    return [entry[name] for entry in facts["log"] if name in entry]
+
+
+def _same_weights(one: Path, other: Path) -> bool:
+    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert left.keys() == right.keys()
+    return all(torch.equal(left[name], right[name]) for name in left)
+
+
+def test_training_raises_the_margin_from_nothing(
+    command: Callable[..., DpoCommand], tiny_model: Path
+) -> None:
+    run, facts = _train(command("full", "data.validation={source: small-world, n: 4, seed: 2}"))
+    # the start is its own reference: no drift, and the loss of a coin
+    assert _logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    assert _logged(facts, "loss")[0] == pytest.approx(0.6931, abs=1e-3)
+    margins, accuracies = _logged(facts, "rewards/margins"), _logged(facts, "rewards/accuracies")
+    assert margins[-1] > max(0.1, margins[0]) and accuracies[-1] > 0.8
+    assert _logged(facts, "loss")[-1] < 0.6
+    drift = _logged(facts, "drift/rejected")[-1], _logged(facts, "rewards/rejected")[-1]
+    assert drift[1] == pytest.approx(0.1 * drift[0], rel=1e-3)
+    assert facts["steps"] == 6 and facts["tokens"] > 24 * 2 * 2 * 100 and facts["first_answer"]
+    assert checkpoints.is_complete(run.model) and not _same_weights(run.model, tiny_model)
+    (line, *warnings) = preference.summary(facts)
+    assert "% of the pairs the right way round" in line
+    assert bool(warnings) == (_logged(facts, "drift/chosen")[-1] < preference.DRIFT)
+
+
+def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
+    command: Callable[..., DpoCommand], pairs: Path
+) -> None:
+    config = command("ids")
+    _, trainer, tokenizer, _ = _trainer(config)
+    examples = {example.id: example for example in read_examples(config.data.train)}
+    end = tokenizer.eos_token_id
+    rows = trainer.train_dataset
+    for row, pair in zip(rows, read_pairs(pairs), strict=True):
+        chat = tablehallu.messages(examples[pair.example_id], "adversarial")
+        assert row["prompt_ids"] == prompt_ids(tokenizer, chat, True)
+        for name in ("chosen", "rejected"):
+            ids = row[f"{name}_ids"]
+            assert ids[-1] == end and ids.count(end) == 1
+            assert tokenizer.decode(ids[:-1]) == getattr(pair, name)
+    # what the loss sees, through TRL's own loader
+    batch = next(iter(trainer.get_train_dataloader()))
+    wanted = {
+        (*row["prompt_ids"], *row[f"{n}_ids"]) for row in rows for n in ("chosen", "rejected")
+    }
+    for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True):
+        assert tuple(ids[mask.bool()].tolist()) in wanted
+    assert batch["completion_mask"].sum(dim=1).min() > 20
+    assert trainer.args.max_length is trainer.data_collator.max_length is None
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, facts = _train(command("whole"))
+    config = command("cut")
+    run, trainer, _, prepared = _trainer(config)
+    stage.record(run, "dpo", prepared.facts)
+    trainer.add_callback(Interrupt(5))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    scores = sorted(run.path.rglob("cache-*.arrow"))
+    assert scores  # the reference's, which the second call takes up
+    written = [path.stat().st_mtime_ns for path in scores]
+    run, resumed = _train(config)
+    assert f"resuming from {run.path}/dpo/checkpoint-4" in capsys.readouterr().out
+    assert [path.stat().st_mtime_ns for path in scores] == written
+    assert _logged(resumed, "loss") == _logged(facts, "loss")
+    assert _logged(resumed, "rewards/margins") == _logged(facts, "rewards/margins")
+    assert _same_weights(run.model, whole.model)
+
+
+def test_other_pairs_are_refused_while_a_checkpoint_waits(
+    command: Callable[..., DpoCommand], pairs: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(pairs, other)
+    config = command("other", f"dpo.pairs.path={other}")
+    run, trainer, tokenizer, prepared = _trainer(config)
+    stage.record(run, "dpo", prepared.facts)
+    trainer.add_callback(Interrupt(3))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    write_jsonl(other / FILE, [pair.to_json() for pair in read_pairs(other)[1:]])
+    with pytest.raises(TablemendError, match=rf"another rows_hash: .*{FILE} has changed since"):
+        preference.prepare(config, run, tokenizer)
+
+
+@pytest.mark.parametrize("micro", [1, 8])
+def test_the_micro_batch_does_not_change_the_result(
+    command: Callable[..., DpoCommand], micro: int
+) -> None:
+    _, two = _train(command("two", "train.max_steps=3", "train.epochs=null"))
+    overrides = ("train.max_steps=3", "train.epochs=null", f"train.micro_batch={micro}")
+    _, other = _train(command("other", *overrides))
+    assert _logged(other, "loss") == pytest.approx(_logged(two, "loss"), rel=1e-3)
+
+
+@pytest.mark.parametrize("precomputed", ["true", "false"])
+def test_adapters_have_the_base_without_them_as_reference(
+    command: Callable[..., DpoCommand], precomputed: str, tiny_model: Path
+) -> None:
+    config = command("lora", *LORA, f"dpo.precompute_reference={precomputed}")
+    run, facts = _train(config)
+    assert _logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    margins = _logged(facts, "rewards/margins")
+    assert margins[-1] > max(0.05, margins[0])
+    assert not _same_weights(run.model, tiny_model)  # merged
+
+
+def test_a_second_copy_is_the_same_reference_as_precomputed_scores(
+    command: Callable[..., DpoCommand],
+) -> None:
+    short = ("train.max_steps=3", "train.epochs=null")
+    _, one = _train(command("one", *short))
+    _, other = _train(command("other", *short, "dpo.precompute_reference=false"))
+    assert _logged(other, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
+
+
+def test_what_does_not_fit_is_dropped_and_counted_never_cut(
+    command: Callable[..., DpoCommand], pairs: Path, tmp_path: Path
+) -> None:
+    config = command("long")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    built, _ = preference.build_rows(config, tokenizer)
+    lengths = sorted(len(row) for row in built.rows["train"])
+    limit = lengths[len(lengths) // 2]
+    built, facts = preference.build_rows(command("long", f"train.max_length={limit}"), tokenizer)
+    fitting = sum(length <= limit for length in lengths)
+    assert facts["rows"] == len(built.rows["train"]) == fitting < 24
+    assert facts["dropped"] == {f"longer than {limit} tokens": 24 - fitting}
+    with pytest.raises(TablemendError, match=r"no pair of .* can be trained on \(the longest has"):
+        preference.build_rows(command("long", "train.max_length=16"), tokenizer)
+    records = [pair.to_json() for pair in read_pairs(pairs)[:3]]
+    records[0]["rejected"] = f"a{tokenizer.eos_token}b"
+    records[1]["rejected"] = records[1]["chosen"]
+    write_jsonl(tmp_path / "odd" / FILE, records)
+    _, facts = preference.build_rows(
+        command("odd", f"dpo.pairs.path={tmp_path / 'odd'}"), tokenizer
+    )
+    assert facts["rows"] == 1 and facts["dropped"] == {
+        "an end of turn within the answer": 1,
+        "the two answers are the same ids": 1,
+    }
+
+
+def test_pairs_of_other_examples_are_refused(
+    command: Callable[..., DpoCommand], pairs: Path
+) -> None:
+    config = command("other", "data.train.n=20")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    with pytest.raises(TablemendError, match=r"data\.train and data\.validation do not hold"):
+        preference.build_rows(config, tokenizer)
+
+
+def test_a_start_that_is_an_adapter_is_refused(
+    command: Callable[..., DpoCommand], tiny_model: Path, tmp_path: Path
+) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    named = {"base_model_name_or_path": str(tiny_model)}
+    (adapter / "adapter_config.json").write_text(json.dumps(named))
+    config = command("adapter", f"model.path={adapter}")
+    tokenizer = checkpoints.load_tokenizer(command("whole").model)
+    with pytest.raises(TablemendError, match="is an adapter, and the reference would be its base"):
+        preference.prepare(config, Run.of(config), tokenizer)
+
+
+def _main(config: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train/dpo.py", *config])
+    runpy.run_path("train/dpo.py", run_name="__main__")
+
+
+def test_the_script_says_which_command_makes_the_pairs(
+    command: Callable[..., DpoCommand],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command("chdir")
+    with pytest.raises(SystemExit) as left:
+        _main(["recipe=tiny-dpo", f"dpo.pairs.path={tmp_path}/none"], monkeypatch)
+    assert left.value.code == 2
+    line = f"no pairs in {tmp_path}/none/{FILE}: make them first, python data_gen/preference.py"
+    assert capsys.readouterr().err == f"error: {line} recipe=tiny-dpo\n"
+
+
+def test_the_script_trains_and_records_the_start(
+    command: Callable[..., DpoCommand],
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(tiny_model, first / "model")
+    write_json(first / "manifest.json", {"sft": {"rows_hash": "abc", "log": [{"loss": 1.0}]}})
+    path = f"model.path={first / 'model'}"
+    config = command("second", path, "train.max_steps=2", "train.epochs=null")
+    recipe = tmp_path / "second.yaml"
+    recipe.write_text(to_yaml(config))
+    _main([f"recipe={recipe}"], monkeypatch)
+    out = capsys.readouterr().out
+    assert f"{tmp_path}/second/model: 2 steps" in out and "the right way round" in out
+    facts = json.loads((tmp_path / "second" / "manifest.json").read_text())["dpo"]
+    assert facts["start"] == start_facts(config)
+    assert facts["start"]["manifest"] == {"sft": {"rows_hash": "abc"}}
+    assert facts["rows"] == facts["pairs"] == 24 and facts["pairs_made"]["rejected"]
+    assert facts["model_revision"].startswith("sha256:")
+    _main([f"recipe={recipe}"], monkeypatch)
+    assert "finished: " in capsys.readouterr().out
