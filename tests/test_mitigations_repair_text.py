@@ -302,7 +302,9 @@ def test_a_number_that_counts_bounds_or_dates_is_no_cell(
     ("text", "words", "expected", "place"),
     [
         ("North grew 10% in 2031.", "10%", "132", (0, 1)),  # a level is no change
-        ("There was one clerk per 12,600 parcels.", "12,600", "3.8", (1, 1)),  # of another size
+        ("North sold 12,600 parcels.", "12,600", "3.8", (1, 1)),  # of another size
+        ("There was one clerk per 12 parcels.", "12", "3.8", (1, 1)),  # a side of a ratio
+        ("There was one clerk per 12 parcels.", "one", "3.8", (1, 1)),
     ],
 )
 def test_a_number_of_another_kind_or_size_is_no_mend(

@@ -44,6 +44,8 @@ _BOUNDS: dict[str, Bound] = {
 _ENTRIES = re.compile(r"(?:(?:for|in|among) )?[\w-]+ (?:entries|rows|records|items)\b")
 _OPENING = 8  # characters before a counting word: "For each of"
 _DATE_LIKE = re.compile(r"\d\s*[-/]\s*$"), re.compile(r"\s*[-/]\s*\d")
+_PER = re.compile(r"\b(?:per|for every)\s+$")
+_EACH = re.compile(r"\s+(?:[\w-]+\s+){1,2}(?:per|for every)\s+\d")
 _EXACT = ("", "about", "just over", "just under")
 _FARTHEST = Decimal(1000)
 """A number is not mended to one that is more than this many times as large, or as small."""
@@ -176,11 +178,13 @@ def _is_doubtful(amount: Amount, verdict: Verdict, reading: Reading) -> bool:
     """Whether a number is no value of one cell, though it was compared with one.
 
     It counts rows ("nine of the 13 firms had"), bounds what is counted ("ten entries had more than
-    16 %"), or is a part of a date that was not read.
+    16 %"), is a side of a ratio ("one clerk per 12,600"), or a part of a date that was not read.
     """
     before, after = _DATE_LIKE
     plain = reading.plain
     if before.search(plain[: amount.start][-4:]) or after.match(plain, amount.digits_end):
+        return True
+    if _PER.search(plain[: amount.start][-12:]) or _EACH.match(plain, amount.end):
         return True
     if any(evidence.row is None for evidence in verdict.evidence):
         return False  # computed over the rows
