@@ -117,6 +117,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
     ]
     return {
+        "strategy": launch.strategy_of(trainer.model_wrapped),
         "steps": state.global_step,
         "epochs": state.epoch,
         "seconds_of_last_call": round(seconds, 1),
