@@ -17,6 +17,7 @@ FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR
 EXTRAS = {
     "accelerate": "train",
     "datasets": "data",
+    "deepspeed": "deepspeed",
     "httptools": "api",
     "llguidance": "constrained",
     "httpx2": "api",
