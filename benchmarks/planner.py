@@ -21,6 +21,7 @@ from typing import Any
 
 from pydantic import Field
 
+from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Experiment, Lora, load
 from tablemend.script import run_script
 
@@ -128,13 +129,14 @@ def build(config: Benchmark, supervised: int, folder: str) -> Any:
     row = Row(tuple(prompt), tuple(prompt[:1] * supervised))
     arguments = sft_arguments(config, folder, 1, validate=False)
     arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
+    fills = local_folder(config.model.path) or "checkpoints/tiny-base"  # its tokenizer pads alone
     trainer = Trainer(
         recipe=train,
         budget=Budget(),
         model=model,
         args=arguments,
         train_dataset=sft.as_dataset([row] * train.global_batch * 3),
-        processing_class=AutoTokenizer.from_pretrained("checkpoints/tiny-base"),  # pads alone
+        processing_class=AutoTokenizer.from_pretrained(fills),
         peft_config=models.lora_config(train.lora, model) if train.lora else None,
     )
     trainer.remove_callback(PrinterCallback)

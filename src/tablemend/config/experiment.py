@@ -38,6 +38,10 @@ class Model(Section):
     """Most tokens of prompt and answer together; null: what the model was made for."""
     attn: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] = "sdpa"
     """Attention kernel of transformers."""
+    pad_token: str | None = None
+    """Token that fills rows in training, where the tokenizer has none of its own."""
+    end_of_turn: str | None = None
+    """Token that ends an answer in training, where the tokenizer's eos_token is another."""
 
 
 class TrainedModel(Model):

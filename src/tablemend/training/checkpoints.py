@@ -129,10 +129,18 @@ def load_tokenizer(config: Model) -> Tokenizer:
         raise TablemendError(_cannot_load(config.path, error)) from error
     if not tokenizer.chat_template:
         raise TablemendError(f"the tokenizer of {config.path} has no chat template")
+    for key, name, token in (
+        ("end_of_turn", "eos_token", config.end_of_turn),
+        ("pad_token", "pad_token", config.pad_token),
+    ):
+        if token is not None and token not in tokenizer.get_vocab():
+            raise TablemendError(f"model.{key}={token} is no token of {config.path}")
+        if token is not None:
+            setattr(tokenizer, name, token)
     if tokenizer.pad_token_id is None or tokenizer.pad_token_id == tokenizer.eos_token_id:
         raise TablemendError(
-            f"the tokenizer of {config.path} has no pad_token of its own: set one in "
-            "tokenizer_config.json that is not the end of turn"
+            f"the tokenizer of {config.path} has no pad_token of its own: set model.pad_token to "
+            "a token that is never written and not the end of turn"
         )
     return tokenizer
 

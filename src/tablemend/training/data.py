@@ -214,7 +214,7 @@ def check_end_of_turn(tokenizer: Tokenizer) -> None:
     if end not in text.rpartition("b")[2]:
         raise TablemendError(
             f"eos_token {end!r} does not end the assistant's turn in the chat template "
-            f"({text[-40:]!r}): set eos_token in tokenizer_config.json to the end of turn"
+            f"({text[-40:]!r}): set model.end_of_turn to the token that does"
         )
 
 

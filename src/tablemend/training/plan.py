@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -128,7 +129,7 @@ def _advice(config: Trained, plans: Plans, found: dict[Strategy, Memory | None])
                 break
             memory = _memory(change.config, plans, STRATEGIES[0])
             assert memory is not None
-            smaller.append((" ".join(change.overrides), memory))
+            smaller.append((shlex.join(change.overrides), memory))
         ways = [
             f"{strategy.gpus} GPUs with {strategy.config}"
             for strategy, memory in found.items()

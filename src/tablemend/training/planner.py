@@ -263,7 +263,7 @@ class Plans:
 
 def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most: Held) -> Memory:
     """What one GPU holds: what is traced, and what the launch makes of the counts."""
-    kept = max(most.forward, most.first, most.last)
+    kept = max(most.forward, most.first, most.middle, most.last)
     half = 2 if config.train.precision == "bfloat16" else 4
     each = counts.trained_bytes if step.accumulated else 0
     activations, logits = kept, max(0, most.head - kept)

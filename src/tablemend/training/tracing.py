@@ -80,18 +80,20 @@ class Held:
         forward: until the last layer is done; what is kept for the backward pass.
         head: while logits and their gradient are computed.
         first: in the backward pass of the layers, at its begin (the last layer).
-        last: at its end.
+        middle: in that of the layers between.
+        last: at its end (the first layer).
     """
 
     forward: int
     head: int
     first: int
+    middle: int
     last: int
 
     @property
     def peak(self) -> int:
         """The most at any time."""
-        return max(self.forward, self.head, self.first, self.last)
+        return max(self.forward, self.head, self.first, self.middle, self.last)
 
     def more_like(self, one: Held, deeper: Held, layers: int) -> Held:
         """With so many layers more, each of which costs what ``deeper`` has beyond ``one``."""
@@ -99,6 +101,7 @@ class Held:
             self.forward + layers * (deeper.forward - one.forward),
             self.head + layers * (deeper.head - one.head),
             self.first + layers * (deeper.first - one.first),
+            self.middle + layers * (deeper.middle - one.middle),
             self.last + layers * (deeper.last - one.last),
         )
 
@@ -110,7 +113,7 @@ def held(step: Step) -> Held:
     """
     kinds = layer_kinds(step.config)
     first, last = kinds[0], kinds[-1]  # what is kept ends at the one and begins at the other
-    base = [first, *sorted(set(kinds) - {first, last}), last]
+    base = [first, *sorted(set(kinds)), last]
     if len(kinds) <= len(base):
         return _trace(step, kinds)
     shallowest = found = _trace(step, base)
@@ -241,11 +244,17 @@ def _trace(step: Step, kinds: Sequence[str]) -> Held:
             del loss
     most = alive.most
     head = max(most.get("head", 0), most["backward"])
-    return Held(most["forward"], head, most.get("first", 0), most.get("last", 0))
+    return Held(
+        forward=most["forward"],
+        head=head,
+        first=most.get("first", 0),
+        middle=most.get("middle", 0),
+        last=most.get("last", 0),
+    )
 
 
 def _mark_layers(layers: nn.ModuleList, alive: _Alive) -> None:
-    """Say when the gradient arrives at the last layer, and when at the first."""
+    """Say when the gradient arrives at the last layer, at those between and at the first."""
 
     def marks(phase: str) -> Any:
         def hook(module: nn.Module, inputs: Any, output: Any) -> None:
@@ -255,8 +264,11 @@ def _mark_layers(layers: nn.ModuleList, alive: _Alive) -> None:
 
         return hook
 
-    layers[-1].register_forward_hook(marks("first"))
     layers[0].register_forward_hook(marks("last"))
+    for layer in layers[1:-1]:
+        layer.register_forward_hook(marks("middle"))
+    if len(layers) > 1:
+        layers[-1].register_forward_hook(marks("first"))
 
 
 def _loss(step: Step, model: Any, ids: Tensor, mask: Tensor | None, alive: _Alive) -> Tensor:

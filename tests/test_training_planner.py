@@ -1,0 +1,294 @@
+"""The planner: what it says against what a training takes, and what it refuses to guess."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from test_config import EXPERIMENTS
+
+from tablemend.config import ConfigError, SftCommand, Train, parse
+from tablemend.errors import TablemendError
+from tablemend.training import models, plan, planner, tracing
+from tablemend.training.planner import GIB, STRATEGIES, Plans, Strategy
+from tablemend.training.shapes import config_of
+
+ROOT = Path(__file__).parents[1]
+LAUNCHES = {each.config: each for each in STRATEGIES}
+SINGLE = LAUNCHES["single-gpu"]
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = spec_from_file_location("benchmark_of_plans", ROOT / "benchmarks" / "planner.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
+    spec.loader.exec_module(module)
+    return module
+
+
+def recipe(name: str, *overrides: str) -> SftCommand:
+    return parse(SftCommand, [f"recipe={name}", *overrides])
+
+
+def plans_of(config: SftCommand) -> Plans:
+    return Plans(config_of(config.model.path))
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_a_training_takes_the_memory_that_is_planned(
+    method: str, checkpointing: bool, benchmark: ModuleType, tiny_model: Path
+) -> None:
+    config = parse(benchmark.Benchmark, ["recipe=tiny", f"model.path={tiny_model}"])
+    case = benchmark._case(config, method, checkpointing, 2, 4, 512)
+    planned, measured = benchmark.compare(case, 100, on_gpu=False)
+    assert planned == pytest.approx(measured, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["google/gemma-3-12b-it", "Qwen/Qwen3-0.6B"])
+def test_shallow_models_say_what_the_deep_one_holds(name: str) -> None:
+    config = tracing.shallow(config_of(name), tracing.layer_kinds(config_of(name))[:8])
+    step = tracing.Step(config, torch.bfloat16, None, False, True, True, "sdpa", 1, 2048, 64)
+    kinds = tracing.layer_kinds(config)
+    assert len(kinds) == 8
+    drawn, whole = tracing.held(step), tracing._trace(step, kinds)
+    assert drawn.peak == pytest.approx(whole.peak, rel=0.02)
+    assert drawn.last == pytest.approx(whole.last, rel=0.02)
+
+
+def held(**changes: Any) -> tracing.Held:
+    options = {
+        "config": config_of("Qwen/Qwen3-0.6B"),
+        "dtype": torch.bfloat16,
+        "lora": None,
+        "one_type": False,
+        "autocast": True,
+        "checkpointing": False,
+        "attention": "sdpa",
+        "rows": 1,
+        "length": 512,
+        "supervised": 512,
+    }
+    return tracing.held(tracing.Step(**{**options, **changes}))
+
+
+def test_what_is_kept_grows_with_the_batch_and_shrinks_with_checkpointing() -> None:
+    one, two, lean = held(), held(rows=2), held(checkpointing=True)
+    assert two.forward == pytest.approx(2 * one.forward, rel=0.05)
+    hidden = 28 * 512 * 1024 * 2  # the input of each layer, in bfloat16
+    assert hidden < lean.forward < one.forward / 4
+
+
+def test_trl_never_makes_the_logits() -> None:
+    config = config_of("Qwen/Qwen3-0.6B")
+    logits = 4096 * config.vocab_size * 4
+    fused, plain = (
+        held(length=4096, supervised=4096, checkpointing=True, fused=each) for each in (True, False)
+    )
+    assert plain.head - plain.forward > 2 * logits
+    assert fused.head < logits
+
+
+def test_adapters_are_counted_on_every_linear_layer() -> None:
+    config = recipe("qwen3-8b")
+    counts = plans_of(config).counts(config)
+    attention = (4096 + 4096) * 2 + (4096 + 1024) * 2
+    assert counts.trained == 32 * (attention + 3 * (4096 + 12288)) * 36
+    assert counts.trained_bytes == 4 * counts.trained  # PEFT makes them float32
+    assert counts.total - counts.trained == 8_190_735_360
+
+
+def test_what_a_text_never_passes_through_is_not_trained() -> None:
+    config = recipe("gemma-3-12b")
+    architecture = tracing.shallow(config_of(config.model.path), ["sliding_attention"] * 2)
+    model = tracing.empty_model(architecture, torch.bfloat16, config.train.lora)
+    adapted = {name for name, weight in model.named_parameters() if weight.requires_grad}
+    assert adapted and all("language_model" in name for name in adapted)
+    whole = tracing.empty_model(architecture, torch.bfloat16, None)
+    frozen = {name for name, weight in whole.named_parameters() if not weight.requires_grad}
+    assert {name.split(".")[1] for name in frozen} == {"vision_tower", "multi_modal_projector"}
+
+
+def test_each_launch_divides_what_it_says() -> None:
+    config = recipe(
+        "qwen3-0.6b", "train.global_batch=64", "train.max_length=512", "train.micro_batch=1"
+    )
+    plans, n = plans_of(config), 596_049_920
+    memory = {name: plans.memory(config, launch) for name, launch in LAUNCHES.items()}
+    single, ddp, zero2 = memory["single-gpu"], memory["ddp"], memory["zero2"]
+    assert (single.weights, single.gradients, single.optimizer) == (4 * n, 4 * n, 8 * n)
+    assert ddp.total == single.total + 4 * n  # its buckets
+    assert (zero2.weights, zero2.optimizer) == (2 * n, 12 * n // 8)
+    assert memory["zero3"].weights == 2 * n // 8
+    assert memory["fsdp2"].weights == 4 * n // 8
+    assert memory["zero3-offload"].optimizer == 0 < memory["zero3-offload"].host
+
+
+def test_muon_keeps_one_number_a_matrix() -> None:
+    config = recipe("tiny")
+    muon = recipe("tiny", "train.optimizer=muon", "train.muon_learning_rate=1e-3")
+    plans = plans_of(config)
+    counts = plans.counts(config)
+    saved = plans.memory(config, SINGLE).optimizer - plans.memory(muon, SINGLE).optimizer
+    assert saved == 4 * counts.matrices > 0
+
+
+def test_four_bits_take_less_and_are_not_divided() -> None:
+    config = recipe("qwen3-8b", "train.method=qlora", "train.max_length=2048")
+    memory = plans_of(config).memory(config, SINGLE)
+    assert 5 < memory.weights / GIB < 6.5  # 6.9 G weights in half a byte, the ends in two
+    refused = plan._memory(config, plans_of(config), LAUNCHES["zero3"])
+    assert refused is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "where"),
+    [
+        (("train.method=qlora", "train.lora=null"), "train.lora"),
+        (("train.method=qlora", "train.precision=float32"), "train.precision"),
+    ],
+)
+def test_four_bits_need_adapters_and_bfloat16(overrides: tuple[str, ...], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        recipe("qwen3-8b", *overrides)
+    assert any(problem.startswith(where) for problem in caught.value.problems)
+
+
+def qlora() -> Train:
+    return recipe("qwen3-8b", "train.method=qlora").train
+
+
+def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU.*method=lora"):
+        models.check_method(qlora())
+    models.check_method(recipe("qwen3-8b").train)
+
+
+def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(models, "find_spec", lambda _: None)
+    with pytest.raises(TablemendError, match="pip install bitsandbytes"):
+        models.check_method(qlora())
+    monkeypatch.setattr(models, "find_spec", lambda _: object())
+    models.check_method(qlora())
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(TablemendError, match=r"launch it with accelerate_configs/ddp\.yaml"):
+        models.check_method(qlora())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_recipe_is_planned_without_weights(name: str) -> None:
+    config = recipe(name, "train.max_length=1024")
+    memory = plans_of(config).memory(config, SINGLE)
+    assert memory.total > memory.weights > 0
+
+
+@pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b"])
+def test_what_a_plan_proposes_is_a_valid_recipe(name: str) -> None:
+    changed = list(planner.changes(recipe(name)))
+    assert changed
+    for change in changed:
+        assert recipe(name, *change.overrides).train == change.config.train
+        assert recipe(name, *change.overrides).model == change.config.model
+
+
+def test_a_plan_says_what_fits_and_what_to_change() -> None:
+    lines = list(plan.lines(recipe("qwen3-8b")))
+    rows = {line.split()[0]: line for line in lines if line.split()[0] in LAUNCHES}
+    assert set(rows) == set(LAUNCHES)
+    assert rows["single-gpu"].endswith("40 GB")
+    (advice,) = [line for line in lines if line.startswith("24 GB:")]
+    assert "one GPU with train.method=qlora" in advice and "8 GPUs with fsdp2" in advice
+    assert any(line.startswith("data: rows x 2 / 16 steps") for line in lines)
+
+
+def test_a_plan_counts_the_data_that_is_there() -> None:
+    amount = plan.amount_of(recipe("tiny"))
+    assert (amount.rows, amount.dropped, amount.sampled) == (20000, 0, 200)
+    assert 0 < amount.supervised < amount.tokens < amount.longest <= 1024
+
+
+def test_a_batch_that_does_not_divide_is_said() -> None:
+    config = recipe("tiny")
+    memory = plans_of(config).memory(config, SINGLE)
+    assert "no multiple of 128" in plan._row(config, LAUNCHES["ddp"], memory)
+    assert "multiple" not in plan._row(config, SINGLE, memory)
+
+
+def test_an_unknown_model_has_no_plan_and_is_still_checked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan.print_plan(recipe("tiny", "model.path=nobody/nothing"))
+    assert capsys.readouterr().out.startswith("# no plan: the architecture of nobody/nothing")
+
+
+def test_a_window_that_is_too_short_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    plan.print_plan(recipe("phi-4", "model.context_length=20000"))
+    assert "the window of microsoft/phi-4, 16384 tokens" in capsys.readouterr().out
+
+
+@pytest.fixture
+def script() -> Callable[..., subprocess.CompletedProcess[str]]:
+    def run(*tokens: str) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import runpy, sys\n"
+            f"sys.argv = {['train/sft.py', *tokens]!r}\n"
+            "try:\n    runpy.run_path('train/sft.py', run_name='__main__')\n"
+            "finally:\n    print('torch' in sys.modules, file=sys.stderr)\n"
+        )
+        return subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True
+        )
+
+    return run
+
+
+def test_check_prints_a_recipe_with_its_plan(
+    script: Callable[..., subprocess.CompletedProcess[str]], tiny_model: Path
+) -> None:
+    done = script("recipe=tiny", f"model.path={tiny_model}", "--check")
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["model"]["path"] == str(tiny_model)
+    assert "# plan: full of" in done.stdout and "\n# single-gpu " in done.stdout
+
+
+def test_check_of_an_invalid_recipe_loads_nothing_heavy(
+    script: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = script("recipe=tiny", "train.epochs=0", "--check")
+    assert done.returncode == 2 and "train.epochs" in done.stderr
+    assert done.stderr.endswith("False\n")
+
+
+@pytest.mark.parametrize("launch", STRATEGIES, ids=lambda launch: launch.config)
+def test_a_plan_describes_the_launch_configs_that_are_there(launch: Strategy) -> None:
+    path = ROOT / "accelerate_configs" / f"{launch.config}.yaml"
+    config = yaml.safe_load(path.read_text())
+    kinds = {"single-gpu": "NO", "ddp": "MULTI_GPU", "fsdp2": "FSDP"}
+    assert config["distributed_type"] == kinds.get(launch.config, "DEEPSPEED")
+    settings = config.get("deepspeed_config")
+    assert (settings is not None) == launch.deepspeed
+    if settings is not None:
+        assert settings["zero_stage"] == (3 if "weights" in launch.shards else 2)
+        for part in ("optimizer", "param"):
+            device = settings[f"offload_{part}_device"]
+            assert (device == "cpu") == launch.offload
