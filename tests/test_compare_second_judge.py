@@ -162,6 +162,16 @@ def test_no_model_judges_itself(recipe: list[str], server: AnsweringServer) -> N
         parse(CompareCommand, [*recipe, "evaluation.second_judge=llm"])
 
 
+@pytest.mark.parametrize("name", ["tiny-dpo", "tiny-grpo"])
+def test_what_is_trained_on_the_detector_has_a_second_judge(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])
+    assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_judge == "exact"
+    with pytest.raises(TablemendError, match="shares nothing with it"):
+        parse(CompareCommand, [f"recipe={name}", "evaluation.second_judge=none"])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -27,6 +27,12 @@ class CompareCommand(Comparison):
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
         named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
+        if self.kind in ("dpo", "grpo") and self.evaluation.second_judge == "none":
+            yield (
+                "evaluation.second_judge",
+                f"{self.kind} trains on what the detector finds: its checkpoint needs a judge that "
+                "shares nothing with it, exact",
+            )
         judging = self.evaluation.judging_model
         if judging is not None:
             named["evaluation.second_judge"] = judging
