@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from planted import EDITS
 from test_detector_edits import invented_tables, small_tables
+from test_detector_llm_tables import box_scores
 
+from tablemend.detector.judge import judge as detect
 from tablemend.second_judge import Opinion, Unreadable, compare_exactly, read_answer
 from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
@@ -65,6 +68,18 @@ def test_it_accepts_real_tables_in_every_format(format: Any, shared_data: Read) 
     for table in small_tables(shared_data("wikitablequestions")):
         opinion = judge(answer(table, format), table, format, None)
         assert opinion.whole, (opinion, table)
+
+
+def test_on_tables_by_language_models_it_is_the_stricter_one(shared_data: Read) -> None:
+    """Nothing is flagged by the detector alone; by it alone another spelling of a name."""
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for text, gold, table in box_scores(shared_data("text2table_rotowire")):
+        first, second = detect(table, gold, text), judge(answer(table), gold, sort=None)
+        if not first.unjudged and not second.unjudged:
+            counts[first.hallucinated, second.hallucinated] += 1
+    assert counts[True, False] == 0
+    assert 0 < counts[False, True] < 0.06 * counts.total()
+    assert counts.total() > 1800
 
 
 @pytest.mark.parametrize("name", list(EDITS))
