@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -212,6 +213,26 @@ def test_the_micro_batch_does_not_change_the_result(
     _, two = _train(command("two", *short))
     _, other = _train(command("other", *short, "train.micro_batch=1"))
     assert _logged(other, "loss") == pytest.approx(_logged(two, "loss"), rel=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_equal_one(command: Callable[..., DpoCommand], tmp_path: Path) -> None:
+    short = ("train.max_steps=2", "train.epochs=null", "train.micro_batch=2")
+    _, one = _train(command("one", *short))
+    config = command("two", *short)
+    recipe = tmp_path / "two.yaml"
+    recipe.write_text(to_yaml(config))
+    accelerate = str(Path(sys.executable).with_name("accelerate"))
+    launch = [accelerate, "launch", "--config_file=accelerate_configs/ddp.yaml"]
+    done = subprocess.run(
+        [*launch, "train/dpo.py", f"recipe={recipe}"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the right way round") == 1
+    facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
+    assert facts["world_size"] == 2
+    assert _logged(facts, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
+    assert facts["tokens"] == one["tokens"]
 
 
 @pytest.mark.parametrize("precomputed", ["true", "false"])

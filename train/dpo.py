@@ -57,8 +57,7 @@ def main() -> None:
     answer = saving.save(trainer, config, run, tokenizer, prepared.train[0]["prompt_ids"])
     stage.record(run, config.stage, facts | {"first_answer": answer})
     stage.report(run, facts)
-    for line in preference.summary(facts):
-        print(line)
+    preference.report(facts)
 
 
 if __name__ == "__main__":

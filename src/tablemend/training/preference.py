@@ -354,6 +354,13 @@ def _check_batch(trainer: PreferenceTrainer, rows: Dataset) -> None:
         assert scored == pair[name], "TRL scores other ids than the answer's"
 
 
+def report(facts: Mapping[str, Any]) -> None:
+    """The last lines on the screen, once for all processes."""
+    if PartialState().is_main_process:
+        for line in summary(facts):
+            print(line)
+
+
 def summary(facts: Mapping[str, Any]) -> Iterator[str]:
     """How far the model went from its start, in lines for a person."""
     logged = [entry for entry in facts["log"] if "rewards/accuracies" in entry]
