@@ -39,7 +39,7 @@ def main() -> None:
     if not stage.begin(config, run, config.overwrite):
         print(f"finished: {run.model} (overwrite=true starts anew)")
         return
-    prepared = grpo.prepare(config, tokenizer)
+    prepared = stage.once(run, lambda: grpo.prepare(config, tokenizer))
     trainer = grpo.build_trainer(config, run, tokenizer, prepared)
     facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
     stage.record(run, config.stage, facts)

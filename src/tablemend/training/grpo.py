@@ -112,7 +112,7 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     """
     check_end_of_turn(tokenizer)
     examples = read_examples(config.data.train)
-    if PartialState().is_main_process and not config.data.test.source.startswith(HUB):
+    if not config.data.test.source.startswith(HUB):
         refuse_shared_tables(examples, read_examples(config.data.test), "test")
     refuse_unpaid_gold(examples, config)
     tasks, dropped = _render(examples, config, tokenizer)
@@ -231,16 +231,16 @@ def build_trainer(
     config: GrpoExperiment, run: Run, tokenizer: Tokenizer, prepared: Prepared
 ) -> Trainer:
     """Load the model and put it, the prompts and the reward into a Trainer."""
-    model = trainable_model(config)
-    state = PartialState()
     folder = str(checkpoints_of(run, config.stage))
+    arguments = grpo_arguments(config, folder, PartialState().num_processes)
+    model = trainable_model(config)  # after the arguments: ZeRO-3 shares the weights out in loading
     trainer = Trainer(
         tasks=prepared.tasks,
         rules=Rules.of(config),
         recipe=config.train,
         budget=Budget(config.train.minutes),
         model=model,
-        args=grpo_arguments(config, folder, state.num_processes),
+        args=arguments,
         processing_class=tokenizer,
         peft_config=lora_config(config.train.lora, model) if config.train.lora else None,
     )
