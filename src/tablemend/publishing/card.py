@@ -257,7 +257,7 @@ def _training(recorded: Recorded) -> list[str]:
         "last loss": f"{facts['last_loss']:.4g}" if "last_loss" in facts else "unknown",
         "seed": str(config.seed),
         "hardware": f"{facts.get('machine', 'unknown')}, "
-        f"{facts.get('world_size', 'unknown')} process(es)",
+        f"{facts.get('world_size', 'unknown')} process(es), {facts.get('strategy', 'single')}",
         "hours": f"{facts['seconds'] / HOUR:.2f}" if "seconds" in facts else "unknown",
         "code": f"commit {facts.get('commit') or 'unknown'}"
         + (", with changes that are not committed" if facts.get("dirty") else ""),
