@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import torch
+from interruption import Interrupt, Stop
 from safetensors.torch import load_file
-from transformers import TrainerCallback
 
 from tablemend.config import parse, to_yaml
 from tablemend.errors import TablemendError
@@ -34,19 +34,6 @@ DATA = (
     ", validation: null}"
 )
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.learning_rate=1e-2")
-
-
-class Stop(Exception):
-    """An interruption."""
-
-
-class Interrupt(TrainerCallback):  # type: ignore[misc]
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if state.global_step == self.step:
-            raise Stop
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import torch
+from interruption import Interrupt, Stop
 from safetensors.torch import load_file
-from transformers import TrainerCallback
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.experiment import GrpoCommand, GrpoExperiment
@@ -30,19 +30,6 @@ from tablemend.training.reward import Score
 
 ROOT = Path(__file__).parents[1]
 PARTS = set(Reward.model_fields)
-
-
-class Stop(Exception):
-    """An interruption."""
-
-
-class Interrupt(TrainerCallback):  # type: ignore[misc]
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if state.global_step == self.step:
-            raise Stop
 
 
 @pytest.fixture
@@ -354,7 +341,7 @@ def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
         "train.trl.top_p=0.9",
         "model.revision=abc",
     )
-    found = grpo.grpo_arguments(config, "/tmp/x", 1)
+    found = grpo.grpo_arguments(config, "out", 1)
     assert found.num_generations == 4 and found.generation_batch_size == 8
     assert found.steps_per_generation == found.gradient_accumulation_steps == 2
     assert (found.beta, found.epsilon, found.epsilon_high) == (0.04, 0.2, 0.3)

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +89,8 @@ def _losses(facts: dict[str, Any]) -> list[float]:
 
 def _launch(strategy: str, config: SftCommand, *options: str) -> str:
     """Train under accelerate_configs/STRATEGY.yaml; return what was printed."""
-    if strategy.startswith("zero") and find_spec("deepspeed") is None:
-        pytest.skip("deepspeed is not installed")
+    if strategy.startswith("zero") and sys.platform != "linux":
+        pytest.skip("deepspeed is installed on Linux alone (pyproject.toml)")
     recipe = Run.of(config).path.with_suffix(".yaml")
     recipe.write_text(to_yaml(config))
     accelerate = str(Path(sys.executable).with_name("accelerate"))

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 import torch
 from conftest import file_size_limit
+from interruption import Interrupt, Stop
 from peft import PeftModel
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, TrainerCallback
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 from trl import SFTTrainer
 
 from tablemend.config import SftCommand, Train, parse, to_yaml
@@ -35,19 +36,6 @@ from tablemend.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
-
-
-class Stop(Exception):
-    """An interruption."""
-
-
-class Interrupt(TrainerCallback):  # type: ignore[misc]
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if state.global_step == self.step:
-            raise Stop
 
 
 @pytest.fixture
