@@ -275,7 +275,7 @@ def test_the_slurm_script_launches_on_every_machine(tmp_path: Path) -> None:
     tools.mkdir()
     venv.mkdir(parents=True)
     programs = {
-        tools / "scontrol": "printf 'node-a\\nnode-b\\n'",
+        tools / "scontrol": "echo node-a; sleep 0.2; echo node-b",
         tools / "srun": 'shift; for id in 0 1; do SLURM_NODEID=$id "$@"; done',
         venv / "accelerate": 'echo "$@" >> calls',
     }
