@@ -15,8 +15,6 @@ The column `quote` is the arm of that name, where there is one: the base asked t
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,9 @@ from pydantic import Field
 
 from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
 from tablemend.errors import TablemendError
-from tablemend.generations import Generations
-from tablemend.runs import Run, write_text
+from tablemend.runs import Run
 from tablemend.script import run_script
+from tablemend.studies import steps
 
 COLUMNS = (
     "seed",
@@ -98,34 +96,14 @@ def read_recipe(settings: Mitigation, seed: int) -> Experiment:
     return config
 
 
-def share_answers(config: Experiment, source: Run, target: Run) -> None:
-    """Copy the answers of arms that are not fine-tuned into a run that has none of them.
-
-    The comparison takes up only answers to the same settings, weights and example ids.
-    """
-    ours, theirs = (Generations(run.path / "generations") for run in (source, target))
-    for name, arm in config.evaluation.arms.items():
-        for context in config.evaluation.contexts:
-            made, wanted = (each.path(name, context) for each in (ours, theirs))
-            if arm.model != "sft" and made != wanted and made.exists() and not wanted.exists():
-                write_text(wanted, made.read_text(encoding="utf-8"))
-
-
-def run(*command: str) -> None:
-    """One step, its output passed through."""
-    if subprocess.run(command, check=False).returncode:
-        raise TablemendError(f"this step failed: {' '.join(command)}")
-
-
 def measure(settings: Mitigation, seed: int, config: Experiment, first: Run) -> str:
     """One row of the table; a finished run is read, not repeated."""
     overrides = overrides_of(settings, seed)
-    launcher = str(Path(sys.executable).with_name("accelerate"))
-    launch = (launcher, "launch", "--quiet", "--config_file", "accelerate_configs/cpu.yaml")
-    run(*launch, "train/sft.py", *overrides)
+    steps.train("train/sft.py", overrides)
     own = Run.of(config)
-    share_answers(config, first, own)
-    run(sys.executable, "eval/compare.py", *overrides)
+    arms = config.evaluation.arms
+    steps.share_answers(config, (name for name in arms if arms[name].model != "sft"), first, own)
+    steps.script("eval/compare.py", overrides)
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
     return row(seed, own.recorded("sft").get("steps"), results)
 

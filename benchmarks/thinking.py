@@ -15,8 +15,6 @@ Hardware: 2 CPU cores; times and rates are not yet measured.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -28,9 +26,8 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Generations
 from tablemend.runs import Run
 from tablemend.script import run_script
+from tablemend.studies import steps
 
-COUNTED = 400
-"""Rows that the mean length is taken from."""
 COLUMNS = (
     "thinking",
     "seed",
@@ -92,38 +89,17 @@ def read_recipe(settings: Ablation, arm: str, seed: int) -> Experiment:
 
 def rows_within(settings: Ablation, arm: str, seed: int) -> int:
     """Whole steps of rows that the budget pays for."""
-    from tablemend.tasks.sources import read_examples
-    from tablemend.training.checkpoints import load_tokenizer
-    from tablemend.training.data import build_rows
-
     config = read_recipe(settings, arm, seed)
-    (source,) = config.data.training_sources
-    examples = read_examples(source.model_copy(update={"n": COUNTED}))
-    rows = build_rows(load_tokenizer(config.model), examples, config).rows
-    mean = fmean(map(len, rows))
-    steps = int(settings.tokens / mean / config.train.global_batch)
-    if not steps:
-        raise TablemendError(
-            f"tokens={settings.tokens} pay for no step of {config.train.global_batch} rows with "
-            f"{mean:.0f} tokens each: raise tokens"
-        )
-    return steps * config.train.global_batch
-
-
-def run(*command: str) -> None:
-    """One step, its output passed through."""
-    if subprocess.run(command, check=False).returncode:
-        raise TablemendError(f"this step failed: {' '.join(command)}")
+    batch = config.train.global_batch
+    return batch * steps.steps_within(settings.tokens, batch, steps.row_tokens(config))
 
 
 def measure(settings: Ablation, arm: str, seed: int) -> str:
     """One row of the table; a finished run is read, not repeated."""
     rows = rows_within(settings, arm, seed)
     overrides = overrides_of(settings, arm, seed, rows)
-    launcher = str(Path(sys.executable).with_name("accelerate"))
-    launch = (launcher, "launch", "--quiet", "--config_file", "accelerate_configs/cpu.yaml")
-    run(*launch, "train/sft.py", *overrides)
-    run(sys.executable, "eval/compare.py", *overrides)
+    steps.train("train/sft.py", overrides)
+    steps.script("eval/compare.py", overrides)
     own = Run.of(parse(Experiment, overrides))
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
     sound = true_rationales(settings, own, seed) if arm == "rationale" else None

@@ -28,6 +28,9 @@ class Source(Section):
     """Most examples to take, from the front; all where it is null."""
     seed: int = Field(default=0, ge=0)
     """Seed of the generated small world."""
+    size: Literal["default", "large"] = "default"
+    """Size of the small world's examples: `large` has 4 to 6 rows among 6 to 10 distractors and
+    sorts in both directions, `default` 2 to 3 among 3 to 6, ascending."""
     revision: str | None = None
     """Commit of a Hub data set."""
 
@@ -41,6 +44,8 @@ class Source(Section):
             return
         if self.seed:
             yield "seed", "only a generated source has a seed"
+        if self.size != "default":
+            yield "size", "only a generated source has a size"
         if self.revision is not None and not self.source.startswith(HUB):
             yield "revision", "only a `hub:` source has a revision"
         if self.split is None and not Path(self.source).suffix:
@@ -143,4 +148,9 @@ class ExampleData(TrainingData):
 
 
 def _same(one: Source, other: Source) -> bool:
-    return (one.source, one.split, one.seed) == (other.source, other.split, other.seed)
+    return (one.source, one.split, one.seed, one.size) == (
+        other.source,
+        other.split,
+        other.seed,
+        other.size,
+    )

@@ -102,7 +102,7 @@ def check_local(*sources: Source | None) -> None:
 def _stream(source: Source) -> Iterator[Example]:
     if source.source == SMALL_WORLD:
         assert source.n is not None  # refused by the configuration
-        return small_world.examples(source.seed, source.n)
+        return small_world.examples(source.seed, source.n, size=small_world.SIZES[source.size])
     return _parse(*_records(source))
 
 

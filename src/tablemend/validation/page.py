@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tablemend.errors import TablemendError
-from tablemend.runs import write_text
+from tablemend.reports import page
 from tablemend.validation import tables
 
 Section = Callable[[Mapping[str, Any]], str]
@@ -34,7 +32,7 @@ STUDY: dict[str, Section] = {
     ),
 }
 """Names of the places in the page, and what fills them."""
-_PLACE = re.compile(r"(<!-- figures: (?P<name>[\w ]+) -->\n)(?P<old>.*?)(<!-- end -->)", re.DOTALL)
+KNOWN = ("made by", *SECTIONS, *STUDY)
 
 
 def sections(results: Mapping[str, Any]) -> dict[str, str]:
@@ -73,35 +71,13 @@ def made_by(results: Mapping[str, Any]) -> str:
 
 
 def read_page(path: Path) -> str:
-    """A page that figures are to be put into.
-
-    Raises:
-        TablemendError: no such page, or a marker whose name is unknown.
-    """
-    if not path.is_file():
-        raise TablemendError(f"no page {path}: page= names a Markdown file with the markers")
-    text = path.read_text("utf-8")
-    known = {"made by", *SECTIONS, *STUDY}
-    unknown = [match["name"] for match in _PLACE.finditer(text) if match["name"] not in known]
-    if unknown:
-        raise TablemendError(f"{path}: no figures are called {unknown[0]!r}")
-    return text
+    """A page that figures are to be put into; see :func:`tablemend.reports.page.read_page`."""
+    return page.read_page(path, KNOWN)
 
 
 def fill_page(path: Path, results: Mapping[str, Any]) -> None:
-    """Put the figures between the page's markers and leave the rest of it alone.
-
-    Raises:
-        TablemendError: no such page, or a marker whose name is unknown.
-    """
-    text = read_page(path)
-    made = sections(results)
-
-    def replace(match: re.Match[str]) -> str:
-        new = made.get(match["name"])
-        return match[0] if new is None else f"{match[1]}\n{new}\n\n{match[4]}"
-
-    write_text(path, _PLACE.sub(replace, text))
+    """Put the figures between the page's markers and leave the rest of it alone."""
+    page.fill_page(path, sections(results), KNOWN)
 
 
 def report(results: Mapping[str, Any]) -> str:

@@ -1,0 +1,25 @@
+"""Base, prompting, repair, SFT, rationales, DPO and GRPO at one budget of training tokens.
+
+    python benchmarks/equal_budget.py [tokens=1500000 seeds=[0,1,2] n=300 page=docs/equal-budget.md]
+
+Trains each seed's checkpoints on the small world, answers the same held-out examples with all of
+them, alone and with repair and CAVE, has the detector and the exact judge look at every answer, and
+writes results.json and table.md into `folder`, or the table into the marked places of `page`.
+What is finished is not repeated: the same command goes on, and seeds may be run one by one.
+"""
+
+from __future__ import annotations
+
+from tablemend.config import load
+from tablemend.script import run_script
+from tablemend.studies.equal_budget import EqualBudget
+from tablemend.studies.running import run_study
+
+
+def main() -> None:
+    """The trainings and comparisons, seed by seed, then the table."""
+    print(run_study(load(EqualBudget)))
+
+
+if __name__ == "__main__":
+    run_script(main)
