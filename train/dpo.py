@@ -42,22 +42,22 @@ def main() -> None:
         return
 
     run = Run.of(config)
-    if not stage.begin(config, run, config.overwrite):
-        print(f"finished: {run.model} (overwrite=true starts anew)")
-        return
-    prepared = preference.prepare(config, run, tokenizer)
-    trainer = preference.build_trainer(config, run, tokenizer, prepared)
-    facts = {
-        **prepared.facts,
-        "model_revision": models.model_revision(config, trainer),
-        "start": start.start_facts(config),
-    }
-    stage.record(run, config.stage, facts)
-    facts |= stage.train(trainer, config, run)
-    answer = saving.save(trainer, config, run, tokenizer, prepared.train[0]["prompt_ids"])
-    stage.record(run, config.stage, facts | {"first_answer": answer})
-    stage.report(run, facts)
-    preference.report(facts)
+    with stage.alone(run):
+        if not stage.begin(config, run, config.overwrite):
+            print(f"finished: {run.model} (overwrite=true starts anew)")
+            return
+        prepared = preference.prepare(config, run, tokenizer)
+        trainer = preference.build_trainer(config, run, tokenizer, prepared)
+        facts = {
+            **prepared.facts,
+            "model_revision": models.model_revision(config, trainer),
+            "start": start.start_facts(config),
+        }
+        stage.record(run, config.stage, facts)
+        facts |= stage.train(trainer, config, run)
+        saving.save(trainer, config, run, tokenizer, prepared.train[0]["prompt_ids"], facts)
+        stage.report(run, facts)
+        preference.report(facts)
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
         checkpoints,
+        engine,
         grpo,
         models,
         saving,
         stage,
     )
 
-    grpo.refuse_engine(config.grpo)
     stage.set_up()
     tokenizer = checkpoints.load_tokenizer(config.model)
     if config.show:
@@ -35,19 +35,20 @@ def main() -> None:
             print(grpo.show(task, config))
         return
 
+    engine.refuse_engine(config)
     run = Run.of(config)
-    if not stage.begin(config, run, config.overwrite):
-        print(f"finished: {run.model} (overwrite=true starts anew)")
-        return
-    prepared = stage.once(run, lambda: grpo.prepare(config, tokenizer))
-    trainer = grpo.build_trainer(config, run, tokenizer, prepared)
-    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
-    stage.record(run, config.stage, facts)
-    facts |= stage.train(trainer, config, run)
-    facts["rewards"] = grpo.summary(facts["log"])
-    answer = saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids)
-    stage.record(run, config.stage, facts | {"first_answer": answer})
-    stage.report(run, facts)
+    with stage.alone(run):
+        if not stage.begin(config, run, config.overwrite):
+            print(f"finished: {run.model} (overwrite=true starts anew)")
+            return
+        prepared = stage.once(run, lambda: grpo.prepare(config, tokenizer))
+        trainer = grpo.build_trainer(config, run, tokenizer, prepared)
+        facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+        stage.record(run, config.stage, facts)
+        facts |= stage.train(trainer, config, run)
+        facts["rewards"] = grpo.summary(facts["log"])
+        saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids, facts)
+        stage.report(run, facts)
 
 
 if __name__ == "__main__":

@@ -36,17 +36,17 @@ def main() -> None:
         return
 
     run = Run.of(config)
-    if not stage.begin(config, run, config.overwrite):
-        print(f"finished: {run.model} (overwrite=true starts anew)")
-        return
-    prepared = stage.once(run, lambda: sft.prepare(config, tokenizer))
-    trainer = sft.build_trainer(config, run, tokenizer, prepared)
-    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
-    stage.record(run, config.stage, facts)
-    facts |= stage.train(trainer, config, run)
-    answer = saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt)
-    stage.record(run, config.stage, facts | {"first_answer": answer})
-    stage.report(run, facts)
+    with stage.alone(run):
+        if not stage.begin(config, run, config.overwrite):
+            print(f"finished: {run.model} (overwrite=true starts anew)")
+            return
+        prepared = stage.once(run, lambda: sft.prepare(config, tokenizer))
+        trainer = sft.build_trainer(config, run, tokenizer, prepared)
+        facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+        stage.record(run, config.stage, facts)
+        facts |= stage.train(trainer, config, run)
+        saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt, facts)
+        stage.report(run, facts)
 
 
 def plan(config: SftCommand) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -25,6 +26,7 @@ from tablemend.config import Recipe, Section, to_yaml
 from tablemend.errors import FULL_DISK, TablemendError
 
 RUNS = Path("runs")
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""
 MOVE_AWAY = "move it away, and the same command writes a new one; the rest of the run is kept"
@@ -195,6 +197,9 @@ def sole_writer(folder: Path) -> Iterator[None]:
                 f"another process ({file.read().strip()}) is writing into {folder}: wait until it "
                 "has ended, or write into another folder"
             ) from error
+        except OSError as error:
+            if error.errno not in NO_LOCKS:  # which some clusters' disks do not have
+                raise
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()

@@ -110,6 +110,8 @@ _OWNED = {
     "logging_strategy": "train.log_every",
     "logging_steps": "train.log_every",
     "resume_from_checkpoint": "overwrite (resuming is the default)",
+    "save_only_model": "overwrite (resuming is the default)",
+    "ignore_data_skip": "overwrite (resuming is the default)",
     "train_sampling_strategy": "the length-grouped sampler",
     "length_column_name": "the length-grouped sampler",
     "remove_unused_columns": "the renderer",

@@ -153,20 +153,20 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
         )
     checkpoints.generate_once(partial, config.model, prompts[0])
     checkpoints.mark_complete(partial)
-    partial.replace(out)
-    run.record(
+    run.record(  # before the folder appears, which is the sign that nothing is left to be done
         "merge",
         {
             "base": config.model.path,
             "base_revision": recorded.facts["model_revision"],
             "adapter": checkpoints.revision_of(str(run.model)),
-            "weights": checkpoints.revision_of(str(out)),
+            "weights": checkpoints.revision_of(str(partial)),
             "max_logit_difference": result.difference,
             "tolerance": tolerance,
             "same_next_token": result.same,
             "prompts": result.prompts,
         },
     )
+    partial.replace(out)
     return result
 
 

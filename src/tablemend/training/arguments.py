@@ -20,15 +20,21 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
     """The recipe as what all of TRL's configurations take.
 
     Raises:
-        TablemendError: the batch does not divide over the devices.
+        TablemendError: the batch does not divide over the devices, or a kill could lose every
+            checkpoint.
     """
     train = config.train
+    if train.trl.get("save_total_limit") == 1:
+        raise TablemendError(
+            "train.trl.save_total_limit=1 would delete a checkpoint before the next one is whole: "
+            "give 2 or more"
+        )
     return {
         "report_to": "none",
         "dataloader_pin_memory": torch.accelerator.is_available(),
         "use_cpu": PartialState().device.type == "cpu",
         "save_total_limit": 2,  # the older one stays until the newer is marked complete
-        "save_only_model": False,
+        "ddp_find_unused_parameters": False,  # all that trains is used in every pass
         "accelerator_config": {"use_configured_state": launch.keeps_state()},
         **train.trl,
         "output_dir": folder,
@@ -46,6 +52,8 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         "activation_checkpointing": train.gradient_checkpointing,  # its name in transformers 5
         "save_strategy": "steps",
         "save_steps": train.save_every,
+        "save_only_model": False,
+        "ignore_data_skip": False,
         "logging_strategy": "steps",
         "logging_steps": train.log_every,
         "eval_strategy": "steps" if validate else "no",

@@ -58,6 +58,24 @@ def remove_partial(folder: Path) -> list[Path]:
     return partial
 
 
+def put_in_place(folder: Path, new: Path) -> None:
+    """Put a whole folder under its name; the old one is deleted last, or put back.
+
+    A kill in between leaves no folder of that name, never half of one.
+    """
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.replace(old)
+    try:
+        new.replace(folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            old.replace(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
     if not folder.is_dir():
         return []

@@ -203,10 +203,12 @@ def note(folder: Path) -> None:
     write_json(folder / NOTE, asdict(from_environment(os.environ)))
 
 
-def check_checkpoint(folder: Path) -> None:
+def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") -> None:
     """Say that a training goes on with another number of processes, or refuse it.
 
-    The order of the rows and the global batch stay, so the losses do, beyond rounding.
+    Args:
+        folder: the checkpoint.
+        kept: what stays and what does not; the order of the rows and the global batch always stay.
 
     Raises:
         TablemendError: this launch cannot read the optimizer's state in the checkpoint.
@@ -224,7 +226,7 @@ def check_checkpoint(folder: Path) -> None:
             "before, or give overwrite=true to start anew"
         )
     if PartialState().is_main_process:
-        print(f"{folder} was saved by {saved}, {here} go on: the same rows, other rounding")
+        print(f"{folder} was saved by {saved}, {here} go on: {kept}")
 
 
 class CheckStrategy(TrainerCallback):  # type: ignore[misc]

@@ -318,10 +318,10 @@ def build_trainer(
     The reference is the start: with adapters the same weights without them, else, with
     ``precompute_reference``, the model before its first step, else a second copy.
     """
-    model = trainable_model(config)
     world_size = PartialState().num_processes
     folder = str(checkpoints_of(run, config.stage))
     arguments = dpo_arguments(config, folder, world_size, prepared.validation is not None)
+    model = trainable_model(config)  # after the arguments: ZeRO-3 shares the weights out in loading
     lora = config.train.lora
     reference = None
     if lora is None and (not config.dpo.precompute_reference or launch.keeps_state()):

@@ -352,25 +352,10 @@ class Trainer:
                 model.save_pretrained(partial)
                 self.tokenizer.save_pretrained(partial)
             checkpoints.mark_complete(partial)
-            _replace(folder, partial)
+            checkpoints.put_in_place(folder, partial)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-
-
-def _replace(folder: Path, new: Path) -> None:
-    """Put ``new`` in a folder's place; the old one is deleted last, or put back."""
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.replace(old)
-    try:
-        new.replace(folder)
-    except BaseException:
-        if old.exists() and not folder.exists():
-            old.replace(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_out(folder: Path) -> None:

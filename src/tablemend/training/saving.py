@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,27 @@ from transformers.trainer_utils import align_special_tokens
 from tablemend.config.experiment import Trained
 from tablemend.runs import Run
 from tablemend.training import checkpoints, launch
-from tablemend.training.stage import refusals
+from tablemend.training.stage import record, refusals
 
 
 def save(
-    trainer: Any, config: Trained, run: Run, tokenizer: Tokenizer, prompt: Sequence[int]
+    trainer: Any,
+    config: Trained,
+    run: Run,
+    tokenizer: Tokenizer,
+    prompt: Sequence[int],
+    facts: Mapping[str, Any] | None = None,
 ) -> str:
     """Save, verify, reload and generate once; only then does ``runs/<name>/model`` appear.
+
+    Args:
+        trainer: trained.
+        config: its recipe.
+        run: where the model goes.
+        tokenizer: saved with it.
+        prompt: ids after which the saved model writes an answer.
+        facts: of the training, for the manifest. It is written before the folder appears, which
+            is the sign that nothing is left to be done.
 
     Returns:
         The beginning of the answer to the first training prompt.
@@ -54,8 +68,9 @@ def save(
                     checkpoints.check_generation(partial, tokenizer)
                 answer = checkpoints.generate_once(partial, config.model, prompt)
             checkpoints.mark_complete(partial)
-            shutil.rmtree(run.model, ignore_errors=True)  # there only where it was damaged
-            partial.replace(run.model)
+            if facts is not None:
+                record(run, config.stage, {**facts, "first_answer": answer})
+            checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
     return answer
 
 

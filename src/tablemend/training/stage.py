@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,12 +19,20 @@ from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Train
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
-from tablemend.runs import Run, disk_errors
+from tablemend.runs import Run, disk_errors, sole_writer
 from tablemend.training import checkpoints, launch
 
 T = TypeVar("T")
 FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
+KEPT = {
+    "sft": "the same rows, other rounding",
+    "dpo": "the same pairs, other rounding",
+    "grpo": "the same prompts, other answers",  # each process draws with a generator of its own
+}
+"""What another number of processes keeps of a training, by stage, and what not."""
+HANDED_OVER = ".prepared.pickle"
+"""File of the run folder through which the main process hands the data over."""
 
 
 def checkpoints_of(run: Run, stage: str) -> Path:
@@ -48,6 +56,17 @@ def set_up() -> None:
         torch.set_num_threads(max(1, (cores or 1) // here))
 
 
+def alone(run: Run) -> AbstractContextManager[None]:
+    """Be the only command that writes into the run folder.
+
+    A launcher that is killed leaves its processes behind, and they train on.
+
+    Raises:
+        TablemendError: another command writes there; raised in the main process alone.
+    """
+    return sole_writer(run.path) if PartialState().is_main_process else nullcontext()
+
+
 def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     """Open the run folder; ``False`` where this training is finished already.
 
@@ -67,6 +86,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
         if not overwrite and local_folder(config.model.path):
             revision = checkpoints.revision_of(config.model.path)
             refuse_changes(run, stage, {"model_revision": revision}, config.model.path)
+        (run.path / HANDED_OVER).unlink(missing_ok=True)
         for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
@@ -75,7 +95,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
 
 def once(run: Run, prepare: Callable[[], T]) -> T:
     """The data of a training, read and tokenised by the main process alone."""
-    return launch.once(run.path / ".prepared.pickle", prepare)
+    return launch.once(run.path / HANDED_OVER, prepare)
 
 
 def refuse_changes(run: Run, stage: str, facts: Mapping[str, Any], where: str) -> None:
@@ -104,7 +124,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     trainer.add_callback(launch.CheckStrategy(trainer))
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None:
-        launch.check_checkpoint(last)
+        launch.check_checkpoint(last, KEPT[config.stage])
         if trainer.accelerator.is_main_process:
             print(f"resuming from {last}")
     start = time.monotonic()

@@ -1,0 +1,194 @@
+"""What a kill leaves behind is recognised, and the same command goes on from the last whole thing.
+
+Real kills of two processes: test_training_launch_strategies.py.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from checkpoint_layouts import LAYOUTS
+from interruption import Stop
+from safetensors.torch import load_file
+
+from tablemend.config import ConfigError, SftCommand, parse, to_yaml
+from tablemend.errors import TablemendError
+from tablemend.runs import Run, sole_writer
+from tablemend.training import checkpoints, saving, stage
+from tablemend.training.arguments import sft_arguments
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., SftCommand]:
+    """Two steps of the random model, a checkpoint after each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> SftCommand:
+        return parse(
+            SftCommand,
+            [
+                "recipe=tiny",
+                f"model.path={tiny_model}",
+                f"run={tmp_path}/{name}",
+                "data={train: {source: small-world, n: 8, seed: 1},"
+                " test: {source: small-world, n: 4, seed: 3}}",
+                "data.validation=null",
+                "train.minutes=null",
+                "train.epochs=2",
+                "train.global_batch=8",
+                "train.micro_batch=4",
+                "train.precision=float32",
+                "train.save_every=1",
+                "train.log_every=1",
+                "train.trl.disable_tqdm=true",
+                *overrides,
+            ],
+        )
+
+    return make
+
+
+def _checkpoint(folder: Path, strategy: str) -> Path:
+    for name in LAYOUTS[strategy]:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 10)
+    return folder
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize("strategy", LAYOUTS)
+def test_a_checkpoint_that_lacks_anything_is_skipped_and_deleted(
+    strategy: str, tmp_path: Path
+) -> None:
+    """A process's share, the optimizer, the Trainer's state: whatever is missing or cut."""
+    whole = _checkpoint(tmp_path / "checkpoint-3", strategy)
+    checkpoints.mark_complete(whole)
+    for damage in (Path.unlink, _cut):
+        for name in (*LAYOUTS[strategy], checkpoints.MARKER):
+            half = _checkpoint(tmp_path / "checkpoint-6", strategy)
+            checkpoints.mark_complete(half)
+            assert checkpoints.last_complete(tmp_path) == half
+            damage(half / name)
+            assert checkpoints.last_complete(tmp_path) == whole, name
+            assert checkpoints.remove_partial(tmp_path) == [half]
+    half = _checkpoint(tmp_path / "checkpoint-6", strategy)  # all is written, nothing is marked
+    assert checkpoints.last_complete(tmp_path) == whole
+    assert checkpoints.remove_partial(tmp_path) == [half] and not half.exists()
+
+
+def _script(config: SftCommand, recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe.write_text(to_yaml(config))
+    monkeypatch.setattr(sys, "argv", ["train/sft.py", f"recipe={recipe}"])
+    runpy.run_path("train/sft.py")["main"]()
+
+
+def _stop(*_: Any, **__: Any) -> None:
+    raise Stop
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        (checkpoints, "check_weights"),
+        (saving, "record"),
+        (checkpoints, "put_in_place"),
+    ],
+    ids=["before-the-checks", "before-the-manifest", "before-the-name"],
+)
+def test_a_kill_in_the_last_save_loses_no_step(
+    where: Any,
+    name: str,
+    command: Callable[..., SftCommand],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = command("cut")
+    run = Run.of(config)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(where, name, _stop)
+        _script(config, tmp_path / "cut.yaml", monkeypatch)
+    assert (run.path / ".model.partial").is_dir() and not run.model.exists()
+    trained = load_file(run.path / "sft" / "checkpoint-2" / "model.safetensors")
+    capsys.readouterr()
+    _script(config, tmp_path / "cut.yaml", monkeypatch)
+    assert f"resuming from {run.path}/sft/checkpoint-2" in capsys.readouterr().out
+    saved = load_file(run.model / "model.safetensors")
+    assert all(torch.equal(saved[name], trained[name]) for name in saved)
+    told = json.loads(run.manifest.read_text())["sft"]
+    assert told["steps"] == 2 and told["tokens"] > 0 and told["first_answer"]
+    assert [entry["step"] for entry in told["log"] if "loss" in entry] == [1, 2]
+    assert told["last_loss"] == [entry["loss"] for entry in told["log"] if "loss" in entry][-1]
+    _script(config, tmp_path / "cut.yaml", monkeypatch)
+    assert "finished: " in capsys.readouterr().out
+
+
+def test_the_folder_has_its_name_only_when_the_manifest_tells_of_it(
+    command: Callable[..., SftCommand], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = command("told")
+    run = Run.of(config)
+    whole = checkpoints.put_in_place
+
+    def check(folder: Path, new: Path) -> None:
+        assert not folder.exists() and checkpoints.is_complete(new)
+        assert "first_answer" in run.recorded("sft")
+        whole(folder, new)
+
+    monkeypatch.setattr(checkpoints, "put_in_place", check)
+    _script(config, tmp_path / "told.yaml", monkeypatch)
+    assert checkpoints.is_complete(run.model)
+
+
+def test_a_kill_between_two_names_leaves_what_the_next_save_clears(tmp_path: Path) -> None:
+    model, partial, old = (tmp_path / name for name in ("model", ".model.partial", ".model.old"))
+    for folder in (partial, old):  # the old one has lost its name, the new one has none yet
+        folder.mkdir()
+        (folder / "weights").write_text(folder.name)
+    checkpoints.put_in_place(model, partial)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    partial.mkdir()
+    checkpoints.put_in_place(model, partial)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"] and not list(model.iterdir())
+
+
+def test_two_trainings_never_write_into_one_folder(
+    command: Callable[..., SftCommand], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of a launcher that was killed train on."""
+    config = command("both")
+    run = Run.of(config)
+    half = _checkpoint(run.path / "sft" / "checkpoint-1", "single")
+    with (
+        sole_writer(run.path),
+        pytest.raises(TablemendError, match=r"another process .* is writing into .*/both"),
+    ):
+        _script(config, tmp_path / "both.yaml", monkeypatch)
+    assert half.is_dir()  # the other one may be writing it
+    with stage.alone(run):
+        pass
+
+
+def test_what_could_lose_every_checkpoint_is_refused(command: Callable[..., SftCommand]) -> None:
+    with pytest.raises(TablemendError, match="before the next one is whole: give 2 or more"):
+        sft_arguments(command("one", "train.trl.save_total_limit=1"), "nowhere", 1, validate=False)
+    found = sft_arguments(command("three", "train.trl.save_total_limit=3"), "x", 1, validate=False)
+    assert found.save_total_limit == 3 and not found.save_only_model
+    for name in ("save_only_model", "ignore_data_skip"):
+        with pytest.raises(ConfigError, match=f"{name}: is set by overwrite"):
+            command("lost", f"train.trl.{name}=true")
