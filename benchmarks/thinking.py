@@ -1,6 +1,6 @@
 """What a model should learn to write before its answer: four ways of thinking at one budget.
 
-    python benchmarks/thinking.py [arms=[off,empty,quote,rationale] tokens=4000000 seeds=[0] n=400]
+    python benchmarks/thinking.py [arms=[off,empty,quote,rationale] tokens=1500000 seeds=[0] n=250]
 
 Trains the recipe once an arm and seed, with `thinking` set to the arm, for as many steps as the
 token budget allows: tokens of prompt and target, without padding, counted beforehand on the first
@@ -48,11 +48,15 @@ class Ablation(Section):
         default=("off", "empty", "quote", "rationale"), min_length=1
     )
     """Values of `thinking`."""
-    tokens: int = Field(default=4_000_000, ge=1)
+    tokens: int = Field(default=1_500_000, ge=1)
     """Training tokens of each arm."""
+    size: Literal["default", "large"] = "large"
+    """Size of the small world's examples; the default one is soon solved by every arm."""
+    batch: int = Field(default=8, ge=1)
+    """Rows a step: fewer than the recipe's make more steps of a small budget."""
     seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
     """One training and comparison an arm and seed."""
-    n: int = Field(default=400, ge=1)
+    n: int = Field(default=250, ge=1)
     """Held-out examples."""
     recipe: str = "tiny-rationale"
     """Recipe to train, a name or a path: small-world data, and an arm `sft` without a `thinking`
@@ -63,11 +67,16 @@ def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = Non
     """What both commands take beside the program's name; ``rows`` are those of the budget."""
     tokens = [
         f"recipe={settings.recipe}",
-        f"run=thinking-{Path(settings.recipe).stem}-{arm}-{settings.tokens}-{seed}",
+        f"run=thinking-{Path(settings.recipe).stem}-{settings.size}-{settings.tokens}-{arm}-{seed}",
         f"thinking={arm}",
         f"seed={seed}",
         f"data.train.seed={1000 + seed}",
+        f"data.train.size={settings.size}",
+        f"data.test.size={settings.size}",
         f"data.test.n={settings.n}",
+        f"train.global_batch={settings.batch}",
+        f"train.micro_batch={settings.batch}",
+        "evaluation.max_new_tokens=640",
         "evaluation.n=null",
         "train.minutes=null",
         "data.validation=null",

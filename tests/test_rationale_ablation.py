@@ -59,7 +59,7 @@ def test_arms_train_on_as_many_tokens(thinking: ModuleType) -> None:
 
 
 def test_too_few_tokens_are_refused(thinking: ModuleType) -> None:
-    with pytest.raises(TablemendError, match="tokens=100 pay for no step of 16 rows"):
+    with pytest.raises(TablemendError, match="tokens=100 pay for no step of 8 rows"):
         thinking.rows_within(thinking.Ablation(tokens=100), "rationale", 0)
 
 

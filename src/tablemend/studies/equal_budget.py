@@ -43,7 +43,7 @@ class EqualBudget(Section):
     folder: str = "runs/equal-budget"
     """Where the runs go, a folder a seed."""
     page: str | None = None
-    """Markdown file whose marked places the figures are put into."""
+    """Markdown file whose marked places the figures are put into; a JSON file goes beside it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ def run_study(study: EqualBudget) -> str:
     write_text(folder / "table.md", table + "\n")
     if study.page:
         fill_page(Path(study.page), places(results), PLACES)
+        write_json(Path(study.page).with_suffix(".json"), results)
     return table
 
 
