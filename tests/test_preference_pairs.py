@@ -256,6 +256,15 @@ def test_a_start_that_is_not_there_is_refused_before_anything_is_written(tmp_pat
     assert not (tmp_path / "new").exists()
 
 
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "generations").mkdir()
+    (tmp_path / "manifest.json").write_text("{}")
+    for more in ((), ("overwrite=true",)):
+        with pytest.raises(TablemendError, match="holds other files than pairs"):
+            make_pairs(command(tmp_path, "dpo.pairs.sampled=0", *more))
+    assert {path.name for path in tmp_path.iterdir()} == {"generations", "manifest.json"}
+
+
 def test_no_pair_at_all_is_refused_with_the_reasons(tmp_path: Path) -> None:
     table = EXAMPLES[0].gold_table.filled("7")
     example = replace(EXAMPLES[0], gold_table=table, id="")  # no blank to fill

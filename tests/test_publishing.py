@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend import evaluation
-from tablemend.config import parse
+from tablemend.config import SftCommand, parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
@@ -153,10 +154,38 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
         "Blank-filling",
         "learning_rate: 0.001",
         "the training refuses data that shares a table with them",
+        "max_new_tokens=24, do_sample=False",  # as the results were made, not a base's own default
+        "train/sft.py recipe=FOLDER/tablemend/sft.yaml run=again\n",
+        "eval/compare.py recipe=FOLDER/tablemend/compare.yaml run=again\n",
     ):
         assert said in text, said
     assert not (run.path / "publish" / ".eval_results").exists()  # no data set on the Hub
     assert "Missing" not in text
+
+
+def test_the_card_launches_as_it_was_launched_and_repeats_no_answer(run: Run) -> None:
+    launched = {"strategy": "zero2", "world_size": 2, "device": "NVIDIA X1", "first_answer": "Rin"}
+    start = {"manifest": {"sft": {"first_answer": "Rin"}}}
+    run.record("sft", {**run.recorded("sft"), **launched, "start": start})
+    out = publish(run).folder
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert "--config_file accelerate_configs/zero2.yaml --num_processes 2 train/sft.py" in text
+    assert "NVIDIA X1, 2 process(es), zero2" in text
+    manifest = (out / "tablemend" / "manifest.json").read_text()
+    assert "zero2" in manifest and "first_answer" not in manifest
+    recipe = out / "tablemend" / "sft.yaml"
+    parse(SftCommand, [f"recipe={recipe}"])
+    parse(CompareCommand, [f"recipe={recipe}"])
+
+
+def test_a_comparison_on_what_the_training_did_not_keep_apart_is_refused(run: Run) -> None:
+    shutil.rmtree(run.path / "generations")
+    (run.path / "compare.yaml").unlink()
+    for change in ("data.test.seed=9", f"data.test.n={N + 1}"):
+        with pytest.raises(TablemendError, match=r"kept its tables apart .* data\.test"):
+            compare(run, change)
+    assert not (run.path / "compare.yaml").exists()
+    compare(run, f"data.test.n={N - 1}")  # the same, from the front
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -297,6 +326,11 @@ def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: 
     (tmp_path / "mine" / "thesis.txt").write_text("")
     with pytest.raises(TablemendError, match="holds other files"):
         publish(run, out=str(tmp_path / "mine"))
+    clones = tmp_path / "clones"  # of this repository among others
+    (clones / "tablemend" / "src").mkdir(parents=True)
+    for place, mend in ((clones, "holds other files"), (run.path / "sft.yaml", "is a file")):
+        with pytest.raises(TablemendError, match=mend):
+            publish(run, out=str(place))
     with pytest.raises(TablemendError, match="arm=nobody"):
         publish(run, arm="nobody")
 
@@ -309,3 +343,9 @@ def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Pat
     text = (publish(second).folder / "README.md").read_text(encoding="utf-8")
     assert f"Made from `{first}` by supervised fine-tuning, then supervised fine-tuning" in text
     assert text.count("### Supervised fine-tuning") == 2
+    assert "run=again model.path=runs/again-1/model" in text
+    behind = second.path / "publish" / "tablemend"
+    own = yaml.safe_load((behind / "1-sft" / "sft.yaml").read_text())
+    assert own["model"]["path"] == first and (behind / "1-sft" / "manifest.json").is_file()
+    second.record("sft", {**second.recorded("sft"), "model_revision": "sha256:other"})
+    assert any("holds other weights now" in one for one in publish(second).missing)

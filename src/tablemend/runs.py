@@ -32,7 +32,11 @@ PROBE = 1 << 20
 MOVE_AWAY = "move it away, and the same command writes a new one; the rest of the run is kept"
 PACKAGES = (
     "accelerate",
+    "bitsandbytes",
     "datasets",
+    "deepspeed",
+    "flash-attn",
+    "liger-kernel",
     "numpy",
     "peft",
     "sentence-transformers",
@@ -41,6 +45,7 @@ PACKAGES = (
     "torch",
     "transformers",
     "trl",
+    "vllm",
 )
 
 

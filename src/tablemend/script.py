@@ -13,7 +13,10 @@ from tablemend.errors import FULL_DISK, Stopped, TablemendError
 
 REFUSED = TablemendError.status
 INTERRUPTED = 130
-FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
+FORBIDDEN = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR),  # a file in a folder's place, and the reverse
+)
 EXTRAS = {
     "accelerate": "train",
     "datasets": "data",

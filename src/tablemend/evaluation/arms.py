@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+import yaml
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
@@ -14,7 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Generations
 from tablemend.mitigations.constrained import VERSION
 from tablemend.records import Example
-from tablemend.runs import Run, hash_text
+from tablemend.runs import MOVE_AWAY, Run, hash_text
 from tablemend.tasks.sources import read_examples
 from tablemend.tasks.tablehallu import Strategy
 
@@ -153,8 +155,10 @@ def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
     """Note the configuration in the run folder; answers to other examples are left alone.
 
     Raises:
-        TablemendError: the run holds answers to other examples.
+        TablemendError: the run holds answers to other examples, or a training that kept its data
+            apart from others.
     """
+    _refuse_unchecked(config, run)
     stored = Generations(run.path / "generations").any()
     data = {
         **config.data.test.model_dump(mode="json"),
@@ -170,6 +174,34 @@ def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
         )
     run.begin("compare", config, FIXED if stored else (), mend="give run=NAME for a new run")
     run.record(STAGE, {"spent": noted.get("spent", {}), "data": data})
+
+
+def _refuse_unchecked(config: Comparison, run: Run) -> None:
+    """A training keeps its tables apart from one test set: it may have seen those of another."""
+    path = run.path / f"{config.stage}.yaml"
+    if config.stage is None or not path.is_file():
+        return
+    asked = config.data.test.model_dump(mode="json")
+    try:
+        changes = other_test(yaml.safe_load(path.read_text("utf-8"))["data"]["test"], asked)
+    except (yaml.YAMLError, ValueError, LookupError, TypeError) as error:
+        raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
+    if changes:
+        raise TablemendError(
+            f"the training in {run.path} kept its tables apart from another test set: "
+            f"{'; '.join(changes)}: give that one, or run=NAME and the folder {run.model} as an "
+            "arm's model"
+        )
+
+
+def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """How a test set differs from the one that a training kept apart; fewer examples do not."""
+    fewer = asked["n"] is not None and (kept["n"] is None or asked["n"] <= kept["n"])
+    return [
+        f"data.test.{name} was {value!r}, is {asked.get(name)!r}"
+        for name, value in kept.items()
+        if asked.get(name) != value and not (name == "n" and fewer)
+    ]
 
 
 def hash_examples(examples: Sequence[Example]) -> str:

@@ -48,6 +48,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
     """
     start = start_of(config) if config.dpo.pairs.sampled else None  # before anything is written
     run = Run(Path(config.dpo.pairs.path))
+    _refuse_others(run)
     with sole_writer(run.path):
         if config.overwrite:
             _clear(run)
@@ -85,10 +86,24 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         return facts
 
 
+def _refuse_others(run: Run) -> None:
+    """Pairs get a folder of their own: ``overwrite`` deletes a manifest and answers there.
+
+    Raises:
+        TablemendError: the folder holds something else, such as a run.
+    """
+    noted = run.path / f"{STAGE}.yaml"
+    if run.path.is_dir() and not noted.is_file() and any(run.path.glob("[!.]*")):
+        raise TablemendError(
+            f"{run.path} holds other files than pairs: give dpo.pairs.path=FOLDER, a new one"
+        )
+
+
 def _clear(run: Run) -> None:
-    for path in (run.path / FILE, run.path / f"{STAGE}.yaml", run.manifest):
+    for path in (run.path / FILE, run.manifest):
         path.unlink(missing_ok=True)
     shutil.rmtree(run.path / "generations", ignore_errors=True)
+    (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)  # last: it says whose folder this is
 
 
 def _read(config: DpoExperiment) -> Examples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from typing import Any
 
 import yaml
@@ -12,9 +11,16 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend import __version__
 from tablemend.config import HUB
+from tablemend.evaluation.arms import other_test
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.metadata import metadata
 from tablemend.publishing.recorded import Recorded, chain_of
+from tablemend.publishing.reproduction import (
+    BEHIND,
+    commands_as_run,
+    commands_from_card,
+    recipe_of,
+)
 from tablemend.publishing.scores import Scores
 from tablemend.records import ERROR_TYPES, ContextKind
 from tablemend.renderer import prompt_text
@@ -69,13 +75,17 @@ def write_card(
         *([f"> **Not ready to be used.** Missing: {'; '.join(lacking)}."] if lacking else []),
         _summary(recorded, command),
         "## How to use it",
-        *_usage(recorded, command, tokenizer),
+        *_usage(recorded, scores, command, tokenizer),
         "## Results",
-        *(_results(recorded, scores) if scores is not None else ["There was no comparison."]),
+        *(
+            _results(recorded, scores, command)
+            if scores is not None
+            else ["There was no comparison."]
+        ),
         "## Training",
         *(part for one in chain_of(recorded) for part in _training(one)),
         "## To reproduce it",
-        *_reproduction(recorded, scores),
+        *_reproduction(recorded, scores, command),
         "## Limits",
         _limits(scores),
     ]
@@ -102,7 +112,9 @@ def _summary(recorded: Recorded, command: PublishCommand) -> str:
     )
 
 
-def _usage(recorded: Recorded, command: PublishCommand, tokenizer: Tokenizer) -> list[str]:
+def _usage(
+    recorded: Recorded, scores: Scores | None, command: PublishCommand, tokenizer: Tokenizer
+) -> list[str]:
     config = recorded.config
     words = tablehallu.prompt("{context}", "{query}", config.train.prompt, config.format)
     thinking = config.thinking != "off"
@@ -120,8 +132,9 @@ def _usage(recorded: Recorded, command: PublishCommand, tokenizer: Tokenizer) ->
         "ids = tokenizer.apply_chat_template(\n"
         f"    chat, add_generation_prompt=True, enable_thinking={thinking}, "
         "return_tensors='pt', return_dict=True\n)\n"
-        f"answer = model.generate(**ids, max_new_tokens={config.evaluation.max_new_tokens})\n"
-        "print(tokenizer.decode(answer[0, ids['input_ids'].shape[1]:]))"
+        f"answer = model.generate(**ids, {_decoding(recorded, scores)})\n"
+        "answer = tokenizer.decode(answer[0, ids['input_ids'].shape[1]:], skip_special_tokens=True)"
+        "\nprint(answer.rpartition('####')[2])  # the table; what stands before may be thought"
     )
     return [
         "It was trained on one prompt, and its results hold for that prompt alone. `PROMPT`, "
@@ -133,6 +146,22 @@ def _usage(recorded: Recorded, command: PublishCommand, tokenizer: Tokenizer) ->
     ]
 
 
+def _decoding(recorded: Recorded, scores: Scores | None) -> str:
+    """The arguments of ``generate`` that the results were made with, else the recipe's.
+
+    Said in full: a base's own generation_config may sample where the comparison did not.
+    """
+    evaluation = recorded.config.evaluation
+    asked: dict[str, Any] = {}
+    if scores is not None and scores.arm is not None:
+        asked = scores.results["settings"][scores.arm]
+    temperature = asked.get("temperature", evaluation.temperature)
+    most = asked.get("max_new_tokens", evaluation.max_new_tokens)
+    if not temperature:
+        return f"max_new_tokens={most}, do_sample=False"
+    return f"max_new_tokens={most}, do_sample=True, temperature={temperature}, top_p=1.0, top_k=0"
+
+
 def _fenced(text: str, language: str = "text") -> str:
     fence = "`" * 3
     while fence in text:
@@ -140,17 +169,19 @@ def _fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _results(recorded: Recorded, scores: Scores) -> list[str]:
+def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> list[str]:
     results = scores.results
     data = results["data"]
     judges = " and ".join([f"the detector ({results['judge']})", *second_judges(results)])
     parts = [
         f"{results['n']} held-out examples ({_named(data)}, hash `{data['hash']}`), the same for "
-        f"base and checkpoint; {_held_out(recorded, data)}. Judged by {judges}, which share no "
+        f"every arm; {_held_out(recorded, data)}. Judged by {judges}, which share no "
         f"code. Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
         "TotalHallu is the share of answers with at least one hallucination: lower is better. "
         "Read it beside the recalls: who writes nothing makes no mistake.",
     ]
+    if command.merged:
+        parts.append(_of_the_adapter(recorded.run.recorded("merge")))
     for context in scores.contexts:
         parts += [f"### On {CONTEXT_NAMES[context]}", _rates(scores, context)]
         parts += filter(None, ["\n".join(f"- {one}" for one in _tests(scores, context))])
@@ -158,15 +189,22 @@ def _results(recorded: Recorded, scores: Scores) -> list[str]:
     return [*parts, "### What goes wrong", *_failures(scores), *_agreement(scores)]
 
 
+def _of_the_adapter(merge: dict[str, Any]) -> str:
+    """What the results of an adapter say of the weights that it was merged into."""
+    return (
+        "The results are those of the adapter on its base. These weights hold it merged: on "
+        f"{merge['prompts']} prompts a logit differs by {merge['max_logit_difference']:.2g} at "
+        f"most, and {merge['same_next_token']:.1%} of the next tokens are the same."
+    )
+
+
 def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
     """What is known of tables that stand in training and test data."""
-    test = recorded.config.data.test
-    same = (test.source, test.split, test.seed) == tuple(
-        data.get(name) for name in ("source", "split", "seed")
-    )
-    if same and not test.source.startswith(HUB):
-        return "the training refuses data that shares a table with them"
-    return "whether the training data shares a table with them was not checked"
+    for test in (one.config.data.test for one in chain_of(recorded)):
+        kept = test.model_dump(mode="json")
+        if test.source.startswith(HUB) or other_test(kept, kept | data):
+            return "whether the training data shares a table with them was not checked"
+    return "the training refuses data that shares a table with them"
 
 
 def _asked(scores: Scores) -> str:
@@ -183,8 +221,7 @@ def _named(data: dict[str, Any]) -> str:
 
 def _rates(scores: Scores, context: ContextKind) -> str:
     results = scores.results
-    roles = {scores.base: "base", scores.arm: "checkpoint"}
-    rows = [["%", *(f"{roles[arm]} (arm {arm})" for arm in scores.arms)]]
+    rows = [["%", *(f"{scores.role(arm)} (arm {arm})" for arm in scores.arms)]]
     for metric in METRICS:
         rates = [results["arms"][arm][context][metric] for arm in scores.arms]
         rows.append([METRIC_NAMES[metric], *map(with_interval, rates)])
@@ -214,7 +251,11 @@ def _tests(scores: Scores, context: ContextKind) -> list[str]:
 
 
 def _of_pair(tests: list[dict[str, Any]], scores: Scores) -> list[dict[str, Any]]:
-    return [one for one in tests if {one["arm_a"], one["arm_b"]} == set(scores.arms)]
+    return [
+        one
+        for one in tests
+        if scores.arm in (pair := {one["arm_a"], one["arm_b"]}) and pair <= set(scores.arms)
+    ]
 
 
 def _failures(scores: Scores) -> list[str]:
@@ -248,6 +289,7 @@ def _training(recorded: Recorded) -> list[str]:
     rows = {
         "began with": f"`{config.model.path}`, {facts.get('model_revision', 'unknown')}",
         "data": f"`{json.dumps(data)}`, rows hash `{facts.get('rows_hash', 'unknown')}`",
+        **_of_the_method(facts),
         "rows": f"{facts.get('rows', 'unknown')}, dropped {sum(dropped.values())}"
         + "".join(f"; {count} {reason}" for reason, count in dropped.items()),
         "chat template": f"hash `{facts.get('template_hash', 'unknown')}`",
@@ -256,8 +298,14 @@ def _training(recorded: Recorded) -> list[str]:
         "steps, tokens": f"{facts.get('steps', 'unknown')}, {facts.get('tokens', 'unknown')}",
         "last loss": f"{facts['last_loss']:.4g}" if "last_loss" in facts else "unknown",
         "seed": str(config.seed),
-        "hardware": f"{facts.get('machine', 'unknown')}, "
-        f"{facts.get('world_size', 'unknown')} process(es), {facts.get('strategy', 'single')}",
+        "hardware": ", ".join(
+            [
+                str(facts.get("machine", "unknown")),
+                *([facts["device"]] if "device" in facts else []),
+                f"{facts.get('world_size', 'unknown')} process(es)",
+                str(facts.get("strategy", "single")),
+            ]
+        ),
         "hours": f"{facts['seconds'] / HOUR:.2f}" if "seconds" in facts else "unknown",
         "code": f"commit {facts.get('commit') or 'unknown'}"
         + (", with changes that are not committed" if facts.get("dirty") else ""),
@@ -276,28 +324,36 @@ def _training(recorded: Recorded) -> list[str]:
     ]
 
 
-def _reproduction(recorded: Recorded, scores: Scores | None) -> list[str]:
-    lines = [_command(one.facts, "train", launcher=True) for one in chain_of(recorded)]
-    if scores is not None:
-        lines.append(_command(recorded.run.recorded("compare"), "eval"))
+def _reproduction(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:
+    compared = scores is not None
+    typed = "\n".join(filter(None, commands_as_run(recorded, compared)))
+    again = "\n".join(commands_from_card(recorded, compared, command.merged))
     return [
-        "In a clone of tablemend at the commit above:",
-        _fenced("\n".join(filter(None, lines)) or "unknown", "sh"),
-        f"The resolved recipe is `tablemend/{recorded.stage}.yaml`, with `tablemend/manifest.json` "
-        "(versions, hashes, counts) and `tablemend/results.json` (every number of this page) "
-        "beside it.",
+        "As it was run, in a clone of tablemend at the commit above; recipes, data and folders may "
+        "be its author's alone:",
+        _fenced(typed or "unknown", "sh"),
+        f"The same from this repository, fetched to `FOLDER`, whose `{BEHIND}/` holds every "
+        "resolved recipe:",
+        _fenced(again, "sh"),
+        f"Beside `{recipe_of(recorded, 0)}` are `manifest.json` (versions, hashes, counts) and "
+        "`results.json` (every number of this page).",
     ]
 
 
-def _command(facts: dict[str, Any], folder: str, launcher: bool = False) -> str:
-    command = facts.get("command")
-    if not command:
-        return ""
-    script, *tokens = (token for token in command if not token.startswith("rejudge="))
-    start = (
-        f"accelerate launch --num_processes {facts.get('world_size', 1)}" if launcher else "python"
-    )
-    return f"{start} {folder}/{script} {shlex.join(tokens)}"
+def _of_the_method(facts: dict[str, Any]) -> dict[str, str]:
+    """What only pairs or rewards have."""
+    found = {}
+    if "pairs_hash" in facts:
+        made = facts.get("pairs_made", {})
+        kinds = ", ".join(f"{name} {n}" for name, n in made.get("rejected", {}).items())
+        found["pairs"] = f"{facts['pairs']}, hash `{facts['pairs_hash']}`; rejected: {kinds}"
+    if "rewards" in facts:
+        mean = facts["rewards"]["mean"]
+        found["reward"] = (
+            f"{facts['reward']} by {facts['judge']}, mean {mean['reward']:.3f}; "
+            f"{mean['equal_groups']:.0%} of the groups had equal rewards, and taught nothing"
+        )
+    return found
 
 
 def _limits(scores: Scores | None) -> str:

@@ -6,25 +6,35 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformers import GenerationConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.backends.checkpoints import ADAPTER, local_folder
+from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.evaluation import run_folder
 from tablemend.publishing.card import write_card
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.metadata import eval_results
-from tablemend.publishing.recorded import Recorded, read_recorded
+from tablemend.publishing.recorded import KINDS, Recorded, read_recorded
+from tablemend.publishing.reproduction import BEHIND, placed_chain, recipe_of
 from tablemend.publishing.scores import missing, read_scores
-from tablemend.runs import disk_errors, hash_text, sole_writer, write_json, write_text
+from tablemend.runs import (
+    MOVE_AWAY,
+    disk_errors,
+    hash_text,
+    read_object,
+    sole_writer,
+    write_json,
+    write_text,
+)
 from tablemend.training import checkpoints
 
-BEHIND = "tablemend"
-"""Folder beside the weights with what the card's numbers come from."""
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model")
 """Files of a checkpoint that others need; no pickle is among them."""
+EVAL_RESULTS = ".eval_results"
 LEFT_OUT = (checkpoints.MARKER, "trainer_state.json")
 
 
@@ -50,8 +60,10 @@ def write_folder(command: PublishCommand) -> Published:
     """
     recorded = read_recorded(run_folder(command))
     source = _source(recorded, command)
-    out = Path(command.out).expanduser() if command.out else recorded.run.path / "publish"
-    if out.exists() and any(out.iterdir()) and not (out / BEHIND).is_dir():
+    out = Path(command.out).expanduser().resolve() if command.out else recorded.run.path / "publish"
+    if out.exists() and not out.is_dir():
+        raise TablemendError(f"{out} is a file: name a folder (out=FOLDER)")
+    if out.exists() and any(out.iterdir()) and not _is_ours(out):
         raise TablemendError(f"{out} holds other files: name an empty folder (out=FOLDER)")
     there = recorded.config.model.model_copy(update={"path": str(source), "revision": None})
     tokenizer = checkpoints.load_tokenizer(there)
@@ -66,10 +78,9 @@ def write_folder(command: PublishCommand) -> Published:
         if scores is not None:
             date = recorded.run.recorded("compare").get("time")
             if entries := eval_results(scores, command, date):
-                write_text(partial / ".eval_results" / "tablehallu.yaml", entries)
+                write_text(partial / EVAL_RESULTS / "tablehallu.yaml", entries)
         write_card(recorded, scores, command, tokenizer, lacking).save(partial / "README.md")
-        shutil.rmtree(out, ignore_errors=True)
-        partial.replace(out)
+        checkpoints.put_in_place(out, partial)
     return Published(out, lacking)
 
 
@@ -126,10 +137,31 @@ def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokeni
 
 
 def _copy_evidence(recorded: Recorded, out: Path) -> None:
-    """Recipe, manifest and results; no example, no answer: those are the data set's to publish."""
-    names = (f"{recorded.stage}.yaml", "compare.yaml", "manifest.json", "results.json", "report.md")
-    (out / BEHIND).mkdir()
-    for name in names:
+    """Recipes, manifests, results; no example, no answer: those are the data set's to publish."""
+    for place, one in placed_chain(recorded):
+        recipe = out / recipe_of(one, place)
+        write_text(recipe, to_yaml(one.config))  # without what only a command takes
+        if one.run.manifest.is_file():
+            manifest = read_object(one.run.manifest, MOVE_AWAY)
+            write_json(recipe.with_name("manifest.json"), _without_answers(manifest))
+    for name in ("compare.yaml", "results.json", "report.md"):
         path = recorded.run.path / name
         if path.is_file():
             shutil.copy2(path, out / BEHIND / name)
+
+
+def _without_answers(noted: Any) -> Any:
+    """A manifest without the first answer of each training; one holds that of its start too."""
+    if not isinstance(noted, dict):
+        return noted
+    return {k: _without_answers(v) for k, v in noted.items() if k != "first_answer"}
+
+
+def _is_ours(out: Path) -> bool:
+    """Whether a folder is one that this command wrote: only such a one is replaced.
+
+    A folder that happens to hold another one named tablemend (a clone, a run) is not.
+    """
+    folders = {path.name for path in out.iterdir() if path.is_dir()}
+    recipes = [out / BEHIND / f"{stage}.yaml" for stage in KINDS]
+    return any(path.is_file() for path in recipes) and folders <= {BEHIND, EVAL_RESULTS}

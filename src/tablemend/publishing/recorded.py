@@ -19,6 +19,8 @@ KINDS: dict[str, type[Trained]] = {
     "dpo": DpoExperiment,
     "grpo": GrpoExperiment,
 }
+MERGED = "merged"
+"""Folder of a run with the whole weights of its adapter."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Recorded:
     @property
     def merged(self) -> Path:
         """Where train/merge.py puts the whole weights of an adapter."""
-        return self.run.path / "merged"
+        return self.run.path / MERGED
 
 
 def read_recorded(folder: Path) -> Recorded:

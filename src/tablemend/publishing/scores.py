@@ -9,11 +9,12 @@ from typing import Any
 from tablemend.backends.checkpoints import ADAPTER, Checkpoint, local_folder
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import Recorded
+from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.records import ContextKind
 from tablemend.reports.judges import second_judges
 from tablemend.reports.shape import read_results
 from tablemend.reports.words import contexts_of
+from tablemend.training.checkpoints import revision_of
 
 LOWEST_JUDGED = 1
 """Answers that must have a verdict on every context."""
@@ -26,12 +27,14 @@ class Scores:
     Attributes:
         results: as in results.json.
         arm: name of the checkpoint's arm; ``None`` where no arm answers with it.
-        base: name of the base's arm; ``None`` where there is none.
+        base: name of the arm of what the training began with; ``None`` where there is none.
+        first: in a chain of trainings, the arm of what the first one began with.
     """
 
     results: dict[str, Any]
     arm: str | None
     base: str | None
+    first: str | None = None
 
     @property
     def contexts(self) -> list[ContextKind]:
@@ -40,8 +43,14 @@ class Scores:
 
     @property
     def arms(self) -> list[str]:
-        """The base's arm and the checkpoint's, those that are there."""
-        return [name for name in (self.base, self.arm) if name is not None]
+        """The bases' arms and the checkpoint's, those that are there."""
+        return [name for name in (self.first, self.base, self.arm) if name is not None]
+
+    def role(self, arm: str) -> str:
+        """What an arm is to the card's reader."""
+        if arm == self.arm:
+            return "checkpoint"
+        return "start" if arm == self.base and self.first is not None else "base"
 
 
 def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
@@ -60,13 +69,16 @@ def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
             raise TablemendError(f"{option}={name}: {path} has the arms {', '.join(settings)}")
     own = [name for name in settings if _answers_with(settings[name], recorded.stage)]
     arm = command.arm or next(iter(own), None)
-    of_base = [
-        name for name in settings if _answers_with(settings[name], recorded.config.model.path)
-    ]
-    alike = [
-        name for name in of_base if arm and settings[name]["prompt"] == settings[arm]["prompt"]
-    ]
-    return Scores(results, arm, command.base_arm or next(iter([*alike, *of_base]), None))
+    base = command.base_arm or _arm_of(recorded.config.model.path, arm, settings)
+    first = _arm_of(chain_of(recorded)[0].config.model.path, arm, settings)
+    return Scores(results, arm, base, first if first != base else None)
+
+
+def _arm_of(model: str, arm: str | None, settings: dict[str, Any]) -> str | None:
+    """The arm of a model: the one with the same prompt as ``arm``, else the first."""
+    names = [name for name in settings if _answers_with(settings[name], model)]
+    alike = [n for n in names if arm and settings[n]["prompt"] == settings[arm]["prompt"]]
+    return next(iter([*alike, *names]), None)
 
 
 def _answers_with(settings: dict[str, Any], model: str) -> bool:
@@ -80,6 +92,7 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
     found = []
     if not {"steps", "model_revision", "rows_hash"} <= recorded.facts.keys():
         found.append("the record of the training in manifest.json")
+    found += _other_starts(recorded)
     if recorded.is_adapter and not command.merged:
         found += _missing_base(recorded)
     if scores is None:
@@ -99,6 +112,15 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
             "a second judge (eval/compare.py ... rejudge=true evaluation.second_judge=exact)"
         )
     return found
+
+
+def _other_starts(recorded: Recorded) -> list[str]:
+    """In a chain, a run that was trained anew since says nothing of what this one began with."""
+    return [
+        f"the start as it was: {one.config.model.path} holds other weights now"
+        for one in chain_of(recorded)[1:]
+        if one.facts.get("model_revision") != revision_of(one.config.model.path)
+    ]
 
 
 def _missing_base(recorded: Recorded) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -137,6 +138,7 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
     ]
     return {
+        "device": device_name(),
         "strategy": launch.strategy_of(trainer.model_wrapped),
         "steps": state.global_step,
         "epochs": state.epoch,
@@ -148,6 +150,18 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         "resumed_from": str(last) if last else None,
         "log": state.log_history,
     }
+
+
+def device_name() -> str:
+    """What this process trains on, by its maker's name: the GPU, else the processor."""
+    if torch.cuda.is_available():
+        return str(torch.cuda.get_device_name())
+    with suppress(OSError):  # not on every system
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        if named:
+            return named[0]
+    return platform.processor() or platform.machine()
 
 
 class _MarkComplete(TrainerCallback):  # type: ignore[misc]

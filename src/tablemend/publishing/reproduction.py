@@ -1,0 +1,81 @@
+"""The commands that make a checkpoint and its results again: as run, and from the card."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tablemend.publishing.recorded import MERGED, Recorded, chain_of
+
+CONFIGS = ("ddp", "zero2", "zero3", "fsdp2")
+"""Strategies that a file in accelerate_configs/ asks for; a launcher's options alone do not."""
+BEHIND = "tablemend"
+"""Folder beside the weights with what the card's numbers come from."""
+
+
+def recipe_of(recorded: Recorded, place: int) -> Path:
+    """Where a training's resolved recipe stands in the published folder.
+
+    Args:
+        recorded: the training.
+        place: its number in the chain, 1 for the first; 0 for the one that is published.
+    """
+    return Path(BEHIND) / (f"{place}-{recorded.stage}" if place else "") / f"{recorded.stage}.yaml"
+
+
+def placed_chain(recorded: Recorded) -> list[tuple[int, Recorded]]:
+    """Every training of the chain with its place; the last one, which is published, has 0."""
+    chain = chain_of(recorded)
+    return [*enumerate(chain[:-1], 1), (0, chain[-1])]
+
+
+def commands_as_run(recorded: Recorded, compared: bool) -> Iterator[str]:
+    """What was typed, with the launch that each training noted."""
+    for one in chain_of(recorded):
+        yield _typed("data_gen", one.facts.get("pairs_made", {}))
+        yield _typed("train", one.facts, launcher(one.facts))
+    if compared:
+        yield _typed("eval", recorded.run.recorded("compare"))
+
+
+def _typed(folder: str, facts: Mapping[str, Any], start: str = "python") -> str:
+    command = facts.get("command")
+    if not command:
+        return ""
+    script, *tokens = (token for token in command if not token.startswith("rejudge="))
+    return f"{start} {folder}/{script} {shlex.join(tokens)}"
+
+
+def launcher(facts: Mapping[str, Any]) -> str:
+    """How to launch a training again with its strategy and number of processes."""
+    strategy = facts.get("strategy")
+    config = f" --config_file accelerate_configs/{strategy}.yaml" if strategy in CONFIGS else ""
+    return f"accelerate launch{config} --num_processes {facts.get('world_size', 1)}"
+
+
+def commands_from_card(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
+    """The same from the recipes in the published folder, into runs of their own."""
+    placed = placed_chain(recorded)
+    start: list[str] = []
+    for number, (place, one) in enumerate(placed):
+        name = f"again-{place}" if place else "again"
+        recipe = f"recipe=FOLDER/{recipe_of(one, place)}"
+        pairs = [] if one.config.dpo is None else [f"dpo.pairs.path=data/{name}"]
+        if pairs:
+            yield " ".join(["python data_gen/preference.py", recipe, *start, *pairs])
+        yield " ".join(
+            [f"{launcher(one.facts)} train/{one.stage}.py", recipe, f"run={name}", *start, *pairs]
+        )
+        if not place:
+            break
+        begun_with = Path(placed[number + 1][1].config.model.path).name  # model, or merged
+        if begun_with == MERGED:
+            yield f"python train/merge.py run={name}"
+        start = [f"model.path=runs/{name}/{begun_with}"]
+    if compared:
+        recipe = f"recipe=FOLDER/{BEHIND}/compare.yaml"
+        yield " ".join(["python eval/compare.py", recipe, "run=again", *start])
+    if merged:
+        yield "python train/merge.py run=again"
