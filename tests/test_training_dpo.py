@@ -203,8 +203,10 @@ def test_the_micro_batch_does_not_change_the_result(
 
 
 @pytest.mark.slow
-def test_two_processes_equal_one(command: Callable[..., DpoCommand], tmp_path: Path) -> None:
-    short = ("train.max_steps=2", "train.epochs=null", "train.micro_batch=2")
+def test_two_processes_equal_one_and_one_goes_on(
+    command: Callable[..., DpoCommand], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = ("train.max_steps=2", "train.epochs=null", "train.micro_batch=2", "train.save_every=1")
     _, one = _train(command("one", *short))
     config = command("two", *short)
     recipe = tmp_path / "two.yaml"
@@ -217,9 +219,16 @@ def test_two_processes_equal_one(command: Callable[..., DpoCommand], tmp_path: P
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("the right way round") == 1
     facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
-    assert facts["world_size"] == 2
+    assert (facts["strategy"], facts["world_size"]) == ("ddp", 2)
     assert _logged(facts, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
     assert facts["tokens"] == one["tokens"]
+    shutil.rmtree(Run.of(config).model)
+    shutil.rmtree(Run.of(config).path / "dpo" / "checkpoint-2")
+    capsys.readouterr()
+    _, alone = _train(config)
+    said = capsys.readouterr().out
+    assert "was saved by ddp on 2 processes, single on 1 process go on: the same pairs" in said
+    assert _logged(alone, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
 
 
 @pytest.mark.parametrize("precomputed", ["true", "false"])
