@@ -27,10 +27,12 @@ from tablemend.training.reward import (
     IMPURE,
     Rules,
     Score,
+    credit_cell,
     cut,
     score_answer,
     score_example,
 )
+from tablemend.values.units import header_unit
 
 RULES = Rules(Reward())
 FORMATS: tuple[OutputFormat, ...] = ("markdown", "json", "latex")
@@ -281,6 +283,51 @@ def test_a_guess_in_two_rows_earns_less_than_a_guess() -> None:
         both = [*ROWS[: at + 1], wrong[at], *ROWS[at + 1 :]]
         guess = (reward(with_rows(*right)) + reward(with_rows(*wrong))) / 2
         assert reward(with_rows(*both)) < guess
+        assert reward(with_rows(right[at], wrong[at])) < reward(with_rows(right[at])) / 2
+
+
+def test_a_second_guess_under_a_key_within_another_is_a_guess() -> None:
+    """The matching gives the second row to "Nel Pak North", whose own row is left out."""
+    rest = [["Oro Vit", "12"], ["Kes Bau", "20"], ["Zan Dil", "31"]]
+    right, wrong = ["Nel Pak", "4"], ["Nel Pak", "7"]
+    gold = Table.of(GOLD.columns[:2], [right, ["Nel Pak North", "9"], *rest])
+
+    def earned(*rows: list[str]) -> float:
+        return score(
+            tablehallu.answer(replace(gold, rows=tuple(map(tuple, rows)))), gold=gold
+        ).reward
+
+    guess = (earned(right, *rest) + earned(wrong, *rest)) / 2
+    assert earned(right, wrong, *rest) < guess and earned(wrong, right, *rest) < guess
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "header", "credit"),
+    [
+        ("2021-04-03", "3 April 2021", "Date", 0.9),
+        ("2021-04-03", "03/04/2021", "Date", 0.0),  # right for the 4th of March too
+        ("03/04/2021", "03/04/2021", "Date", 1.0),
+        ("1200", "1,200", "Wells", 0.9),
+        ("5", "over 5", "Wells", 0.0),
+        ("5", "~5", "Wells", 0.0),
+        ("5", "5+", "Wells", 0.0),
+        ("about 5", "~5", "Wells", 0.9),
+        ("5", "5 kg", "Weight", 0.0),
+        ("5", "5 kg", "Weight (kg)", 0.9),
+        ("5 km", "5000 m", "Length", 0.9),
+        ("12%", "12", "Share", 0.9),
+        ("12", "12%", "Share", 0.0),
+        ("12", "$12", "Price ($)", 0.9),
+        ("12", "\u20ac12", "Price ($)", 0.0),
+        ("$12", "C$12", "Price", 0.0),
+        (None, "n/a", "Wells", 0.9),
+        (None, "n/a (12)", "Wells", 0.0),
+    ],
+)
+def test_a_cell_that_covers_more_than_its_gold_earns_nothing(
+    gold: str | None, answer: str, header: str, credit: float
+) -> None:
+    assert credit_cell(gold, answer, header_unit(header)) == credit
 
 
 def test_the_context_copied_earns_less_than_a_few_rows_that_belong() -> None:

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from safetensors.torch import load_file
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.experiment import GrpoCommand, GrpoExperiment
-from tablemend.config.reward import Grpo, Reward
+from tablemend.config.reward import Reward
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
 from tablemend.renderer import prompt_ids
@@ -309,25 +308,6 @@ def test_the_manifest_names_what_the_training_starts_from(tmp_path: Path) -> Non
     write_json(run.manifest, {"sft": {"rows_hash": "abc", "log": [1]}, "eval": {"x": 1}})
     assert grpo.start_of(str(run.model)) == {"sft": {"rows_hash": "abc"}}
     assert grpo.start_of("Qwen/Qwen3-8B") == {}
-
-
-@pytest.mark.parametrize(
-    ("engine", "there", "message"),
-    [
-        ("vllm-colocate", False, "which is not installed"),
-        ("vllm-server", False, "which is not installed"),
-        ("vllm-colocate", True, "needs a CUDA GPU"),
-    ],
-)
-def test_an_engine_that_is_not_there_is_refused(
-    engine: str, there: bool, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grpo, "find_spec", lambda _: SimpleNamespace() if there else None)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    server = "http://localhost:8000" if engine == "vllm-server" else None
-    chosen = Grpo.model_validate({"engine": engine, "server": server, "max_new_tokens": 8})
-    with pytest.raises(TablemendError, match=message):
-        grpo.refuse_engine(chosen)
 
 
 def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import lcm
 from typing import Literal
@@ -10,6 +11,8 @@ from pydantic import Field
 
 from tablemend.config.section import Section
 from tablemend.config.training import Train
+
+_BASE_URL = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?(?<!/)(?<!/v1)")
 
 
 class Reward(Section):
@@ -67,14 +70,20 @@ class Grpo(Section):
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
     """What draws the answers."""
     server: str | None = None
-    """Base URL of `trl vllm-serve`, for engine: vllm-server."""
+    """Base URL of a `vllm serve` that takes weights (docs/rewards.md), for engine: vllm-server."""
     equal_groups: float = Field(default=0.5, ge=0, le=1)
     """Warn when more than this share of the groups have equal rewards: they teach nothing."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A server without its engine, or the engine without a server."""
+        """A server without its engine, the engine without a server, or no base URL."""
         if (self.engine == "vllm-server") != (self.server is not None):
             yield "server", "goes with engine: vllm-server and only with it"
+        if self.server is not None and not _BASE_URL.fullmatch(self.server):
+            yield (
+                "server",
+                f"{self.server!r} is no base URL: give http://HOST:PORT, without /v1 or a slash "
+                "at the end",
+            )
 
     def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
         """Settings that contradict those of the training; paths are the recipe's."""
@@ -95,3 +104,9 @@ class Grpo(Section):
             )
         if train.packing:
             yield "train.packing", "GRPO packs no rows"
+        if train.method == "qlora" and self.engine != "transformers":
+            yield (
+                "grpo.engine",
+                f"{self.engine} would get the packed 4-bit weights without their new scales: set "
+                "engine: transformers, or train.method: lora",
+            )

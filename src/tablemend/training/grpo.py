@@ -7,11 +7,9 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from statistics import fmean
 from typing import Any
 
-import torch
 from accelerate import PartialState
 from datasets import Dataset
 from torch import Tensor
@@ -22,7 +20,6 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB
 from tablemend.config.experiment import STAGES, GrpoExperiment
-from tablemend.config.reward import Grpo
 from tablemend.detector.judge import Submission, judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
@@ -57,6 +54,8 @@ WATCHED = (
     "equal_groups_right",
     "hallucinated",
     "completions/mean_length",
+    "sampling/sampling_logp_difference/mean",
+    "sampling/importance_sampling_ratio/mean",
 )
 
 
@@ -81,26 +80,6 @@ class Prepared:
 
     tasks: Sequence[Task]
     facts: dict[str, Any]
-
-
-def refuse_engine(grpo: Grpo) -> None:
-    """Refuse what is to draw the answers where it is not there.
-
-    Raises:
-        TablemendError: no vLLM, or no GPU for one in this process.
-    """
-    if grpo.engine == "transformers":
-        return
-    if find_spec("vllm") is None:
-        raise TablemendError(
-            f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
-            "pip install 'tablemend[train,vllm]', or set grpo.engine=transformers"
-        )
-    if grpo.engine == "vllm-colocate" and not torch.cuda.is_available():
-        raise TablemendError(
-            "grpo.engine=vllm-colocate needs a CUDA GPU, and there is none: set "
-            "grpo.engine=transformers"
-        )
 
 
 def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
@@ -267,6 +246,11 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             **options,
         )
         self._ids = {task.prompt: list(task.ids) for task in tasks}
+        if self.use_vllm:
+            # vLLM would end answers where the files of the checkpoint say; here as in training
+            ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
+            vllm = self.vllm_generation
+            vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """The renderer's ids: TRL would add a second BOS to a prompt that is text."""

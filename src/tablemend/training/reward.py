@@ -27,11 +27,12 @@ from tablemend.tables.write import write_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.tablehallu import MARKER, OutputFormat
 from tablemend.values.blanks import is_blank
-from tablemend.values.cells import equal_values, read_value
-from tablemend.values.text import header_key
+from tablemend.values.cells import Value, equal_values, read_value
+from tablemend.values.numbers import HEDGE
+from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 
-REWARD_VERSION = "1"
+REWARD_VERSION = "2"
 SPELLING = 0.9
 """Credit of a cell or a column name that says the gold's in other letters."""
 IMPURE = 0.5
@@ -105,8 +106,9 @@ def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Ru
     found = extract_table(text, rules.format)
     parts, worth = _grade(found.table, gold, order)
     if parts["scope"]:
-        parts["format"] = worth_format = 1.0 if _is_pure(text, found, rules, gold_table) else IMPURE
-        worth *= worth_format
+        pure = 1.0 if _is_pure(text, found, rules, gold_table) else IMPURE
+        parts["format"] *= pure
+        worth *= pure
     weights: dict[str, float] = rules.weights.model_dump()
     whole = sum(weights[name] for name in parts)
     paid = sum(
@@ -157,8 +159,9 @@ def _grade(
 ) -> tuple[dict[str, float], float]:
     """The parts of an answer, and what its table is worth: columns times precision of the rows.
 
-    Every part is 0 where no row is stated: nothing right, nothing paid. Format is left to the
-    caller.
+    Every part is 0 where no row is stated: nothing right, nothing paid. Format and columns are
+    shared where each row that is right shares its key: they would pay a guess in two rows. The
+    rest of the format is left to the caller.
     """
     gaps = sum(map(len, gold.filled)) - gold.cells
     pairs = _pairs(gold, order, ())[1]
@@ -174,7 +177,8 @@ def _grade(
     empty = [len(table.rows) - len(filled_rows(table)) for table in (answer, gold.table)]
     rows = len(aligned.body) + max(0, empty[0] - empty[1])
     right = sum(row.share for row in stated.values())
-    parts["columns"] = _grade_columns(answer, gold)
+    parts["format"] = max(row.share for row in stated.values())
+    parts["columns"] = _grade_columns(answer, gold) * parts["format"]
     parts["scope"] = 2 * right / (len(gold.rows) + rows)
     parts["cells"] = sum(row.filled for row in stated.values()) / gold.cells
     parts["coverage"] = right / len(gold.rows)
@@ -201,18 +205,26 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
     keys alone.
 
     Rows that claim one key share it, and a cell is worth the mean of what they say: who writes
-    a row twice, with other cells, has guessed twice and earns less than one guess on average.
+    a row twice, with other cells, has guessed twice and earns less than one guess on average. A
+    row that the matching gave to another, longer key still claims the one that it writes.
     """
     cells, key = aligned.cells, aligned.cells.key
     stated: dict[int, _Row] = {}
     tells = gold.cells == sum(filled[gold.key] for filled in gold.filled)
+    said = [read_value(row[key]) for row in cells.answer]
+    settled = {
+        row
+        for row, gold_row in aligned.matched.items()
+        if equal_values(read_value(cells.gold[gold_row][key]), said[row], cells.units[key])
+    }
     for row, gold_row in sorted(aligned.matched.items()):
         name = read_value(cells.gold[gold_row][key])
         rivals = [
             other
             for other in range(len(cells.answer))
-            if other not in aligned.matched
-            and equal_values(name, read_value(cells.answer[other][key]), cells.units[key])
+            if other not in settled
+            and other != row
+            and equal_values(name, said[other], cells.units[key])
         ]
         credits = [
             fmean(
@@ -239,7 +251,32 @@ def credit_cell(gold: Cell, answer: Cell, unit: Unit) -> float:
         return 1.0 if answer in (*_BLANKS, gold) else SPELLING * is_blank(answer)
     if answer == gold:
         return 1.0
-    return SPELLING * equal_values(read_value(gold), read_value(answer), unit)
+    one, other = read_value(gold), read_value(answer)
+    return SPELLING * (
+        equal_values(one, other, unit)
+        and not _says_more(one, other, unit)
+        and (_is_exact(answer) or not _is_exact(gold))
+    )
+
+
+def _says_more(gold: Value, answer: Value, unit: Unit) -> bool:
+    """Whether an answer equal to gold also covers another value, or states another fact.
+
+    ``03/04/2021`` is right for two days; ``5 kg`` is more than ``5`` where the header has no unit.
+    """
+    if len(answer.dates) > 1:
+        return True
+    if answer.number is None or gold.number is None:
+        return False
+    stated, said = gold.number.unit, answer.number.unit
+    units = bool(said.symbol) and not (stated.symbol or unit.symbol)
+    return units or said.currency not in ("", stated.currency, unit.currency)
+
+
+def _is_exact(cell: Cell) -> bool:
+    """Whether a cell that is a number gives it, and no bound or estimate: "over 5", "5+"."""
+    text = clean(cell or "")
+    return read_value(cell).number is None or not (HEDGE.match(text) or "+" in text[1:])
 
 
 def _grade_columns(answer: Table, gold: Gold) -> float:

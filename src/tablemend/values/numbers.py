@@ -51,7 +51,7 @@ _CURRENCY_BEFORE = re.compile(
     + r")[ ]?$",
     re.IGNORECASE,
 )
-_HEDGE = re.compile(
+HEDGE = re.compile(
     r"(?:[~≈#≥>]|(?:about|approx\.?|approximately|around|roughly|nearly|almost|circa|ca\.|c\."
     r"|over|more than|at least|some|estimated|est\.|no\.)(?=[ \d$€£¥₹]))[ ]?",
     re.IGNORECASE,
@@ -135,7 +135,7 @@ def parse_clean_number(text: str) -> Number | None:
     negative = False
     if text[0] == "(" and text[-1] == ")":
         text, negative = text[1:-1].strip(), True
-    while match := _HEDGE.match(text):
+    while match := HEDGE.match(text):
         text = text[match.end() :]
     match = _DIGITS.search(text)
     if not match:

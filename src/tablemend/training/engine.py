@@ -1,0 +1,121 @@
+"""What draws the answers of GRPO: refused where it cannot, before anything is loaded."""
+
+from __future__ import annotations
+
+import json
+import time
+from http.client import HTTPException
+from importlib.util import find_spec
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import torch
+from accelerate import PartialState
+
+from tablemend.config.experiment import GrpoExperiment
+from tablemend.errors import TablemendError
+
+PATIENCE = 10.0
+"""Seconds that a server may take for one of our questions."""
+PAUSE = 2.0
+"""Seconds between two tries to reach a server that is still starting."""
+
+
+def refuse_engine(config: GrpoExperiment) -> None:
+    """Refuse what is to draw the answers where it is not there.
+
+    Raises:
+        TablemendError: no vLLM, no GPU in this process, or no server that can take our weights.
+    """
+    grpo = config.grpo
+    if grpo.engine == "transformers":
+        return
+    if find_spec("vllm") is None:
+        raise TablemendError(
+            f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
+            "pip install 'tablemend[train,vllm]', or set grpo.engine=transformers"
+        )
+    if not torch.cuda.is_available():
+        raise TablemendError(
+            f"grpo.engine={grpo.engine} needs a CUDA GPU in the training process, and there is "
+            "none: set grpo.engine=transformers"
+        )
+    if grpo.server is not None and PartialState().is_main_process:
+        check_server(grpo.server, config)
+
+
+def server_command(config: GrpoExperiment) -> str:
+    """How to start a server that the recipe can use (TRL: ``trl/scripts/vllm_serve.py``)."""
+    return (
+        f"VLLM_SERVER_DEV_MODE=1 vllm serve {config.model.path} --max-model-len "
+        f"{config.longest_row} --logprobs-mode processed_logprobs "
+        """--weight-transfer-config '{"backend": "nccl"}'"""
+    )
+
+
+def check_server(server: str, config: GrpoExperiment) -> None:
+    """Ask a server whether it can answer our prompts and take our weights.
+
+    TRL itself waits without end for a URL that answers anything but 200.
+
+    Raises:
+        TablemendError: it does not answer, is no vLLM server, or was started otherwise than
+            :func:`server_command` says.
+    """
+    deadline = time.monotonic() + float(config.train.trl.get("vllm_server_timeout", 0.0))
+    start = f"start it with `{server_command(config)}`"
+    while True:
+        try:
+            _get(server, "/health")
+            break
+        except HTTPError as error:
+            raise TablemendError(
+                f"grpo.server={server} answers {error.code} to /health, so it is no vLLM server, "
+                f"or the URL has another path: {start}"
+            ) from error
+        except (OSError, HTTPException) as error:  # URLError is an OSError
+            if time.monotonic() >= deadline:
+                reason = error.reason if isinstance(error, URLError) else error
+                raise TablemendError(
+                    f"grpo.server={server} cannot be reached ({reason}): {start}, or set "
+                    "train.trl.vllm_server_timeout to the seconds to wait for it"
+                ) from error
+            time.sleep(PAUSE)
+    try:
+        window = _json(server, "/v1/models")["data"][0]["max_model_len"]
+        settings = _json(server, "/server_info?config_format=json")["vllm_config"]
+        logprobs = settings["model_config"]["logprobs_mode"]
+        transfer = settings["weight_transfer_config"]
+    except HTTPError as error:
+        raise TablemendError(
+            f"grpo.server={server} answers {error.code} to {error.url.removeprefix(server)}, "
+            f"which weights are handed over by: {start}"
+        ) from error
+    except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
+        raise TablemendError(
+            f"grpo.server={server} does not answer as a vLLM server does: {start}"
+        ) from error
+    if not transfer or transfer["backend"] != "nccl":
+        raise TablemendError(f"grpo.server={server} takes no weights over NCCL: {start}")
+    if window < config.longest_row:
+        raise TablemendError(
+            f"grpo.server={server} holds {window} tokens, prompt and answer need up to "
+            f"{config.longest_row}: {start}"
+        )
+    corrects = config.train.trl.get("vllm_importance_sampling_correction", True)
+    if corrects and logprobs != "processed_logprobs":
+        raise TablemendError(
+            f"grpo.server={server} gives {logprobs}, which leave the temperature out and would "
+            f"bias the importance-sampling correction: {start}"
+        )
+
+
+def _get(server: str, path: str) -> bytes:
+    with urlopen(server + path, timeout=PATIENCE) as response:
+        body: bytes = response.read()
+    return body
+
+
+def _json(server: str, path: str) -> Any:
+    return json.loads(_get(server, path))
