@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
+from checkpoint_layouts import LAYOUTS
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
 from tablemend.config import SftCommand, parse, to_yaml
-from tablemend.runs import Run
+from tablemend.errors import TablemendError
+from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, sft, stage
 
 ROOT = Path(__file__).parents[1]
@@ -30,9 +36,21 @@ LORA = (
     "train.gradient_checkpointing=true",  # with ZeRO-3 and LoRA it once did not train
 )
 METHODS = {"full": (), "lora": LORA}
+MOMENTS = {"ddp": "marker", "zero2": "optimizer", "zero3": "model", "fsdp2": "random"}
+"""Where each strategy is killed: before the second process writes its share of the optimizer or its
+random state, before a checkpoint is marked complete, before the finished model gets its name."""
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 TOLERANCE = 1e-3
 
 Make = Callable[[str, str], SftCommand]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What one process comes to."""
+
+    losses: list[float]
+    weights: dict[str, torch.Tensor]
 
 
 @pytest.fixture(scope="module")
@@ -67,28 +85,29 @@ def make(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 @pytest.fixture(scope="module")
-def alone(make: Make) -> Callable[[str], list[float]]:
-    """The losses of one process, by method."""
-    known: dict[str, list[float]] = {}
+def alone(make: Make) -> Callable[[str], Alone]:
+    """What one process comes to, by method."""
+    known: dict[str, Alone] = {}
 
-    def losses(method: str) -> list[float]:
+    def train(method: str) -> Alone:
         if method not in known:
             config = make("single", method)
             run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
             assert stage.begin(config, run, overwrite=False)
             trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
-            known[method] = _losses(stage.train(trainer, config, run))
+            losses = _losses(stage.train(trainer, config, run))
+            known[method] = Alone(losses, dict(trainer.model.named_parameters()))
         return known[method]
 
-    return losses
+    return train
 
 
 def _losses(facts: dict[str, Any]) -> list[float]:
     return [entry["loss"] for entry in facts["log"] if "loss" in entry]
 
 
-def _launch(strategy: str, config: SftCommand, *options: str) -> str:
-    """Train under accelerate_configs/STRATEGY.yaml; return what was printed."""
+def _command(strategy: str, config: SftCommand, *options: str, script: Sequence[str]) -> list[str]:
+    """``accelerate launch`` under accelerate_configs/STRATEGY.yaml."""
     if strategy.startswith("zero") and sys.platform != "linux":
         pytest.skip("deepspeed is installed on Linux alone (pyproject.toml)")
     recipe = Run.of(config).path.with_suffix(".yaml")
@@ -96,13 +115,50 @@ def _launch(strategy: str, config: SftCommand, *options: str) -> str:
     accelerate = str(Path(sys.executable).with_name("accelerate"))
     port = ("--main_process_port", "0")
     file = f"--config_file=accelerate_configs/{strategy}.yaml"
-    command = [accelerate, "launch", file, *port, *options, "train/sft.py", f"recipe={recipe}"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return [accelerate, "launch", file, *port, *options, *script, f"recipe={recipe}"]
+
+
+def _launch(strategy: str, config: SftCommand, *options: str) -> str:
+    """Train; return what was printed."""
+    command = _command(strategy, config, *options, script=["train/sft.py"])
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900
+        command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def _launch_and_kill(strategy: str, config: SftCommand, moment: str) -> None:
+    """Train up to a moment of the save of the last step; then SIGKILL, first to the launcher."""
+    run = Run.of(config)
+    there = run.path.with_suffix(".halted")
+    script = ["tests/halted.py", moment, str(there), "train/sft.py"]
+    log = run.path.with_suffix(".log")
+    with log.open("w") as file:
+        launcher = psutil.Popen(
+            _command(strategy, config, script=script),
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+    try:
+        until = time.monotonic() + 900
+        begun = run.path / "sft" / f"checkpoint-{STEPS}"  # by the other process
+        while not (there.exists() and begun.is_dir()):
+            assert launcher.poll() is None and time.monotonic() < until, log.read_text()[-4000:]
+            time.sleep(0.05)
+        workers = launcher.children(recursive=True)
+    finally:
+        os.killpg(launcher.pid, signal.SIGKILL)
+        launcher.wait()
+    # they have sessions of their own, outlive the launcher, and keep the folder to themselves
+    with pytest.raises(TablemendError, match="is writing into"), sole_writer(run.path):
+        pass
+    for worker in workers:
+        worker.kill()
+    psutil.wait_procs(workers)
 
 
 def _facts(config: SftCommand) -> dict[str, Any]:
@@ -121,40 +177,45 @@ def _check_checkpoint(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_two_processes_train_as_one_resume_and_save(
-    strategy: str, make: Make, alone: Callable[[str], list[float]], tmp_path: Path
+@pytest.mark.parametrize(("strategy", "moment"), MOMENTS.items())
+def test_two_processes_that_are_killed_train_as_one_and_save(
+    strategy: str, moment: str, make: Make, alone: Callable[[str], Alone]
 ) -> None:
     config = make(strategy, "full")
-    _launch(strategy, config)
-    facts, run = _facts(config), Run.of(config)
-    assert (facts["strategy"], facts["world_size"]) == (strategy, 2)
-    assert _losses(facts) == pytest.approx(alone("full"), abs=TOLERANCE)
-    _check_checkpoint(run.model)
-    assert not (run.path / ".prepared.pickle").exists()
-    # an interruption after the first checkpoint
-    whole = load_file(run.model / "model.safetensors")
-    shutil.rmtree(run.model)
-    shutil.rmtree(run.path / "sft" / f"checkpoint-{STEPS}")
+    run = Run.of(config)
+    _launch_and_kill(strategy, config, moment)
+    folders = [run.path / "sft" / f"checkpoint-{step}" for step in (CUT, STEPS)]
+    files = {path.relative_to(folders[0]).as_posix() for path in folders[0].rglob("*")}
+    assert files >= LAYOUTS[strategy]
+    assert folders[1].is_dir() and not run.model.exists()
+    last = folders[1] if moment == "model" else folders[0]
+    assert checkpoints.last_complete(run.path / "sft") == last
     said = _launch(strategy, config)
-    assert f"resuming from {run.path}/sft/checkpoint-{CUT}" in said
-    again = _facts(config)
-    assert _losses(again) == pytest.approx(_losses(facts), abs=1e-6)
-    resumed = load_file(run.model / "model.safetensors")
-    assert all(torch.allclose(whole[name], resumed[name], atol=1e-6) for name in whole)
+    assert (f"{folders[1]} is half-written: deleted" in said) == (moment != "model")
+    assert f"resuming from {last}" in said
+    facts = _facts(config)
+    assert (facts["strategy"], facts["world_size"], facts["steps"]) == (strategy, 2, STEPS)
+    # an optimizer that had begun anew would differ by far more
+    assert _losses(facts) == pytest.approx(alone("full").losses, abs=1e-4)
+    _check_checkpoint(run.model)
+    saved = load_file(run.model / "model.safetensors")
+    for name, weight in alone("full").weights.items():
+        assert torch.allclose(saved[name], weight, rtol=0, atol=1e-3), name
+    left = {path.name for path in run.path.iterdir()}
+    assert left == {".lock", "manifest.json", "model", "sft", "sft.yaml"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_adapters_train_as_in_one_process(
-    strategy: str, make: Make, alone: Callable[[str], list[float]]
+    strategy: str, make: Make, alone: Callable[[str], Alone]
 ) -> None:
     config = make(strategy, "lora")
     _launch(strategy, config)
     facts = _facts(config)
     losses = _losses(facts)
     assert facts["strategy"] == strategy and losses[-1] < losses[0]
-    assert losses == pytest.approx(alone("lora"), abs=TOLERANCE)
+    assert losses == pytest.approx(alone("lora").losses, abs=TOLERANCE)
     _check_checkpoint(Run.of(config).model)
 
 
