@@ -17,16 +17,17 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend import evaluation
-from tablemend.config import SftCommand, parse
+from tablemend.config import ConfigError, SftCommand, parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
+from tablemend.preferences.command import DpoCommand
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
 from tablemend.publishing.recorded import chain_of, read_recorded
 from tablemend.runs import Run
-from tablemend.training import checkpoints
+from tablemend.training import checkpoints, stage
 
 ROOT = Path(__file__).parents[1]
 NAME = "someone/tiny"
@@ -242,6 +243,7 @@ def test_a_push_sends_the_folder_and_only_when_asked(
     assert (create, upload) == ("create_repo", "upload_folder")
     assert made["private"] is True
     assert {"README.md", "model.safetensors", "tablemend"} <= set(sent["files"])
+    assert ".eval_results/*" in sent["delete_patterns"]  # or another checkpoint's numbers stay
     fake.problem = RuntimeError(f"403 for {TOKEN}\nmore")
     with pytest.raises(SystemExit) as left:
         runpy.run_path("train/publish.py", run_name="__main__")
@@ -333,6 +335,22 @@ def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: 
             publish(run, out=str(place))
     with pytest.raises(TablemendError, match="arm=nobody"):
         publish(run, arm="nobody")
+
+
+def test_a_name_that_the_hub_has_not_is_refused() -> None:
+    for key, value in (("repo_id", "tiny"), ("repo_id", "me/x/y"), ("benchmark", "tables")):
+        given = {"run": "x", "repo_id": NAME, key: value}
+        with pytest.raises(ConfigError, match=f"{key}: '{value}' is no name on the Hub"):
+            parse(PublishCommand, [f"{name}={one}" for name, one in given.items()])
+
+
+def test_a_run_keeps_to_its_one_training(run: Run) -> None:
+    """A second one would take the first one's model for its own, or delete it."""
+    given = ["recipe=tiny-dpo", f"run={run.path}", f"model.path={run.model}"]
+    for overwrite in (False, True):
+        with pytest.raises(TablemendError, match=r"holds another training \(sft\.yaml\)"):
+            stage.begin(parse(DpoCommand, given), run, overwrite)
+    assert checkpoints.is_complete(run.model) and not (run.path / "dpo.yaml").exists()
 
 
 def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:

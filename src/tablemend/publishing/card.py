@@ -237,25 +237,25 @@ def _rates(scores: Scores, context: ContextKind) -> str:
 
 
 def _tests(scores: Scores, context: ContextKind) -> list[str]:
-    """The paired tests of the two arms, by both judges."""
+    """The paired tests of the checkpoint against each base, by both judges."""
     results = scores.results
-    if len(scores.arms) < 2:
-        return []
-    said = say_tests(_of_pair(tests_of(results, context, "total_hallu"), scores), results["arms"])
-    for judge in second_judges(results):
-        second = results["second"]
-        tests = [one for one in second["paired"][judge] if one["context"] == context]
-        sentences = say_tests(_of_pair(tests, scores), second["arms"][judge])
-        said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
+    said = []
+    for base in scores.arms:
+        if base == scores.arm:
+            continue
+        pair = {base, scores.arm}
+        found = tests_of(results, context, "total_hallu")
+        said += say_tests(_of_pair(found, pair), results["arms"])
+        for judge in second_judges(results):
+            second = results["second"]
+            tests = [one for one in second["paired"][judge] if one["context"] == context]
+            sentences = say_tests(_of_pair(tests, pair), second["arms"][judge])
+            said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
     return said
 
 
-def _of_pair(tests: list[dict[str, Any]], scores: Scores) -> list[dict[str, Any]]:
-    return [
-        one
-        for one in tests
-        if scores.arm in (pair := {one["arm_a"], one["arm_b"]}) and pair <= set(scores.arms)
-    ]
+def _of_pair(tests: list[dict[str, Any]], pair: set[str | None]) -> list[dict[str, Any]]:
+    return [one for one in tests if {one["arm_a"], one["arm_b"]} == pair]
 
 
 def _failures(scores: Scores) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pydantic import Field
 
 from tablemend.evaluation import ReportCommand
+
+ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 class MergeCommand(ReportCommand):
@@ -24,7 +27,7 @@ class MergeCommand(ReportCommand):
 class PublishCommand(ReportCommand):
     """What train/publish.py takes."""
 
-    repo_id: str = Field(pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$")
+    repo_id: str
     """Name on the Hub: OWNER/NAME."""
     push: bool = False
     """Push the folder; otherwise it is only written."""
@@ -39,13 +42,16 @@ class PublishCommand(ReportCommand):
     """Arm of the base; null is the one with the same prompt, else the first."""
     license: str | None = None
     """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
-    benchmark: str | None = Field(default=None, pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$")
+    benchmark: str | None = None
     """Data set on the Hub that holds the test examples, for `.eval_results`; null: that of a
     `hub:` test set, and no `.eval_results` for any other."""
     out: str | None = None
     """Folder to write; null is `publish` in the run folder."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """What only a push reads."""
+        """What is no name on the Hub, and what only a push reads."""
+        for key, name in (("repo_id", self.repo_id), ("benchmark", self.benchmark)):
+            if name is not None and not ON_HUB.fullmatch(name):
+                yield key, f"{name!r} is no name on the Hub: OWNER/NAME, of letters, digits, - _ ."
         if not self.push and not self.private:
             yield "private", "only a push reads it: set push=true"

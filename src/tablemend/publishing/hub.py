@@ -6,7 +6,14 @@ from huggingface_hub import HfApi, get_token
 
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.folder import Published
+from tablemend.publishing.folder import EVAL_RESULTS, Published
+from tablemend.publishing.reproduction import BEHIND
+
+STALE = (
+    *("*.safetensors", "*.safetensors.index.json", "adapter_config.json"),
+    *(f"{EVAL_RESULTS}/*", f"{BEHIND}/*"),
+)
+"""What an earlier push may have left that this one does not replace: weights, numbers."""
 
 
 def hub_token() -> str:
@@ -25,7 +32,7 @@ def hub_token() -> str:
 
 
 def push(published: Published, command: PublishCommand, token: str) -> str:
-    """Push the folder; files of the same name are replaced, weights of another shape deleted.
+    """Push the folder; files of the same name are replaced, older weights and results deleted.
 
     Returns:
         The address of the repository.
@@ -43,7 +50,7 @@ def push(published: Published, command: PublishCommand, token: str) -> str:
         commit = api.upload_folder(
             repo_id=command.repo_id,
             folder_path=published.folder,
-            delete_patterns=["*.safetensors", "*.safetensors.index.json", "adapter_config.json"],
+            delete_patterns=list(STALE),
             commit_message="Checkpoint with its card, results and recipe",
         )
     except Exception as error:  # of whatever HTTP library the client is built on

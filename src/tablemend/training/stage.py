@@ -18,7 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Train
-from tablemend.config.experiment import Trained
+from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
 from tablemend.training import checkpoints, launch
@@ -79,6 +79,7 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     state = PartialState()
     stage = config.stage
     if state.is_main_process:
+        _refuse_another(run, stage)
         if overwrite:
             shutil.rmtree(checkpoints_of(run, stage), ignore_errors=True)
             shutil.rmtree(run.model, ignore_errors=True)
@@ -92,6 +93,16 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
     return not checkpoints.is_complete(run.model)
+
+
+def _refuse_another(run: Run, stage: str) -> None:
+    """A run folder has one model: another training's would pass for this one's, or be deleted."""
+    for other in STAGES.values():
+        if other != stage and (run.path / f"{other}.yaml").is_file():
+            raise TablemendError(
+                f"{run.path} holds another training ({other}.yaml) and its model: give run=NAME "
+                "for this one"
+            )
 
 
 def once(run: Run, prepare: Callable[[], T]) -> T:
