@@ -206,7 +206,7 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
 
     Rows that claim one key share it, and a cell is worth the mean of what they say: who writes
     a row twice, with other cells, has guessed twice and earns less than one guess on average. A
-    row that the matching gave to another, longer key still claims the one that it writes.
+    row that the matching gave to another gold row still claims the key that it writes.
     """
     cells, key = aligned.cells, aligned.cells.key
     stated: dict[int, _Row] = {}
