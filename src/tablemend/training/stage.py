@@ -7,7 +7,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +34,8 @@ KEPT = {
 """What another number of processes keeps of a training, by stage, and what not."""
 HANDED_OVER = ".prepared.pickle"
 """File of the run folder through which the main process hands the data over."""
+REPLACED = ".replaced"
+"""Folder of the run folder for what ``overwrite=true`` replaces, until the new training begins."""
 
 
 def checkpoints_of(run: Run, stage: str) -> Path:
@@ -57,15 +59,25 @@ def set_up() -> None:
         torch.set_num_threads(max(1, (cores or 1) // here))
 
 
-def alone(run: Run) -> AbstractContextManager[None]:
+@contextmanager
+def alone(run: Run) -> Iterator[None]:
     """Be the only command that writes into the run folder.
 
-    A launcher that is killed leaves its processes behind, and they train on.
+    A launcher that is killed leaves its processes behind, and they train on. What
+    ``overwrite=true`` replaces is put back where this command ends before its training begins.
 
     Raises:
         TablemendError: another command writes there; raised in the main process alone.
     """
-    return sole_writer(run.path) if PartialState().is_main_process else nullcontext()
+    if not PartialState().is_main_process:
+        yield
+        return
+    with sole_writer(run.path):
+        try:
+            yield
+        except BaseException:
+            _put_back(run)
+            raise
 
 
 def begin(config: Trained, run: Run, overwrite: bool) -> bool:
@@ -79,11 +91,10 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     state = PartialState()
     stage = config.stage
     if state.is_main_process:
+        _put_back(run)  # an earlier command was killed before its training began
         _refuse_another(run, stage)
         if overwrite:
-            shutil.rmtree(checkpoints_of(run, stage), ignore_errors=True)
-            shutil.rmtree(run.model, ignore_errors=True)
-            (run.path / f"{stage}.yaml").unlink(missing_ok=True)
+            _set_aside(run, stage)
         run.begin(stage, config, FIXED)
         if not overwrite and local_folder(config.model.path):
             revision = checkpoints.revision_of(config.model.path)
@@ -93,6 +104,25 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
     return not checkpoints.is_complete(run.model)
+
+
+def _set_aside(run: Run, stage: str) -> None:
+    """Keep a training until the one that replaces it has its data and its model."""
+    aside = run.path / REPLACED
+    aside.mkdir(exist_ok=True)
+    for path in (checkpoints_of(run, stage), run.model, run.path / f"{stage}.yaml"):
+        if path.exists():
+            path.replace(aside / path.name)
+
+
+def _put_back(run: Run) -> None:
+    aside = run.path / REPLACED
+    for path in sorted(aside.iterdir()) if aside.is_dir() else ():
+        new = run.path / path.name
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
+        path.replace(new)
+    if aside.is_dir():
+        aside.rmdir()
 
 
 def _refuse_another(run: Run, stage: str) -> None:
@@ -212,6 +242,7 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
         if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
             refuse_changes(run, stage, {"rows_hash": facts["rows_hash"]}, "data.train")
         run.record(stage, facts)
+        shutil.rmtree(run.path / REPLACED, ignore_errors=True)
 
 
 def report(run: Run, facts: dict[str, Any]) -> None:
