@@ -1,11 +1,14 @@
 """The planner's memory against what a training really takes, for many batches and methods.
 
     python benchmarks/planner.py recipe=tiny
+    python benchmarks/planner.py recipe=tiny-dpo
+    python benchmarks/planner.py recipe=tiny-grpo
     python benchmarks/planner.py recipe=qwen3-8b "lengths=[2048,4096]" "rows=[1]"    # on a GPU
 
-The model has random weights of model.path's architecture, so nothing is fetched. Three steps of
-our trainer run on rows of one length. On a CPU the peak is what torch's allocator handed out,
-added up from the profiler's events; on a GPU it is torch.cuda.max_memory_allocated.
+The model has random weights of model.path's architecture (where that is not trained yet, of what
+its recipe starts from), so nothing is fetched. Two steps of our trainer run, the second with the
+optimizer's state. On a CPU the peak is what torch's allocator handed out, added up from the
+profiler's events; on a GPU it is torch.cuda.max_memory_allocated.
 """
 
 from __future__ import annotations
@@ -14,55 +17,84 @@ import gc
 import itertools
 import os
 import platform
+import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from pydantic import Field
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Experiment, Lora, load
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.config.load import kind_named
+from tablemend.config.section import Section
 from tablemend.script import run_script
 
 METHODS = ("full", "lora")
+STEPS = 2
 
 
-class Benchmark(Experiment):
-    """The recipe, and what to measure of it."""
+class Cases(Section):
+    """What to measure of a recipe."""
 
-    rows: tuple[int, ...] = Field(default=(2, 8), min_length=1)
-    """Rows a pass."""
-    lengths: tuple[int, ...] = Field(default=(256, 1024), min_length=1)
+    rows: tuple[int, ...] = Field(default=(1, 4, 16), min_length=1)
+    """Rows a pass; pairs of a preference recipe."""
+    lengths: tuple[int, ...] = Field(default=(128, 512), min_length=1)
     """Tokens a row."""
+    passes: tuple[int, ...] = Field(default=(1, 2), min_length=1)
+    """Passes a step."""
     supervised: float = Field(default=0.25, gt=0, lt=1)
-    """Share of a row that bears loss."""
+    """Share of a row that bears loss, or is drawn."""
+
+
+class Benchmark(Cases, Experiment):
+    """A recipe of fine-tuning."""
+
+
+class PreferenceBenchmark(Cases, DpoExperiment):
+    """A recipe of preferences."""
+
+
+class RewardBenchmark(Cases, GrpoExperiment):
+    """A recipe of rewards."""
+
+
+KINDS = {"experiment": Benchmark, "dpo": PreferenceBenchmark, "grpo": RewardBenchmark}
 
 
 def main() -> None:
     """One line a case, then the largest error."""
-    config = load(Benchmark)
+    config = load(KINDS.get(kind_named(sys.argv[1:]) or "", Benchmark))
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     warnings.filterwarnings("ignore", category=FutureWarning)
     import torch
 
-    from tablemend.training import stage
+    from tablemend.training import shapes, stage
 
     stage.set_up()
     on_gpu = torch.cuda.is_available()
     where = torch.cuda.get_device_name() if on_gpu else platform.machine()
-    print(f"{config.model.path}, {config.train.precision}, {where}; MiB at the peak")
-    print("method  checkpointing  passes  rows  tokens   planned  measured   error")
+    path = shapes.start_of(config.model.path)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
+    print(f"{config.kind}: {path}, {config.train.precision}, {where}; MiB at the peak")
+    print("method  reference  checkpointing  passes  rows  tokens   planned  measured   error")
     errors = []
-    for method, checkpointing, passes, rows, length in itertools.product(
-        METHODS, (False, True), (1, 2), config.rows, config.lengths
-    ):
-        case = _case(config, method, checkpointing, passes, rows, length)
-        planned, measured = compare(case, round(length * config.supervised), on_gpu)
+    measurements = [(case, compare) for case in cases(config)]
+    if isinstance(config, GrpoExperiment):
+        measurements += [(case, compare_drawing) for case, _ in measurements]
+    for case, measure in measurements:
+        planned, measured = measure(case, on_gpu)
         errors.append(planned / measured - 1)
+        train = case.train
+        what = "draws" if measure is compare_drawing else train.method
         print(
-            f"{method:<6}  {checkpointing!s:<13}  {passes:>6}  {rows:>4}  {length:>6}  "
-            f"{planned / 2**20:8.1f}  {measured / 2**20:8.1f}  {errors[-1]:+6.1%}",
+            f"{what:<6}  {reference_of(case):<9}  {train.gradient_checkpointing!s:<13}  "
+            f"{train.global_batch // train.micro_batch:>6}  {train.micro_batch:>4}  "
+            f"{case.longest_row:>6}  {planned / 2**20:8.1f}  {measured / 2**20:8.1f}  "
+            f"{errors[-1]:+6.1%}",
             flush=True,
         )
     print(
@@ -71,9 +103,23 @@ def main() -> None:
     )
 
 
-def _case(
-    config: Benchmark, method: str, checkpointing: bool, passes: int, rows: int, length: int
-) -> Benchmark:
+def cases(config: Any) -> Iterator[Any]:
+    """The recipe with each batch, method and reference."""
+    for method, checkpointing, passes, rows, length in itertools.product(
+        METHODS, (False, True), config.passes, config.rows, config.lengths
+    ):
+        case = case_of(config, method, checkpointing, passes, rows, length)
+        if isinstance(case, DpoExperiment):
+            for once in (True, False):
+                update = {"precompute_reference": once}
+                yield case.model_copy(update={"dpo": case.dpo.model_copy(update=update)})
+        elif not isinstance(case, GrpoExperiment) or rows * passes >= 2 * case.grpo.group:
+            yield case  # answers to two prompts at least, of two lengths
+
+
+def case_of(
+    config: Any, method: str, checkpointing: bool, passes: int, rows: int, length: int
+) -> Any:
     """The recipe with one batch and one method."""
     update = {
         "method": method,
@@ -82,20 +128,35 @@ def _case(
         "micro_batch": rows,
         "global_batch": rows * passes,
         "max_length": length,
-        "max_steps": 3,
+        "max_steps": STEPS,
         "epochs": None,
+        "minutes": None,
     }
-    return config.model_copy(update={"train": config.train.model_copy(update=update)})
+    changed = {"train": config.train.model_copy(update=update)}
+    if isinstance(config, GrpoExperiment):
+        drawn = {"group": 2, "max_new_tokens": round(length * config.supervised), "beta": 0.0}
+        changed["grpo"] = config.grpo.model_copy(update=drawn)
+    return config.model_copy(update=changed)
 
 
-def compare(config: Benchmark, supervised: int, on_gpu: bool) -> tuple[int, int]:
+def reference_of(config: Trained) -> str:
+    """What scores beside the model."""
+    if isinstance(config, DpoExperiment):
+        return "once" if config.dpo.precompute_reference else "each pass"
+    return "none"
+
+
+def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     """Bytes planned and measured."""
     from tablemend.training import planner, shapes
+    from tablemend.training.memory import STRATEGIES
 
     plans = planner.Plans(shapes.config_of(config.model.path))
-    single = planner.STRATEGIES[0]
-    planned = plans.memory(config, single, on_gpu=on_gpu, supervised=supervised).total
-    weights = plans.counts(config).total_bytes
+    supervised = round(config.longest_row * config.supervised)
+    planned = plans.memory(config, STRATEGIES[0], on_gpu=on_gpu, supervised=supervised).total
+    weights = plans.counts(config).total_bytes * (
+        1 + (planner.has_copy(config, STRATEGIES[0]) and isinstance(config, DpoExperiment))
+    )
     with tempfile.TemporaryDirectory() as folder:
         trainer = build(config, supervised, folder)
         measured = peak(trainer.train, on_gpu) + (0 if on_gpu else weights)
@@ -104,43 +165,44 @@ def compare(config: Benchmark, supervised: int, on_gpu: bool) -> tuple[int, int]
     return planned, measured
 
 
-def build(config: Benchmark, supervised: int, folder: str) -> Any:
-    """Our trainer, on random weights and random rows."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
+def compare_drawing(config: Any, on_gpu: bool) -> tuple[int, int]:
+    """The same of drawing the answers of a step, and no more."""
+    from tablemend.training import planner, shapes
+    from tablemend.training.memory import STRATEGIES
 
-    from tablemend.training import models, planner, sft, shapes
-    from tablemend.training.arguments import sft_arguments
-    from tablemend.training.budget import Budget
-    from tablemend.training.data import Row
-    from tablemend.training.trainer import Trainer
+    plans = planner.Plans(shapes.config_of(config.model.path))
+    weights = plans.counts(config).total_bytes
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = build(config, config.grpo.max_new_tokens, folder)
+        trainer.model_wrapped = trainer.accelerator.prepare(trainer.model)
+        count = config.train.global_batch
+        prompts = [list(task.ids) for task in trainer.tasks[:2]] * (count // 2)
+        drawing = partial(trainer._generate_single_turn, prompts, None, {}, config.grpo.group)
+        measured = peak(drawing, on_gpu)
+    del trainer, drawing
+    gc.collect()
+    planned = plans.drawn(config, STRATEGIES[0]).peak
+    return planned + weights, measured + (0 if on_gpu else weights)
 
-    architecture = shapes.config_of(config.model.path)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    with torch.device(device):
-        model = AutoModelForCausalLM.from_config(
-            architecture,
-            dtype=planner.weight_type(config, architecture),
-            attn_implementation=config.model.attn,
-        )
-    models.freeze_unused(model)
-    length, train = config.longest_row, config.train
-    prompt = [(at % 97) + 3 for at in range(length - supervised)]
-    row = Row(tuple(prompt), tuple(prompt[:1] * supervised))
-    arguments = sft_arguments(config, folder, 1, validate=False)
-    arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
+
+def build(config: Any, supervised: int, folder: str) -> Any:
+    """Our trainer, on random weights and random rows of the greatest length and one less."""
+    from transformers import AutoTokenizer
+
+    from tablemend.training import rehearsal
+
     fills = local_folder(config.model.path) or "checkpoints/tiny-base"  # its tokenizer pads alone
-    trainer = Trainer(
-        recipe=train,
-        budget=Budget(),
-        model=model,
-        args=arguments,
-        train_dataset=sft.as_dataset([row] * train.global_batch * 3),
-        processing_class=AutoTokenizer.from_pretrained(fills),
-        peft_config=models.lora_config(train.lora, model) if train.lora else None,
-    )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
+    tokenizer = AutoTokenizer.from_pretrained(fills)
+    length, count = config.longest_row, config.train.global_batch * STEPS
+    prompt = length - supervised
+    if isinstance(config, DpoExperiment):
+        pairs = [(prompt, supervised, supervised - 1)] * count
+        return rehearsal.random_preference_trainer(config, tokenizer, pairs, folder)
+    if isinstance(config, GrpoExperiment):
+        prompts = [prompt - number % 2 for number in range(count)]
+        return rehearsal.random_reward_trainer(config, tokenizer, prompts, folder)
+    scored = [supervised] * count
+    return rehearsal.random_trainer(config, tokenizer, [length] * count, scored, folder)
 
 
 def peak(run: Callable[[], object], on_gpu: bool) -> int:

@@ -37,7 +37,7 @@ from tablemend.reports.rates import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
-from tablemend.training import checkpoints, launch, planner, rehearsal, stage
+from tablemend.training import advice, checkpoints, launch, rehearsal, stage
 from tablemend.training.data import (
     IGNORED,
     build_rows,
@@ -203,7 +203,7 @@ def test_7_out_of_memory_says_what_to_change(recipe: Recipe, tmp_path: Path) -> 
         stage.refusals(config.train, Run(tmp_path)),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-    offered = [change.overrides[-1] for change in planner.changes(config)]
+    offered = [change.overrides[-1] for change in advice.changes(config)]
     assert offered[:2] == ["train.micro_batch=1", "train.gradient_checkpointing=true"]
 
 

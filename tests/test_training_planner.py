@@ -16,10 +16,14 @@ import yaml
 from test_config import EXPERIMENTS
 
 from tablemend.config import ConfigError, SftCommand, Train, parse
+from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.errors import TablemendError
-from tablemend.training import models, plan, planner, tracing
-from tablemend.training.planner import GIB, STRATEGIES, Plans, Strategy
-from tablemend.training.shapes import config_of
+from tablemend.preferences.command import DpoCommand
+from tablemend.training import advice, models, plan, planner, rollout, tracing
+from tablemend.training.amounts import amount_of
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy
+from tablemend.training.planner import Plans
+from tablemend.training.shapes import config_of, start_of
 
 ROOT = Path(__file__).parents[1]
 LAUNCHES = {each.config: each for each in STRATEGIES}
@@ -45,8 +49,16 @@ def recipe(name: str, *overrides: str) -> SftCommand:
     return parse(SftCommand, [f"recipe={name}", *overrides])
 
 
-def plans_of(config: SftCommand) -> Plans:
-    return Plans(config_of(config.model.path))
+def dpo(*overrides: str, name: str = "qwen3-8b-dpo") -> DpoCommand:
+    return parse(DpoCommand, [f"recipe={name}", *overrides])
+
+
+def grpo(*overrides: str, name: str = "qwen3-8b-grpo") -> GrpoCommand:
+    return parse(GrpoCommand, [f"recipe={name}", *overrides])
+
+
+def plans_of(config: Trained) -> Plans:
+    return Plans(config_of(start_of(config.model.path)))
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
@@ -55,8 +67,30 @@ def test_a_training_takes_the_memory_that_is_planned(
     method: str, checkpointing: bool, benchmark: ModuleType, tiny_model: Path
 ) -> None:
     config = parse(benchmark.Benchmark, ["recipe=tiny", f"model.path={tiny_model}"])
-    case = benchmark._case(config, method, checkpointing, 2, 4, 512)
-    planned, measured = benchmark.compare(case, 100, on_gpu=False)
+    case = benchmark.case_of(config, method, checkpointing, 2, 4, 512)
+    planned, measured = benchmark.compare(case, on_gpu=False)
+    assert planned == pytest.approx(measured, rel=0.15)
+
+
+@pytest.mark.parametrize(("method", "once"), [("full", True), ("full", False), ("lora", False)])
+def test_preferences_take_the_memory_that_is_planned(
+    method: str, once: bool, benchmark: ModuleType, tiny_model: Path
+) -> None:
+    tokens = ["recipe=tiny-dpo", f"model.path={tiny_model}"]
+    config = parse(benchmark.PreferenceBenchmark, tokens)
+    config = benchmark.case_of(config, method, False, 1, 4, 256)
+    dpo = config.dpo.model_copy(update={"precompute_reference": once})
+    planned, measured = benchmark.compare(config.model_copy(update={"dpo": dpo}), on_gpu=False)
+    assert planned == pytest.approx(measured, rel=0.15)
+
+
+@pytest.mark.parametrize(("measure", "passes"), [("compare", 1), ("compare_drawing", 16)])
+def test_rewards_take_the_memory_that_is_planned(
+    measure: str, passes: int, benchmark: ModuleType, tiny_model: Path
+) -> None:
+    config = parse(benchmark.RewardBenchmark, ["recipe=tiny-grpo", f"model.path={tiny_model}"])
+    case = benchmark.case_of(config, "full", False, passes, 4, 96)
+    planned, measured = getattr(benchmark, measure)(case, on_gpu=False)
     assert planned == pytest.approx(measured, rel=0.15)
 
 
@@ -98,7 +132,8 @@ def test_trl_never_makes_the_logits() -> None:
     config = config_of("Qwen/Qwen3-0.6B")
     logits = 4096 * config.vocab_size * 4
     fused, plain = (
-        held(length=4096, supervised=4096, checkpointing=True, fused=each) for each in (True, False)
+        held(length=4096, supervised=4096, checkpointing=True, head=each)
+        for each in ("triton", "columns")
     )
     assert plain.head - plain.forward > 2 * logits
     assert fused.head < logits
@@ -144,6 +179,7 @@ def test_muon_keeps_one_number_a_matrix() -> None:
     muon = recipe("tiny", "train.optimizer=muon", "train.muon_learning_rate=1e-3")
     plans = plans_of(config)
     counts = plans.counts(config)
+    assert advice.refused(muon, LAUNCHES["zero2"]) and not advice.refused(muon, LAUNCHES["ddp"])
     saved = plans.memory(config, SINGLE).optimizer - plans.memory(muon, SINGLE).optimizer
     assert saved == 4 * counts.matrices > 0
 
@@ -152,8 +188,8 @@ def test_four_bits_take_less_and_are_not_divided() -> None:
     config = recipe("qwen3-8b", "train.method=qlora", "train.max_length=2048")
     memory = plans_of(config).memory(config, SINGLE)
     assert 5 < memory.weights / GIB < 6.5  # 6.9 G weights in half a byte, the ends in two
-    refused = plan._memory(config, plans_of(config), LAUNCHES["zero3"])
-    assert refused is None
+    assert "keeps whole weights" in advice.refused(config, LAUNCHES["zero3"])
+    assert not advice.refused(config, LAUNCHES["ddp"])
 
 
 @pytest.mark.parametrize(
@@ -202,13 +238,23 @@ def test_every_recipe_is_planned_without_weights(name: str) -> None:
     assert memory.total > memory.weights > 0
 
 
-@pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b"])
-def test_what_a_plan_proposes_is_a_valid_recipe(name: str) -> None:
-    changed = list(planner.changes(recipe(name)))
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [
+        (lambda *more: recipe("qwen3-0.6b", *more), ()),
+        (lambda *more: recipe("qwen3-8b", *more), ()),
+        (dpo, ("dpo.precompute_reference=false", "train.micro_batch=2")),
+        (grpo, ("grpo.engine=transformers",)),
+        (lambda *more: grpo(*more, name="tiny-grpo"), ()),
+    ],
+)
+def test_what_a_plan_proposes_is_a_valid_recipe(
+    make: Callable[..., Trained], given: tuple[str, ...]
+) -> None:
+    changed = list(advice.changes(make(*given)))
     assert changed
     for change in changed:
-        assert recipe(name, *change.overrides).train == change.config.train
-        assert recipe(name, *change.overrides).model == change.config.model
+        assert make(*given, *change.overrides) == change.config
 
 
 def test_a_plan_says_what_fits_and_what_to_change() -> None:
@@ -222,16 +268,106 @@ def test_a_plan_says_what_fits_and_what_to_change() -> None:
 
 
 def test_a_plan_counts_the_data_that_is_there() -> None:
-    amount = plan.amount_of(recipe("tiny"))
+    amount = amount_of(recipe("tiny"))
     assert (amount.rows, amount.dropped, amount.sampled) == (20000, 0, 200)
     assert 0 < amount.supervised < amount.tokens < amount.longest <= 1024
 
 
+def test_a_pair_takes_two_rows_and_a_reference_that_scores_in_every_pass_a_second_model() -> None:
+    shape = ("model.path=Qwen/Qwen3-0.6B", "model.context_length=32768", "train.max_length=1024")
+    full = ("train.method=full", "train.lora=null", "model.dtype=float32")
+    tune = recipe("qwen3-0.6b", "train.max_length=1024", "train.micro_batch=2", *full[:1])
+    config = dpo(*shape, *full)
+    plans, n = plans_of(config), 596_049_920
+    step = planner.step_of(config, plans.architecture, SINGLE)
+    assert (step.rows, step.padded) == (2 * config.train.micro_batch, True)
+    assert planner.step_of(tune, plans.architecture, SINGLE).rows == 2
+    once = plans.memory(config, SINGLE)
+    each = plans.memory(dpo(*shape, *full, "dpo.precompute_reference=false"), SINGLE)
+    assert once.reference == 0 and each.reference >= 4 * n
+    assert plans.memory(config, LAUNCHES["fsdp2"]).reference == 4 * n // 8
+    assert not planner.has_copy(dpo("dpo.precompute_reference=false"), SINGLE)  # adapters
+
+
+def test_a_cache_is_what_its_formula_says() -> None:
+    config = config_of("Qwen/Qwen3-0.6B")
+    assert rollout.cache_bytes(config, 1000) == 2 * 28 * 8 * 128 * 1000 * 2
+    drawn = rollout.drawn(
+        rollout.Rollout(config, torch.bfloat16, None, False, False, "sdpa", 2, 700, 301)
+    )
+    assert drawn.cache == pytest.approx(2 * rollout.cache_bytes(config, 1000), rel=0.01)
+    assert drawn.writing > drawn.cache
+
+
+def test_vllm_takes_its_share_and_needs_weights_and_a_row() -> None:
+    config = grpo()
+    plans = plans_of(config)
+    memory = plans.memory(config, SINGLE)
+    assert memory.engine is not None and memory.engine.sleeps
+    assert memory.engine.weights == 2 * plans.counts(config).total
+    assert memory.engine.row == 16384 * 36 * 2 * 8 * 128 * 2
+    assert memory.card == 80 and memory.engine.rows(40) == 0
+    assert memory.with_share(40).fits(40) and not memory.with_share(24).fits(24)
+    awake = plans.memory(grpo("train.trl.vllm_enable_sleep_mode=false"), SINGLE)
+    assert awake.engine is not None and awake.total == memory.total
+    tight = Memory(16 * GIB, 0, 0, 0, 30 * GIB, 0, engine=memory.engine)
+    assert tight.fits(80) and not Memory(16 * GIB, 0, 0, 0, 45 * GIB, 0, engine=awake.engine).fits(
+        80
+    )
+
+
+def test_answers_of_a_step_are_drawn_at_once() -> None:
+    config = grpo("grpo.engine=transformers", "train.max_length=8192")
+    plans = plans_of(config)
+    rollouts = [
+        planner.rollout_of(config, plans.architecture, LAUNCHES[n]) for n in ("ddp", "fsdp2")
+    ]
+    assert [each.rows for each in rollouts] == [16, 16]
+    single = planner.rollout_of(config, plans.architecture, SINGLE)
+    assert (single.rows, single.prompt, single.answer) == (128, 4096, 4096)
+    waiting = planner.answer_bytes(config)
+    assert waiting == 16 * 8192
+    assert planner.answer_bytes(grpo("train.max_length=8192")) == waiting + 3 * 4 * 4096
+
+
+@pytest.mark.parametrize("command", [dpo, grpo])
+def test_preferences_and_rewards_are_planned_without_weights_and_pairs(
+    command: Callable[..., Trained],
+) -> None:
+    tiny = command(name=f"tiny-{command.__name__}")
+    lines = list(plan.lines(tiny))
+    assert (
+        any("planned with checkpoints/tiny-base" in line for line in lines)
+        or Path(tiny.model.path).is_dir()
+    )
+    assert any(line.startswith("steps: ") for line in lines)
+    rows = {line.split()[0] for line in lines if line.split()[0] in LAUNCHES}
+    assert rows == set(LAUNCHES)
+    if command is grpo:
+        assert any(line.startswith("generation: one GPU draws 64 answers") for line in lines)
+    else:
+        assert any(line.startswith("reference: the start scores all pairs once") for line in lines)
+    assert start_of(command().model.path) in ("Qwen/Qwen3-8B", command().model.path)
+
+
+def test_pairs_that_are_not_there_are_assumed(tmp_path: Path) -> None:
+    there = f"model.path={ROOT / 'checkpoints' / 'tiny-base'}"
+    amount = amount_of(dpo(there, f"dpo.pairs.path={tmp_path}", name="tiny-dpo"))
+    assert amount.rows == 2000 and "no pairs in" in amount.assumed
+    prompts = amount_of(grpo(there, name="tiny-grpo"))
+    assert prompts.rows == 2000 and not prompts.assumed
+    assert amount.tokens == pytest.approx(2 * (prompts.tokens + prompts.supervised), rel=0.1)
+
+
 def test_a_batch_that_does_not_divide_is_said() -> None:
     config = recipe("tiny")
+    assert advice.uneven(config, SINGLE) == ""
+    assert advice.uneven(config, LAUNCHES["ddp"]) == "train.micro_batch=2"
+    odd = recipe("tiny", "train.global_batch=18", "train.micro_batch=2")
+    assert advice.uneven(odd, LAUNCHES["ddp"]) == "train.global_batch=16"
     memory = plans_of(config).memory(config, SINGLE)
-    assert "no multiple of 128" in plan._row(config, LAUNCHES["ddp"], memory)
-    assert "multiple" not in plan._row(config, SINGLE, memory)
+    row = plan._row(config, LAUNCHES["ddp"], memory, ["weights"])
+    assert row.endswith("the batch does not divide: set train.micro_batch=2")
 
 
 def test_an_unknown_model_has_no_plan_and_is_still_checked(

@@ -18,7 +18,7 @@ from tablemend.tasks.sources import check_local
 
 def main() -> None:
     """Pairs, start, training, verified checkpoint; the same command continues where it stopped."""
-    config = load(DpoCommand)
+    config = load(DpoCommand, after_check=plan)
     check_local(config.data.train, config.data.validation, config.data.test)
     check_pairs(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
@@ -58,6 +58,13 @@ def main() -> None:
         saving.save(trainer, config, run, tokenizer, prepared.train[0]["prompt_ids"], facts)
         stage.report(run, facts)
         preference.report(facts)
+
+
+def plan(config: DpoCommand) -> None:
+    """Steps, tokens and memory, from the architecture alone."""
+    from tablemend.training.plan import print_plan
+
+    print_plan(config)
 
 
 if __name__ == "__main__":

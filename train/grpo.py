@@ -16,7 +16,7 @@ from tablemend.tasks.sources import check_local
 
 def main() -> None:
     """Prompts, model, training, checkpoint; the same command continues where it stopped."""
-    config = load(GrpoCommand)
+    config = load(GrpoCommand, after_check=plan)
     check_local(config.data.train, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
@@ -49,6 +49,13 @@ def main() -> None:
         facts["rewards"] = grpo.summary(facts["log"])
         saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids, facts)
         stage.report(run, facts)
+
+
+def plan(config: GrpoCommand) -> None:
+    """Steps, tokens and memory, from the architecture alone."""
+    from tablemend.training.plan import print_plan
+
+    print_plan(config)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from tablemend.config import Experiment
+from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
@@ -81,12 +82,12 @@ class Rows:
         return digest.hexdigest()[:16]
 
 
-def contexts(config: Experiment) -> tuple[ContextKind, ...]:
+def contexts(config: Trained) -> tuple[ContextKind, ...]:
     """The contexts that training shows of every example."""
     return CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
 
 
-def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Experiment) -> Row:
+def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Trained) -> Row:
     """One example as ids; the prompt is that of evaluation, through the same function."""
     messages = tablehallu.messages(example, kind, config.train.prompt, config.format)
     target = tablehallu.target(example, kind, config.thinking, config.format)
@@ -109,7 +110,7 @@ def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
 
 
 def build_rows(
-    tokenizer: Tokenizer, items: Iterable[Example | Chat], config: Experiment, name: str = "train"
+    tokenizer: Tokenizer, items: Iterable[Example | Chat], config: Trained, name: str = "train"
 ) -> Rows:
     """Render every example; what does not fit, or has no rationale, is dropped and counted.
 
@@ -122,7 +123,7 @@ def build_rows(
     return _refuse_nothing(built, config, name)
 
 
-def _add(built: Rows, tokenizer: Tokenizer, item: Example | Chat, config: Experiment) -> None:
+def _add(built: Rows, tokenizer: Tokenizer, item: Example | Chat, config: Trained) -> None:
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
         return
@@ -136,7 +137,7 @@ def _add(built: Rows, tokenizer: Tokenizer, item: Example | Chat, config: Experi
             built.longest_answer = max(built.longest_answer, len(row.target))
 
 
-def _refuse_nothing(built: Rows, config: Experiment, name: str) -> Rows:
+def _refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
     if built.rows:
         return built
     if not any(reason.startswith("longer") for reason in built.dropped):

@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
-from tablemend.backends.checkpoints import local_folder
-from tablemend.config import HUB, SMALL_WORLD, Experiment
-from tablemend.config.experiment import Trained
+import torch
+
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
-from tablemend.tasks.sources import check_local, read_examples, read_training
-from tablemend.training import checkpoints, planner
-from tablemend.training.data import Row, build_mixture, build_rows, contexts
-from tablemend.training.planner import CARDS, GIB, STRATEGIES, Memory, Plans, Strategy
-from tablemend.training.shapes import config_of
+from tablemend.training import advice
+from tablemend.training.amounts import Amount, amount_of
+from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy
+from tablemend.training.planner import Plans, answers_at_once, has_copy, weight_type
+from tablemend.training.rollout import cache_bytes
+from tablemend.training.shapes import config_of, start_of
 
-SAMPLE = 200
-"""Examples that are rendered to find the length of rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """How much data a training reads.
-
-    Attributes:
-        rows: that fit, of all.
-        dropped: that do not.
-        tokens, supervised: of a row, on average.
-        longest: of the rows that fit.
-        sampled: rows that were looked at.
-    """
-
-    rows: int
-    dropped: int
-    tokens: float
-    supervised: float
-    longest: int
-    sampled: int
+COLUMNS = (
+    "weights",
+    "gradients",
+    "optimizer",
+    "buffers",
+    "reference",
+    "activations",
+    "logits",
+    "generation",
+)
+"""Of the table, in order; ``reference`` and ``generation`` only where there is one."""
 
 
 def lines(config: Trained) -> Iterator[str]:
@@ -47,171 +35,215 @@ def lines(config: Trained) -> Iterator[str]:
     Raises:
         TablemendError: the architecture of model.path is not known here.
     """
-    architecture = config_of(config.model.path)
+    named, path = config.model.path, start_of(config.model.path)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
+    architecture = config_of(path)
     window = architecture.get_text_config().max_position_embeddings
     if config.model.context_length > window:
         raise TablemendError(
             f"model.context_length={config.model.context_length} is longer than the window of "
-            f"{config.model.path}, {window} tokens: lower it"
+            f"{path}, {window} tokens: lower it"
         )
-    train, plans = config.train, Plans(architecture)
+    plans = Plans(architecture)
     counts = plans.counts(config)
-    adapters = f" (r {train.lora.r})" if train.lora else ""
-    kept = "with" if train.gradient_checkpointing else "without"
-    yield (
-        f"plan: {train.method}{adapters} of {config.model.path}, {train.micro_batch} x "
-        f"{config.longest_row} tokens a GPU and pass, {kept} gradient checkpointing, "
-        f"{train.precision}"
-    )
+    yield f"plan: {_what(config, named)}"
+    if path != named:
+        yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
     yield (
         f"weights: {counts.total:,}, of which {counts.trained:,} train "
         f"({counts.trained / counts.total:.2%})"
     )
+    if config.train.method == "full" and weight_type(config, architecture) != torch.float32:
+        yield (
+            "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
+            "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
+        )
     yield from _data_lines(config)
-    yield "memory in GiB on each GPU, for rows of the greatest length:"
-    yield (
-        f"{'launch':<14}{'GPUs':>5}{'weights':>9}{'gradients':>11}{'optimizer':>11}{'buffers':>9}"
-        f"{'activations':>13}{'logits':>8}{'total':>8}  fits on"
-    )
-    found = {each: _memory(config, plans, each) for each in STRATEGIES}
-    for strategy, memory in found.items():
-        yield _row(config, strategy, memory)
+    found = {
+        each: None if advice.refused(config, each) else plans.memory(config, each)
+        for each in STRATEGIES
+    }
+    yield from _reference_lines(config)
+    yield from _generation_lines(config, plans)
+    yield from _table(config, found)
     yield from _other_checkpointing(config, plans)
-    yield from _advice(config, plans, found)
+    yield from advice.lines(config, plans, found)
 
 
-def _memory(config: Trained, plans: Plans, strategy: Strategy) -> Memory | None:
-    """``None`` for a launch that is refused."""
-    if config.train.method == "qlora" and "weights" in strategy.shards:
-        return None
-    return plans.memory(config, strategy)
+def _what(config: Trained, path: str) -> str:
+    """What is trained, on how much at a time."""
+    train = config.train
+    adapters = f" (r {train.lora.r})" if train.lora else ""
+    kept = "with" if train.gradient_checkpointing else "without"
+    size = f"{train.micro_batch} x {config.longest_row} tokens"
+    if isinstance(config, DpoExperiment):
+        pairs = f"{train.micro_batch} pair{'s' if train.micro_batch > 1 else ''}"
+        size = f"{pairs} of 2 x {config.longest_row} tokens"
+    return (
+        f"{train.method}{adapters} of {path}, {size} a GPU and pass, {kept} gradient "
+        f"checkpointing, {train.precision}"
+    )
 
 
-def _row(config: Trained, strategy: Strategy, memory: Memory | None) -> str:
+def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
+    """Memory under each launch."""
+    shown = [memory for memory in found.values() if memory is not None]
+    columns = [
+        name
+        for name in COLUMNS
+        if name not in ("reference", "generation") or any(getattr(each, name) for each in shown)
+    ]
+    what = "the greater of a step and of generation" if "generation" in columns else "their sum"
+    beside = ", without vLLM's share" if shown[0].engine else ""
+    yield f"memory in GiB on each GPU, for rows of the greatest length; total: {what}{beside}:"
+    titles = "".join(f"{name:>{len(name) + 2}}" for name in columns)
+    yield f"{'launch':<14}{'GPUs':>5}{titles}{'total':>8}  fits on"
+    for strategy, memory in found.items():
+        yield _row(config, strategy, memory, columns)
+
+
+def _row(config: Trained, strategy: Strategy, memory: Memory | None, columns: list[str]) -> str:
     name = f"{strategy.config:<14}{strategy.gpus:>5}"
     if memory is None:
-        return f"{name}  refused: train.method=qlora keeps whole weights on every GPU"
-    parts = (memory.weights, memory.gradients, memory.optimizer, memory.buffers)
-    numbers = [f"{part / GIB:.2f}" for part in (*parts, memory.activations, memory.logits)]
-    widths = (9, 11, 11, 9, 13, 8)
-    cells = "".join(f"{number:>{width}}" for number, width in zip(numbers, widths, strict=True))
+        return f"{name}  refused: {advice.refused(config, strategy)}"
+    cells = "".join(f"{getattr(memory, column) / GIB:>{len(column) + 2}.2f}" for column in columns)
     where = f"{memory.card} GB" if memory.card else f"none up to {max(CARDS)} GB"
-    host = f"; and {memory.host / GIB:.0f} GiB of the machine's memory" if memory.host else ""
-    at_once = config.train.micro_batch * strategy.gpus
-    uneven = config.train.global_batch % at_once
-    batch = f"; train.global_batch is no multiple of {at_once}" if uneven else ""
+    host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
+    mend = advice.uneven(config, strategy)
+    batch = f"; the batch does not divide: set {mend}" if mend else ""
     return f"{name}{cells}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
 
 
 def _other_checkpointing(config: Trained, plans: Plans) -> Iterator[str]:
     other = not config.train.gradient_checkpointing
     train = config.train.model_copy(update={"gradient_checkpointing": other})
-    memory = _memory(config.model_copy(update={"train": train}), plans, STRATEGIES[0])
-    assert memory is not None
+    memory = plans.memory(config.model_copy(update={"train": train}), STRATEGIES[0])
     yield (
         f"with train.gradient_checkpointing={str(other).lower()}: activations "
         f"{memory.activations / GIB:.2f}, total {memory.total / GIB:.2f} ({STRATEGIES[0].config})"
     )
 
 
-def _advice(config: Trained, plans: Plans, found: dict[Strategy, Memory | None]) -> Iterator[str]:
-    """For each card that one GPU of is too small: what else fits on it."""
-    single = found[STRATEGIES[0]]
-    assert single is not None
-    smaller: list[tuple[str, Memory]] = []
-    steps = planner.changes(config)
-    for card in sorted(CARDS, reverse=True):
-        if single.fits(card):
-            continue
-        while not (smaller and smaller[-1][1].fits(card)):
-            change = next(steps, None)
-            if change is None:
-                break
-            memory = _memory(change.config, plans, STRATEGIES[0])
-            assert memory is not None
-            smaller.append((shlex.join(change.overrides), memory))
-        ways = [
-            f"{strategy.gpus} GPUs with {strategy.config}"
-            for strategy, memory in found.items()
-            if memory is not None and strategy.gpus > 1 and memory.fits(card)
-        ]
-        one = next((each for each in smaller if each[1].fits(card)), None)
-        if one is not None:
-            ways.insert(0, f"one GPU with {one[0]} ({one[1].total / GIB:.1f})")
-        yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
+def _reference_lines(config: Trained) -> Iterator[str]:
+    """Where the reference's scores come from."""
+    if isinstance(config, DpoExperiment):
+        if config.dpo.precompute_reference:
+            copy = "; FSDP2 keeps a copy of it" if config.train.lora is None else ""
+            yield f"reference: the start scores all pairs once, before the first step{copy}"
+        elif config.train.lora is not None:
+            yield "reference: the model without its adapters scores the pairs in every pass"
+        else:
+            yield (
+                "reference: a second model scores the pairs in every pass "
+                "(dpo.precompute_reference=true scores them once)"
+            )
+    elif isinstance(config, GrpoExperiment) and config.grpo.beta:
+        what = "a second model" if has_copy(config, STRATEGIES[0]) else "the model without adapters"
+        yield f"reference: {what} scores the answers of a step once (grpo.beta)"
+
+
+def _generation_lines(config: Trained, plans: Plans) -> Iterator[str]:
+    """What draws the answers, and what it needs."""
+    if not isinstance(config, GrpoExperiment):
+        return
+    single = STRATEGIES[0]
+    answers = answers_at_once(config, single)
+    if config.grpo.engine == "transformers":
+        cache = plans.drawn(config, single).cache
+        yield (
+            f"generation: one GPU draws {answers} answers at once and ends with "
+            f"{cache / GIB:.2f} GiB of keys and values; W GPUs share the answers"
+        )
+        return
+    row = cache_bytes(plans.architecture, config.longest_row) / GIB
+    engine = plans.memory(config, single).engine
+    if engine is None:
+        yield (
+            f"generation: vLLM on GPUs of its own, not counted here: "
+            f"{plans.counts(config).total * 2 / GIB:.1f} GiB of weights, and {row:.2f} GiB of keys "
+            f"and values for each row of {config.longest_row} tokens"
+        )
+        return
+    rows = {card: engine.rows(card) for card in CARDS}
+    starts = ", ".join(f"{n} on {card} GB" for card, n in rows.items() if n)
+    small = ", ".join(f"{card}" for card, n in rows.items() if not n)
+    yield (
+        f"generation: vLLM takes {engine.share:g} of every card"
+        f"{', and gives it back while a step runs' if engine.sleeps else ''}; its weights are "
+        f"{engine.weights / GIB:.2f} GiB, keys and values {engine.row / GIB:.2f} GiB for a row of "
+        f"{config.longest_row} tokens"
+    )
+    yield (
+        f"generation: so many such rows at a time: {starts or 'none'}"
+        f"{f'; it does not start on {small} GB' if small else ''}"
+    )
 
 
 def _data_lines(config: Trained) -> Iterator[str]:
     train = config.train
-    formula = (
-        f"{train.max_steps} steps"
-        if train.max_steps
-        else f"rows x {train.epochs:g} / {train.global_batch} steps"
-    )
+    unit = "rows"
+    if isinstance(config, DpoExperiment):
+        unit = "pairs"
+    if isinstance(config, GrpoExperiment):
+        unit = "answers"
     until = f", at most {train.minutes:g} minutes" if train.minutes else ""
     try:
         amount = amount_of(config)
     except TablemendError as error:
-        yield f"data: {formula}, tokens a row x {train.global_batch} a step{until}"
+        each = f" x {config.grpo.group}" if isinstance(config, GrpoExperiment) else ""
+        of = "prompts" if each else unit
+        formula = (
+            f"{train.max_steps}"
+            if train.max_steps
+            else f"{of} x {train.epochs:g}{each} / {train.global_batch}"
+        )
+        yield f"steps: {formula}, of {train.global_batch} {unit}{until}"
         yield f"data: not counted: {error}"
         return
+    about = "about " if amount.sampled < amount.rows + amount.dropped else ""
+    if amount.assumed:
+        yield f"data: {amount.assumed}"
+    yield f"data: {about}{_amount_line(config, amount)}"
+    yield f"{_steps_line(config, amount, unit, about)}{until}"
+
+
+def _amount_line(config: Trained, amount: Amount) -> str:
+    looked = f"({amount.sampled} looked at)"
+    dropped = f"({amount.dropped} too long)"
+    if isinstance(config, DpoExperiment):
+        return (
+            f"{amount.rows} pairs {dropped} of {amount.tokens:.0f} tokens on average in their two "
+            f"rows, {amount.supervised:.0f} with loss, the longest row {amount.longest} {looked}"
+        )
+    if isinstance(config, GrpoExperiment):
+        return (
+            f"{amount.rows} prompts {dropped} of {amount.tokens:.0f} tokens on average, gold "
+            f"answers of {amount.supervised:.0f}, the longest of both {amount.longest} {looked}"
+        )
+    return (
+        f"{amount.rows} rows {dropped} of {amount.tokens:.0f} tokens on average, "
+        f"{amount.supervised:.0f} with loss, the longest {amount.longest} {looked}"
+    )
+
+
+def _steps_line(config: Trained, amount: Amount, unit: str, about: str) -> str:
+    train = config.train
+    times = config.grpo.group if isinstance(config, GrpoExperiment) else 1
     if train.max_steps:
         steps = train.max_steps
     else:
         assert train.epochs is not None
-        steps = math.ceil(math.ceil(amount.rows / train.global_batch) * train.epochs)
-    about = "about " if amount.sampled < amount.rows + amount.dropped else ""
-    yield (
-        f"data: {about}{amount.rows} rows ({amount.dropped} too long) of {amount.tokens:.0f} "
-        f"tokens on average, {amount.supervised:.0f} with loss, the longest {amount.longest} "
-        f"({amount.sampled} looked at)"
-    )
-    tokens = steps * train.global_batch * amount.tokens
-    yield f"steps: {steps} of {train.global_batch} rows, {about}{tokens / 1e6:.2f} M tokens{until}"
-
-
-def amount_of(config: Trained) -> Amount:
-    """Count rows and tokens, from a sample; nothing is fetched.
-
-    Raises:
-        TablemendError: tokenizer or data are not on this machine, or the stage makes its own rows.
-    """
-    if not isinstance(config, Experiment):
-        raise TablemendError(f"a training of kind {config.kind} makes its rows as it runs")
-    if local_folder(config.model.path) is None:
-        raise TablemendError(f"the tokenizer of {config.model.path} is not fetched for a plan")
-    for source in config.data.training_sources:
-        if source.source.startswith(HUB):
-            raise TablemendError(f"{source.source} is not fetched for a plan")
-    check_local(*config.data.training_sources)
-    tokenizer = checkpoints.load_tokenizer(config.model)
-    train = config.data.train
-    if isinstance(train, dict):
-        mixed, _ = build_mixture(tokenizer, read_training(train), config)
-        return _amount(mixed.rows, len(mixed.rows), sum(mixed.dropped.values()), len(mixed.rows))
-    if train.source == SMALL_WORLD:
-        assert train.n is not None  # refused by the configuration
-        total = train.n
-        chosen = read_examples(train.model_copy(update={"n": min(total, SAMPLE)}))
-    else:
-        examples = read_examples(train)
-        total = len(examples)
-        chosen = examples[:: max(1, total // SAMPLE)]
-    built = build_rows(tokenizer, chosen, config)
-    looked_at = len(chosen) * len(contexts(config))
-    times = total * len(contexts(config))
-    rows = round(times * len(built.rows) / looked_at)
-    return _amount(built.rows, rows, times - rows, looked_at)
-
-
-def _amount(looked_at: Sequence[Row], rows: int, dropped: int, sampled: int) -> Amount:
-    return Amount(
-        rows=rows,
-        dropped=dropped,
-        tokens=sum(map(len, looked_at)) / len(looked_at),
-        supervised=sum(len(row.target) for row in looked_at) / len(looked_at),
-        longest=max(map(len, looked_at)),
-        sampled=sampled,
+        steps = math.ceil(math.ceil(amount.rows * times / train.global_batch) * train.epochs)
+    sequences = steps * train.global_batch
+    text = f"steps: {steps} of {train.global_batch} {unit}, "
+    if not isinstance(config, GrpoExperiment):
+        return f"{text}{about}{sequences * amount.tokens / 1e6:.2f} M tokens"
+    passes = sequences / times / amount.rows
+    gold = sequences * amount.supervised / 1e6
+    most = sequences * config.grpo.max_new_tokens / 1e6
+    return (
+        f"{text}{times} to a prompt, {passes:.2g} passes over the prompts; {gold:.2f} M tokens "
+        f"drawn where answers are as long as gold, at most {most:.2f} M"
     )
 
 

@@ -1,8 +1,9 @@
 """What a training will need, said before it starts: ``train/sft.py recipe=NAME --check``.
 
-Nothing is loaded but the architecture. What a step holds is traced (:mod:`.tracing`); weights,
-gradients and optimizer are counted. N is the number of weights, T of those that train, W of
-GPUs; an optimizer holds 2 numbers a trained weight (AdamW: Loshchilov and Hutter 2019):
+Nothing is loaded but the architecture. What a step holds is traced (:mod:`.tracing`), and what
+drawing answers holds (:mod:`.rollout`); weights, gradients and optimizer are counted. N is the
+number of weights, T of those that train, W of GPUs; an optimizer holds 2 numbers a trained weight
+(AdamW: Loshchilov and Hutter 2019):
 
 - one process, DDP: all of it on every GPU, in the types that the weights have; DDP's buckets
   are a second copy of the gradients (``gradient_as_bucket_view=False``, accelerate's default).
@@ -15,35 +16,33 @@ GPUs; an optimizer holds 2 numbers a trained weight (AdamW: Loshchilov and Hutte
   head are gathered in the type that is computed in.
 - QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits, and 0.127 bits a weight
   for the constants of blocks of 64 and 256; one matrix at a time is unpacked.
-
-A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
-:data:`SLACK` are left free on every card.
+- DPO: both answers of a pair in one pass. The reference is a second model where all weights train
+  and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
+  in the type computed in, divided under ZeRO-3 and FSDP2.
+- GRPO: all answers of a step are drawn at once, each process its part; they wait as ids, with the
+  old log-probabilities. Gradients are not there yet when answers are drawn, except what ZeRO and
+  FSDP2 keep. Under ZeRO-3 ``generate`` gathers all weights (``ds3_gather_for_generation``). vLLM in
+  the same process takes its share of the card, whether it needs it or not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import torch
 from torch import nn
 from transformers import PretrainedConfig
 
-from tablemend.config import Lora, Train
-from tablemend.config.experiment import Trained
+from tablemend.config import Train
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training.attention import is_plain, register
+from tablemend.training.memory import Counts, Engine, Memory, Strategy
+from tablemend.training.rollout import Drawn, Rollout, cache_bytes, drawn
 from tablemend.training.tracing import Held, Step, empty_model, held
 from tablemend.training.trainer import SHORT
 
-GIB = 2**30
-CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
-"""Cards by the GB they are sold with, and the GiB that a process sees."""
-CONTEXT = 1.0
-"""GiB of the CUDA context, of cuBLAS and of NCCL. Not yet measured by us."""
-SLACK = 0.05
-"""Share of a card that the caching allocator cannot fill. Not yet measured by us."""
 FOUR_BITS = (4 + 8 / 64 + 32 / (64 * 256)) / 8
 """Bytes a weight in NF4 with double quantisation (Dettmers et al. 2023, section 3)."""
 REDUCE_BUCKET = 500_000_000
@@ -55,99 +54,6 @@ HOST_FACTOR = 1.5
 ADAMW = 2
 """Numbers that AdamW keeps a weight."""
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """How an accelerate config divides a training, and over how many GPUs.
-
-    Attributes:
-        config: file in ``accelerate_configs/``, without its ending.
-        gpus: one process each.
-        shards: what every GPU keeps only its part of.
-        deepspeed: DeepSpeed's engine, else torch's own.
-        offload: optimizer and weights wait in the machine's memory.
-    """
-
-    config: str
-    gpus: int
-    shards: frozenset[str] = frozenset()
-    deepspeed: bool = False
-    offload: bool = False
-
-
-def _deepspeed(config: str, *shards: str, offload: bool = False) -> Strategy:
-    return Strategy(config, 8, frozenset({"gradients", "optimizer", *shards}), True, offload)
-
-
-STRATEGIES = (
-    Strategy("single-gpu", 1),
-    Strategy("ddp", 8),
-    _deepspeed("zero2"),
-    _deepspeed("zero3", "weights"),
-    _deepspeed("zero3-offload", "weights", offload=True),
-    Strategy("fsdp2", 8, frozenset({"weights", "gradients", "optimizer"})),
-)
-"""The launches that a plan compares."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of weights.
-
-    Attributes:
-        total, trained: all, and those that train.
-        total_bytes, trained_bytes: the same in the types they are loaded in.
-        packed: those that QLoRA keeps in 4 bits.
-        matrices: trained ones that Muon takes.
-        layer: of one decoder layer.
-        ends: embedding, head and last norm.
-        largest: of the largest matrix inside the layers.
-    """
-
-    total: int
-    trained: int
-    total_bytes: int
-    trained_bytes: int
-    packed: int
-    matrices: int
-    layer: int
-    ends: int
-    largest: int
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Bytes on one GPU at the worst moment, and on its machine where something is offloaded."""
-
-    weights: int
-    gradients: int
-    optimizer: int
-    buffers: int
-    activations: int
-    logits: int
-    host: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of it on the GPU."""
-        return (
-            self.weights
-            + self.gradients
-            + self.optimizer
-            + self.buffers
-            + self.activations
-            + self.logits
-        )
-
-    @property
-    def card(self) -> int | None:
-        """The smallest card that it fits on; ``None``: none of :data:`CARDS`."""
-        return next((card for card in CARDS if self.fits(card)), None)
-
-    def fits(self, card: int) -> bool:
-        """Whether it fits on a card, with room for what is not counted."""
-        return self.total / GIB <= CARDS[card] * (1 - SLACK) - CONTEXT
 
 
 def count(config: Trained, architecture: PretrainedConfig) -> Counts:
@@ -203,17 +109,23 @@ def step_of(
         config: the recipe.
         architecture: of model.path.
         strategy: the launch.
-        on_gpu: TRL's fused head; on a CPU our trainer's head and its attention for short rows.
-        supervised: tokens a row that bear loss; all of them where it is not known.
+        on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head and its
+            attention for short rows, and the fused head of the others scores every token.
+        supervised: tokens a row that bear loss; all of them, and of GRPO's rows the longest
+            answer, where it is not known.
     """
     train = config.train
+    tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
     half = train.precision == "bfloat16"
     dtype = weight_type(config, architecture)
     if strategy.shards:  # gathered in the type that is computed in, adapters too
         dtype = torch.bfloat16 if half else torch.float32
-    short = not on_gpu and half and config.longest_row <= SHORT and is_plain(architecture)
-    # flash kernels keep what sdpa's keep
-    kernel = "sdpa" if config.model.attn.startswith("flash") else config.model.attn
+    short = config.longest_row <= SHORT and is_plain(architecture)
+    rows = train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1)
+    if supervised is None or not (on_gpu or tuning):
+        supervised = config.longest_row
+        if isinstance(config, GrpoExperiment) and on_gpu:
+            supervised = config.grpo.max_new_tokens
     return Step(
         config=architecture,
         dtype=dtype,
@@ -221,13 +133,79 @@ def step_of(
         one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
         autocast=half and not strategy.deepspeed,
         checkpointing=train.gradient_checkpointing,
-        attention=register() if short else kernel,
-        rows=train.micro_batch,
+        attention=register() if tuning and short and half and not on_gpu else _kernel(config),
+        rows=rows,
         length=config.longest_row,
-        supervised=supervised or config.longest_row,
-        padded=on_gpu and train.micro_batch > 1 and not train.packing,
-        fused=on_gpu,
+        supervised=supervised,
+        padded=not tuning or (on_gpu and train.micro_batch > 1 and not train.packing),
+        head="triton" if on_gpu else "columns" if tuning else "torch",
+        reference=_scorer(config),
         accumulated=bool(strategy.shards) or train.global_batch > train.micro_batch * strategy.gpus,
+    )
+
+
+def _kernel(config: Trained) -> str:
+    """The attention that is traced: flash kernels keep what sdpa's keep."""
+    return "sdpa" if config.model.attn.startswith("flash") else config.model.attn
+
+
+def _scorer(config: Trained) -> Literal["start", "copy"] | None:
+    """What scores DPO's rows in every pass: the model without adapters, or a second one."""
+    if not isinstance(config, DpoExperiment) or config.dpo.precompute_reference:
+        return None
+    return "copy" if config.train.lora is None else "start"
+
+
+def has_copy(config: Trained, strategy: Strategy) -> bool:
+    """Whether the reference is a second model."""
+    if config.train.lora is not None:
+        return False
+    if isinstance(config, GrpoExperiment):
+        return config.grpo.beta > 0
+    on_fsdp = bool(strategy.shards) and not strategy.deepspeed
+    return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
+
+
+def rollout_of(
+    config: GrpoExperiment, architecture: PretrainedConfig, strategy: Strategy
+) -> Rollout:
+    """The answers that a process draws at once with ``generate``."""
+    half = config.train.precision == "bfloat16"
+    dtype = weight_type(config, architecture)
+    if strategy.shards:
+        dtype = torch.bfloat16 if half else torch.float32
+    return Rollout(
+        config=architecture,
+        dtype=dtype,
+        lora=config.train.lora,
+        one_type=bool(strategy.shards) or config.train.method == "qlora",
+        autocast=half and not strategy.deepspeed,
+        attention=_kernel(config),
+        rows=answers_at_once(config, strategy),
+        prompt=config.longest_row - config.grpo.max_new_tokens,
+        answer=config.grpo.max_new_tokens,
+    )
+
+
+def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:
+    """How many answers a process draws for a step."""
+    return math.ceil(config.train.global_batch / strategy.gpus)
+
+
+def engine_of(
+    config: GrpoExperiment, architecture: PretrainedConfig, counts: Counts
+) -> Engine | None:
+    """The vLLM in the training's process; TRL's own settings are in train.trl."""
+    if config.grpo.engine != "vllm-colocate":
+        return None
+    trl = config.train.trl
+    over = int(trl.get("vllm_tensor_parallel_size", 1))
+    whole = _loaded(counts) if counts.packed else counts.total * 2  # vLLM computes in bfloat16
+    return Engine(
+        share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
+        weights=whole // over,
+        row=math.ceil(cache_bytes(architecture, config.longest_row) / over),
+        sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
     )
 
 
@@ -238,6 +216,7 @@ class Plans:
         self.architecture = architecture
         self._counts: dict[tuple[Any, ...], Counts] = {}
         self._held: dict[Step, Held] = {}
+        self._drawn: dict[Rollout, Drawn] = {}
 
     def counts(self, config: Trained) -> Counts:
         """Numbers of weights."""
@@ -258,11 +237,65 @@ class Plans:
         step = step_of(config, self.architecture, strategy, on_gpu=on_gpu, supervised=supervised)
         if step not in self._held:
             self._held[step] = held(step)
-        return memory(config, self.counts(config), strategy, step, self._held[step])
+        counts, most = self.counts(config), self._held[step]
+        found = memory(config, counts, strategy, step, most)
+        if has_copy(config, strategy) or step.reference:
+            copy = _copy_bytes(config, counts, strategy) if has_copy(config, strategy) else 0
+            found = replace(found, reference=copy + most.peak - most.own)
+        if isinstance(config, GrpoExperiment):
+            found = self._with_answers(config, strategy, found)
+        return found
+
+    def drawn(self, config: GrpoExperiment, strategy: Strategy) -> Drawn:
+        """What drawing answers with ``generate`` holds."""
+        rollout = rollout_of(config, self.architecture, strategy)
+        if rollout not in self._drawn:
+            self._drawn[rollout] = drawn(rollout)
+        return self._drawn[rollout]
+
+    def _with_answers(self, config: GrpoExperiment, strategy: Strategy, found: Memory) -> Memory:
+        """With the answers of a step, and what draws them."""
+        counts = self.counts(config)
+        waiting = answers_at_once(config, strategy) * answer_bytes(config)
+        generation = 0
+        if config.grpo.engine == "transformers":
+            generation = self.drawn(config, strategy).peak
+            if "weights" in strategy.shards and strategy.deepspeed:
+                half = 2 if config.train.precision == "bfloat16" else 4
+                generation += counts.total * half
+        return replace(
+            found,
+            buffers=found.buffers + waiting,
+            generation=generation,
+            engine=engine_of(config, self.architecture, counts),
+            keeps=bool(strategy.shards),
+        )
+
+
+def answer_bytes(config: GrpoExperiment) -> int:
+    """What waits of one answer for its pass: ids and masks, and numbers a token of the answer (old
+    log-probabilities; vLLM's own and their ratio; the reference's).
+    """
+    engine = config.grpo.engine != "transformers"
+    numbers = (engine or config.grpo.iterations > 1) + 2 * engine + (config.grpo.beta > 0)
+    return 16 * config.longest_row + 4 * numbers * config.grpo.max_new_tokens
+
+
+def _copy_bytes(config: Trained, counts: Counts, strategy: Strategy) -> int:
+    """Weights of a second model."""
+    whole = counts.total_bytes
+    if strategy.deepspeed:
+        whole = counts.total * (2 if config.train.precision == "bfloat16" else 4)
+    return math.ceil(whole / strategy.gpus) if "weights" in strategy.shards else whole
+
+
+def _loaded(counts: Counts) -> int:
+    """Bytes of weights that are not divided, 4-bit ones as they are packed."""
+    return counts.total_bytes - counts.packed * 2 + math.ceil(counts.packed * FOUR_BITS)
 
 
 def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most: Held) -> Memory:
-    """What one GPU holds: what is traced, and what the launch makes of the counts."""
+    """What one GPU holds of a step: what is traced, and what the launch makes of the counts."""
     kept = max(most.forward, most.first, most.middle, most.last)
     half = 2 if config.train.precision == "bfloat16" else 4
     each = counts.trained_bytes if step.accumulated else 0
@@ -271,10 +304,9 @@ def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most
         if not step.accumulated:  # the trace has the gradients, from nothing to all
             each = counts.trained_bytes
             activations = max(0, kept - each)
-            logits = max(0, most.peak - each - activations)
-        unpacked = counts.total_bytes - counts.packed * 2
+            logits = max(0, most.own - each - activations)
         return Memory(
-            weights=unpacked + math.ceil(counts.packed * FOUR_BITS),
+            weights=_loaded(counts),
             gradients=each,
             optimizer=_moments(config.train, counts),
             buffers=(each if strategy.gpus > 1 else 0)
@@ -307,45 +339,3 @@ def _moments(train: Train, counts: Counts) -> int:
     each = counts.trained_bytes // max(1, counts.trained)
     matrices = counts.matrices if train.optimizer == "muon" else 0
     return (counts.trained * ADAMW - matrices) * each
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A recipe that needs less, and the overrides that make it."""
-
-    overrides: tuple[str, ...]
-    config: Trained
-
-
-def changes(config: Trained) -> Iterator[Change]:
-    """Recipes that need less and less, each with the changes before it; cheapest first."""
-    made: tuple[str, ...] = ()
-
-    def but(override: str, **update: Any) -> Change:
-        nonlocal config, made
-        made = (*made, override)
-        config = config.model_copy(update={"train": config.train.model_copy(update=update)})
-        return Change(made, config)
-
-    if config.train.micro_batch > 1:
-        yield but("train.micro_batch=1", micro_batch=1)
-    if not config.train.gradient_checkpointing:
-        yield but("train.gradient_checkpointing=true", gradient_checkpointing=True)
-    if config.train.method == "full":
-        made = (*made, "train.lora={r: 32, alpha: 64}", "model.dtype=bfloat16")
-        model = config.model.model_copy(update={"dtype": "bfloat16"})
-        config = config.model_copy(update={"model": model})
-        plain = {"optimizer": "adamw", "muon_learning_rate": None}
-        yield but("train.method=lora", method="lora", lora=Lora(r=32, alpha=64), **plain)
-    if config.train.method == "lora" and config.train.precision == "bfloat16":
-        made = tuple(each for each in made if each != "train.method=lora")
-        yield but("train.method=qlora", method="qlora")
-    length = config.longest_row // 2
-    while length >= SHORTEST:
-        made = tuple(each for each in made if not each.startswith("train.max_length"))
-        yield but(f"train.max_length={length}", max_length=length)
-        length //= 2
-
-
-SHORTEST = 2048
-"""Rows shorter than this hold no adversarial context; a plan does not propose them."""

@@ -1,4 +1,4 @@
-"""Our trainer on random weights and random rows, and the work that its steps do.
+"""Our trainers on random weights and random rows, and the work that their steps do.
 
 For measurements alone: nothing is fetched and nothing learned. Work is that of the model, not of
 the machine: what gradient checkpointing computes twice counts once.
@@ -9,15 +9,16 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from peft import PeftModel
 from torch import Tensor
 from transformers import (
     AutoModelForCausalLM,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
     PrinterCallback,
     TrainerCallback,
@@ -27,10 +28,13 @@ from transformers import (
 )
 
 from tablemend.config import Experiment
-from tablemend.training import models, planner, sft, shapes
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.training import grpo, models, planner, preference, sft, shapes
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row
+from tablemend.training.memory import STRATEGIES
+from tablemend.training.reward import Rules
 from tablemend.training.trainer import Trainer
 
 FORMULA = (
@@ -61,29 +65,129 @@ def random_trainer(
         folder: where the trainer may write.
         attention: a kernel other than the recipe's.
     """
+    model = random_model(config, attention)
+    vocabulary = model.config.get_text_config().vocab_size
+    rows = random_rows(lengths, scored, vocabulary, tokenizer.pad_token_id, config.seed)
+    trainer = Trainer(
+        args=_quiet(sft_arguments(config, folder, 1, validate=False)),
+        train_dataset=sft.as_dataset(rows),
+        **_common(config, model, tokenizer),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def random_preference_trainer(
+    config: DpoExperiment,
+    tokenizer: PreTrainedTokenizerBase,
+    pairs: Sequence[tuple[int, int, int]],
+    folder: str,
+) -> preference.PreferenceTrainer:
+    """The same for preferences.
+
+    Args:
+        config: the recipe; of its data nothing is read.
+        tokenizer: pads, and no more.
+        pairs: tokens of the prompt, the chosen and the rejected answer.
+        folder: where the trainer may write.
+    """
+    model = random_model(config)
+    ids = _drawing(model, tokenizer, config.seed)
+    rows = [preference.PairRow(ids(prompt), ids(one), ids(two)) for prompt, one, two in pairs]
+    trainer = preference.PreferenceTrainer(
+        ref_model=random_model(config) if planner.has_copy(config, STRATEGIES[0]) else None,
+        args=_quiet(preference.dpo_arguments(config, folder, 1, validate=False)),
+        train_dataset=preference.as_dataset(rows),
+        **_common(config, model, tokenizer),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+class _Drawn(grpo.Trainer):
+    """Rewards at random: what a step holds does not depend on them."""
+
+    def detector(self, *, completion_ids: Sequence[Sequence[int]], **_: Any) -> list[float]:
+        """A reward for each answer."""
+        drawn = random.Random(len(completion_ids))
+        return [drawn.random() for _ in completion_ids]
+
+
+def random_reward_trainer(
+    config: GrpoExperiment,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[int],
+    folder: str,
+) -> grpo.Trainer:
+    """The same for rewards, which are drawn too.
+
+    Args:
+        config: the recipe; of its data nothing is read.
+        tokenizer: pads, and no more.
+        prompts: tokens of each.
+        folder: where the trainer may write.
+    """
+    model = random_model(config)
+    ids = _drawing(model, tokenizer, config.seed)
+    nothing = cast(Any, None)  # the example: no reward reads it
+    tasks = [
+        grpo.Task(nothing, "adversarial", str(number), ids(length))
+        for number, length in enumerate(prompts)
+    ]
+    trainer = _Drawn(
+        tasks=tasks,
+        rules=Rules.of(config),
+        args=_quiet(grpo.grpo_arguments(config, folder, 1)),
+        **_common(config, model, tokenizer),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def random_model(config: Trained, attention: str | None = None) -> PreTrainedModel:
+    """The recipe's architecture with random weights, as a training would load it."""
     architecture = shapes.config_of(config.model.path)
     with torch.device(torch.accelerator.current_accelerator() or "cpu"):
-        model = AutoModelForCausalLM.from_config(
+        model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
             dtype=planner.weight_type(config, architecture),
             attn_implementation=attention or config.model.attn,
         )
     models.freeze_unused(model)
-    vocabulary = architecture.get_text_config().vocab_size
-    rows = random_rows(lengths, scored, vocabulary, tokenizer.pad_token_id, config.seed)
-    arguments = sft_arguments(config, folder, 1, validate=False)
+    return model
+
+
+def _common(
+    config: Trained, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> dict[str, Any]:
+    """What every trainer takes."""
+    return {
+        "recipe": config.train,
+        "budget": Budget(),
+        "model": model,
+        "processing_class": tokenizer,
+        "peft_config": models.lora_config(config.train.lora, model) if config.train.lora else None,
+    }
+
+
+def _quiet(arguments: Any) -> Any:
+    """Nothing is saved, logged or shown."""
     arguments.save_strategy, arguments.logging_strategy, arguments.disable_tqdm = "no", "no", True
-    trainer = Trainer(
-        recipe=config.train,
-        budget=Budget(),
-        model=model,
-        args=arguments,
-        train_dataset=sft.as_dataset(rows),
-        processing_class=tokenizer,
-        peft_config=models.lora_config(config.train.lora, model) if config.train.lora else None,
-    )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
+    return arguments
+
+
+def _drawing(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, seed: int
+) -> Callable[[int], tuple[int, ...]]:
+    """Draws so many ids evenly from the vocabulary, without that of padding."""
+    vocabulary = model.config.get_text_config().vocab_size
+    drawn = random.Random(seed)
+
+    def ids(length: int) -> tuple[int, ...]:
+        found = (drawn.randrange(vocabulary - 1) for _ in range(length))
+        return tuple(each + (each >= tokenizer.pad_token_id) for each in found)
+
+    return ids
 
 
 def random_rows(

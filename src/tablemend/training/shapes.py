@@ -8,9 +8,13 @@ decides shapes, memory and the window is kept. ``parameters`` is the published c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from tablemend.backends.checkpoints import CONFIG, local_folder
+from tablemend.config import RECIPES
 from tablemend.errors import TablemendError
 
 if TYPE_CHECKING:
@@ -190,6 +194,20 @@ SHAPES = {
     ),
 }
 """Name on the Hub -> architecture. All are stored as bfloat16."""
+
+
+def start_of(path: str) -> str:
+    """The checkpoint that stands for ``runs/NAME/model`` as long as that is not trained: what its
+    recipe starts from. Any other path is its own.
+    """
+    seen: set[str] = set()
+    while path not in seen and not Path(path).exists() and Path(path).name == "model":
+        seen.add(path)
+        recipe = RECIPES / f"{Path(path).parent.name}.yaml"
+        if not recipe.is_file():
+            break
+        path = str(yaml.safe_load(recipe.read_text(encoding="utf-8"))["model"]["path"])
+    return path
 
 
 def config_of(path: str) -> PretrainedConfig:

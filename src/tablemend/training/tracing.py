@@ -12,12 +12,13 @@ Layers of one kind cost the same, so two shallow models give the line on which t
 from __future__ import annotations
 
 import copy
+import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from unittest import mock
 
 import torch
@@ -34,7 +35,8 @@ from tablemend.config import Lora
 from tablemend.training.models import freeze_unused, lora_config
 
 FUSED_OUTPUTS = ("log_probs", "entropy", "is_top1")
-"""What SFTTrainer asks of the fused head (trl 1.16, ``SFTTrainer.__init__``)."""
+"""What SFTTrainer asks of the fused head (trl 1.16, ``SFTTrainer.__init__``); DPOTrainer and
+GRPOTrainer ask for one more or less, a number a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,11 @@ class Step:
         rows, length: of the batch, in sequences and tokens.
         supervised: tokens a row that bear loss.
         padded: rows of several lengths, so that attention takes a mask.
-        fused: TRL's head (GPU); else our trainer's, which makes logits where a target is.
+        head: TRL's fused head by its Triton kernels, the same in torch's operations (where no
+            Triton runs; it scores every token), or our trainer's, which makes logits where a
+            target is.
+        reference: what else scores the rows in every pass: the model without its adapters, or a
+            second one.
         accumulated: gradients of an earlier pass are there already.
     """
 
@@ -68,7 +74,8 @@ class Step:
     length: int
     supervised: int
     padded: bool = False
-    fused: bool = True
+    head: Literal["triton", "torch", "columns"] = "triton"
+    reference: Literal["start", "copy"] | None = None
     accumulated: bool = True
 
 
@@ -82,6 +89,7 @@ class Held:
         first: in the backward pass of the layers, at its begin (the last layer).
         middle: in that of the layers between.
         last: at its end (the first layer).
+        reference: while the reference scores the rows, beside its weights.
     """
 
     forward: int
@@ -89,39 +97,49 @@ class Held:
     first: int
     middle: int
     last: int
+    reference: int = 0
+
+    @property
+    def own(self) -> int:
+        """The most without the reference."""
+        return max(self.forward, self.head, self.first, self.middle, self.last)
 
     @property
     def peak(self) -> int:
         """The most at any time."""
-        return max(self.forward, self.head, self.first, self.middle, self.last)
-
-    def more_like(self, one: Held, deeper: Held, layers: int) -> Held:
-        """With so many layers more, each of which costs what ``deeper`` has beyond ``one``."""
-        return Held(
-            self.forward + layers * (deeper.forward - one.forward),
-            self.head + layers * (deeper.head - one.head),
-            self.first + layers * (deeper.first - one.first),
-            self.middle + layers * (deeper.middle - one.middle),
-            self.last + layers * (deeper.last - one.last),
-        )
+        return max(self.own, self.reference)
 
 
 def held(step: Step) -> Held:
-    """What a step holds, from shallow models: one with each kind of layer, and one more of each.
+    """What a step holds."""
+    return Held(*deepened(step.config, lambda kinds: astuple(_trace(step, kinds))))
+
+
+def deepened(
+    config: PretrainedConfig, trace: Callable[[Sequence[str]], tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Bytes of the deep model from shallow ones: one with each kind of layer, and one more of each.
 
     Gemma 3 has two kinds, layers with a sliding window and without; most models have one.
+
+    Args:
+        config: the architecture.
+        trace: bytes of a model with these layers.
     """
-    kinds = layer_kinds(step.config)
+    kinds = layer_kinds(config)
     first, last = kinds[0], kinds[-1]  # what is kept ends at the one and begins at the other
     base = [first, *sorted(set(kinds)), last]
     if len(kinds) <= len(base):
-        return _trace(step, kinds)
-    shallowest = found = _trace(step, base)
+        return trace(kinds)
+    shallowest = found = trace(base)
     for kind in sorted(set(kinds)):
         missing = kinds.count(kind) - base.count(kind)
         if missing:
-            deeper = _trace(step, [first, kind, *base[1:]])
-            found = found.more_like(shallowest, deeper, missing)
+            deeper = trace([first, kind, *base[1:]])
+            found = tuple(
+                whole + missing * (two - one)
+                for whole, one, two in zip(found, shallowest, deeper, strict=True)
+            )
     return found
 
 
@@ -154,10 +172,14 @@ def empty_model(
         freeze_unused(model)
         if lora is None:
             return model
-        return get_peft_model(model, lora_config(lora, model), autocast_adapter_dtype=not one_type)
+        with warnings.catch_warnings():  # PEFT 0.21 asks transformers 5 by an old name
+            warnings.simplefilter("ignore", FutureWarning)
+            return get_peft_model(
+                model, lora_config(lora, model), autocast_adapter_dtype=not one_type
+            )
 
 
-def _on_cpu(model: nn.Module) -> None:
+def on_cpu(model: nn.Module) -> None:
     """Turn meta tensors into ones of the device that is simulated; what is tied stays tied."""
     made: dict[int, Any] = {}
     for module in model.modules():
@@ -171,7 +193,7 @@ def _on_cpu(model: nn.Module) -> None:
                 module._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype)
 
 
-class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Adds up the bytes of the storages that operations make, until they are freed."""
 
     def __init__(self) -> None:
@@ -182,6 +204,7 @@ class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._known: dict[int, Any] = {}
 
     def enter(self, phase: str) -> None:
+        """From here on the most is noted under this name."""
         self.phase = phase
         self.most[phase] = max(self.most.get(phase, 0), self.bytes)
 
@@ -213,47 +236,65 @@ class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _trace(step: Step, kinds: Sequence[str]) -> Held:
-    model = empty_model(shallow(step.config, kinds), step.dtype, step.lora, one_type=step.one_type)
+    config = shallow(step.config, kinds)
+    model = empty_model(config, step.dtype, step.lora, one_type=step.one_type)
+    other = empty_model(config, step.dtype, None) if step.reference == "copy" else None
     with FakeTensorMode(allow_non_fake_inputs=True):
-        _on_cpu(model)
-        base = model.get_base_model() if isinstance(model, PeftModel) else model
-        base.set_attn_implementation(step.attention)
-        model.train()
+        alive = Alive()
+        base = ready(model, step.attention, alive)
         if step.checkpointing:
             base.activation_checkpointing_enable(
                 {"use_reentrant": False, "preserve_rng_state": False}
             )
             if step.lora is not None:
                 base.enable_input_require_grads()
-        alive = _Alive()
+        if other is not None:
+            ready(other, step.attention, alive)
         trained = [weight for weight in model.parameters() if weight.requires_grad]
         if step.accumulated:
             for weight in trained:
                 weight.grad = torch.zeros_like(weight)
             alive.ignore(weight.grad for weight in trained if weight.grad is not None)
-        alive.ignore(model.parameters())
-        alive.ignore(model.buffers())
         _mark_layers(base.get_decoder().layers, alive)
         ids = torch.zeros(step.rows, step.length, dtype=torch.int64)
-        mask = None
-        if step.padded:
-            mask = torch.ones(step.rows, 1, step.length, step.length, dtype=torch.bool)
-        with alive, _no_kernels():
-            loss = _loss(step, base, ids, mask, alive)
+        with alive, _no_kernels(step.head):
+            mask = None
+            if step.padded:
+                mask = torch.ones(step.rows, 1, step.length, step.length, dtype=torch.bool)
+            batch = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
+            loss = _loss(step, base, batch, alive)
+            if step.reference is not None:
+                alive.enter("reference")
+                with torch.no_grad(), nullcontext() if other else model.disable_adapter():
+                    _log_probs(step, other or base, batch)
+                alive.enter("backward")
             loss.backward()  # type: ignore[no-untyped-call]
             del loss
     most = alive.most
-    head = max(most.get("head", 0), most["backward"])
     return Held(
         forward=most["forward"],
-        head=head,
+        head=max(most.get("head", 0), most["backward"]),
         first=most.get("first", 0),
         middle=most.get("middle", 0),
         last=most.get("last", 0),
+        reference=most.get("reference", 0),
     )
 
 
-def _mark_layers(layers: nn.ModuleList, alive: _Alive) -> None:
+def ready(model: Any, attention: str, alive: Alive) -> Any:
+    """An empty model in training, its weights counted elsewhere; returns it without its adapters'
+    wrapper.
+    """
+    on_cpu(model)
+    base = model.get_base_model() if isinstance(model, PeftModel) else model
+    base.set_attn_implementation(attention)
+    model.train()
+    alive.ignore(model.parameters())
+    alive.ignore(model.buffers())
+    return base
+
+
+def _mark_layers(layers: nn.ModuleList, alive: Alive) -> None:
     """Say when the gradient arrives at the last layer, at those between and at the first."""
 
     def marks(phase: str) -> Any:
@@ -271,30 +312,44 @@ def _mark_layers(layers: nn.ModuleList, alive: _Alive) -> None:
         layers[-1].register_forward_hook(marks("first"))
 
 
-def _loss(step: Step, model: Any, ids: Tensor, mask: Tensor | None, alive: _Alive) -> Tensor:
+def computed_in(autocast: bool) -> Any:
+    """The context that accelerate wraps around a forward pass."""
+    return torch.autocast("cpu", torch.bfloat16) if autocast else nullcontext()
+
+
+def _loss(step: Step, model: Any, batch: dict[str, Any], alive: Alive) -> Tensor:
     """The trainer's loss: TRL's fused head, or the head of :class:`~.trainer.Trainer`."""
-    autocast = torch.autocast("cpu", torch.bfloat16) if step.autocast else nullcontext()
-    options = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
-    if not step.fused:
-        with autocast:
-            columns = torch.arange(step.length - step.supervised, step.length)
-            logits = model(**options, logits_to_keep=columns).logits
-            alive.enter("head")
-        logits = logits.float()  # accelerate gives back what autocast made as float32
-        wanted = torch.zeros(logits.shape[:2], dtype=torch.int64)
-        total = nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(), wanted.flatten(), reduction="sum"
-        )
-        del logits
+    if step.head != "columns":
+        scores = _log_probs(step, model, batch, alive)
+        loss: Tensor = -scores.sum()
         alive.enter("backward")
-        return total
-    with autocast:
-        hidden = model.base_model(**options).last_hidden_state
+        return loss
+    with computed_in(step.autocast):
+        columns = torch.arange(step.length - step.supervised, step.length)
+        logits = model(**batch, logits_to_keep=columns).logits
         alive.enter("head")
+    logits = logits.float()  # accelerate gives back what autocast made as float32
+    wanted = torch.zeros(logits.shape[:2], dtype=torch.int64)
+    total = nn.functional.cross_entropy(
+        logits.flatten(0, 1).float(), wanted.flatten(), reduction="sum"
+    )
+    del logits
+    alive.enter("backward")
+    return total
+
+
+def _log_probs(step: Step, model: Any, batch: dict[str, Any], alive: Alive | None = None) -> Tensor:
+    """The log-probabilities of the tokens with loss, by TRL's fused head (its ``_fused_forward``
+    picks them by their values, which are not there).
+    """
+    with computed_in(step.autocast):
+        hidden = model.base_model(**batch).last_hidden_state
+        if alive is not None:
+            alive.enter("head")
         chosen = hidden[:, -step.supervised :].reshape(-1, hidden.shape[-1]).clone()
         head = model.get_output_embeddings()
         softcap = getattr(model.config.get_text_config(), "final_logit_softcapping", None)
-        scores = ChunkedLogProbFunction.apply(
+        scores: Tensor = ChunkedLogProbFunction.apply(
             chosen,
             head.weight,
             head.bias,
@@ -304,21 +359,21 @@ def _loss(step: Step, model: Any, ids: Tensor, mask: Tensor | None, alive: _Aliv
             softcap,
             1.0,
             FUSED_OUTPUTS,
-        )
-        loss: Tensor = -scores[0].sum()
-        del hidden, chosen, scores
-    alive.enter("backward")
-    return loss
+        )[0]
+    return scores
 
 
 @contextmanager
-def _no_kernels() -> Iterator[None]:
+def _no_kernels(head: str) -> Iterator[None]:
     """TRL's head without its Triton kernels, which work in place and allocate nothing."""
 
     class Kernel:
         def __getitem__(self, _: object) -> Any:
             return lambda *_, **__: None
 
+    if head != "triton":
+        yield
+        return
     with mock.patch.multiple(
         chunked_logprob,
         create=True,
@@ -326,5 +381,6 @@ def _no_kernels() -> Iterator[None]:
         _use_triton=lambda _: True,
         _forward_kernel=Kernel(),
         _backward_kernel=Kernel(),
+        _addmm_fp32=lambda *_: None,  # on CUDA into what is there
     ):
         yield

@@ -1,0 +1,168 @@
+"""How much data a training reads, for a plan: counted from a sample, and nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import HUB, SMALL_WORLD, Experiment, Source
+from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.errors import TablemendError
+from tablemend.preferences.pairs import FILE, Pair, read_pairs
+from tablemend.records import Example
+from tablemend.renderer import prompt_ids, target_ids
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import check_local, read_examples, read_training
+from tablemend.training import checkpoints
+from tablemend.training.data import Row, build_mixture, build_rows, contexts
+
+SAMPLE = 200
+"""Examples, or pairs, that are rendered to find the length of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much data a training reads.
+
+    Attributes:
+        rows: that fit, of all: examples, pairs or prompts.
+        dropped: that do not.
+        tokens: of a row on average; of a pair's two sequences together, of a prompt alone.
+        supervised: of these with loss; beside a prompt, of its gold answer.
+        longest: sequence of the rows that fit.
+        sampled: rows that were looked at.
+        assumed: what was taken for something that is not there yet.
+    """
+
+    rows: int
+    dropped: int
+    tokens: float
+    supervised: float
+    longest: int
+    sampled: int
+    assumed: str = ""
+
+
+def amount_of(config: Trained) -> Amount:
+    """Count rows and tokens, from a sample; nothing is fetched.
+
+    Raises:
+        TablemendError: tokenizer or data are not on this machine.
+    """
+    if local_folder(config.model.path) is None:
+        raise TablemendError(f"the tokenizer of {config.model.path} is not fetched for a plan")
+    for source in config.data.training_sources:
+        if source.source.startswith(HUB):
+            raise TablemendError(f"{source.source} is not fetched for a plan")
+    check_local(*config.data.training_sources)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    if isinstance(config, DpoExperiment):
+        return _pairs(config, tokenizer)
+    if isinstance(config, GrpoExperiment):
+        return _prompts(config, tokenizer)
+    assert isinstance(config, Experiment)
+    train = config.data.train
+    if isinstance(train, dict):
+        mixed, _ = build_mixture(tokenizer, read_training(train), config)
+        return _amount(mixed.rows, len(mixed.rows), sum(mixed.dropped.values()), len(mixed.rows))
+    return _examples(config, train, tokenizer)
+
+
+def _examples(
+    config: Trained, train: Source, tokenizer: Tokenizer, longest_prompt: int | None = None
+) -> Amount:
+    """Every example with its gold target; where its prompt is not too long."""
+    if train.source == SMALL_WORLD:
+        assert train.n is not None  # refused by the configuration
+        total = train.n
+        chosen = read_examples(train.model_copy(update={"n": min(total, SAMPLE)}))
+    else:
+        examples = read_examples(train)
+        total = len(examples)
+        chosen = examples[:: max(1, total // SAMPLE)]
+    built = build_rows(tokenizer, chosen, config)
+    rows = built.rows
+    if longest_prompt is not None:
+        rows = [row for row in rows if len(row.prompt) <= longest_prompt]
+    if not rows:
+        raise TablemendError(f"no prompt of {len(chosen)} looked at fits {longest_prompt} tokens")
+    times = len(contexts(config))
+    return _scaled(rows, len(chosen) * times, total * times)
+
+
+def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
+    """The pairs; where they are not made yet, gold beside an answer as long."""
+    folder = Path(config.dpo.pairs.path)
+    if not (folder / FILE).is_file():
+        gold = _examples(config, config.data.train, tokenizer)
+        return replace(
+            gold,
+            tokens=2 * gold.tokens,
+            supervised=2 * gold.supervised,
+            assumed=f"no pairs in {folder} yet, so a pair for each prompt is taken, with two "
+            "answers as long as gold",
+        )
+    known = {example.id: example for example in read_examples(config.data.train)}
+    pairs = [each for each in read_pairs(folder) if each.split == "train"]
+    chosen = pairs[:: max(1, len(pairs) // SAMPLE)]
+    rendered = [
+        _both(config, tokenizer, known[pair.example_id], pair)
+        for pair in chosen
+        if pair.example_id in known
+    ]
+    fitting = [each for each in rendered if max(map(len, each)) <= config.longest_row]
+    if not fitting:
+        raise TablemendError(
+            f"no pair of {len(chosen)} looked at in {folder} is of data.train and fits"
+        )
+    found = _scaled([row for each in fitting for row in each], 2 * len(chosen), 2 * len(pairs))
+    return replace(
+        found,
+        rows=found.rows // 2,
+        dropped=len(pairs) - found.rows // 2,
+        tokens=2 * found.tokens,
+        supervised=2 * found.supervised,
+        sampled=len(chosen),
+    )
+
+
+def _both(
+    config: DpoExperiment, tokenizer: Tokenizer, example: Example, pair: Pair
+) -> tuple[Row, Row]:
+    """The two sequences of a pair (:func:`tablemend.training.preference.render`)."""
+    messages = tablehallu.messages(example, pair.context, config.train.prompt, config.format)
+    prompt = tuple(prompt_ids(tokenizer, messages, config.thinking != "off"))
+    chosen, rejected = (
+        Row(prompt, tuple(target_ids(tokenizer, answer))) for answer in (pair.chosen, pair.rejected)
+    )
+    return chosen, rejected
+
+
+def _prompts(config: GrpoExperiment, tokenizer: Tokenizer) -> Amount:
+    """The prompts that leave room for the longest answer, and their gold answers."""
+    room = config.longest_row - config.grpo.max_new_tokens
+    if config.thinking == "on":  # the model's own, which no gold answer has
+        config = config.model_copy(update={"thinking": "empty"})
+    found = _examples(config, config.data.train, tokenizer, room)
+    return replace(found, tokens=found.tokens - found.supervised)
+
+
+def _scaled(rows: Sequence[Row], looked_at: int, total: int) -> Amount:
+    """What a sample says of all."""
+    fitting = round(total * len(rows) / looked_at)
+    return _amount(rows, fitting, total - fitting, looked_at)
+
+
+def _amount(looked_at: Sequence[Row], rows: int, dropped: int, sampled: int) -> Amount:
+    return Amount(
+        rows=rows,
+        dropped=dropped,
+        tokens=sum(map(len, looked_at)) / len(looked_at),
+        supervised=sum(len(row.target) for row in looked_at) / len(looked_at),
+        longest=max(map(len, looked_at)),
+        sampled=sampled,
+    )
