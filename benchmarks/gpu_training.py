@@ -208,7 +208,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     import torch
     from transformers import AutoTokenizer
 
-    from tablemend.training import planner, rehearsal, shapes, stage
+    from tablemend.training import memory, planner, rehearsal, shapes, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
@@ -223,7 +223,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
     plans = planner.Plans(shapes.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
-    planned = plans.memory(recipe, planner.STRATEGIES[0], on_gpu=on_gpu, supervised=most).total
+    planned = plans.memory(recipe, memory.STRATEGIES[0], on_gpu=on_gpu, supervised=most).total
     yield {
         "model": recipe.model.path,
         "method": recipe.train.method,
