@@ -282,7 +282,7 @@ def _no_record(run: Run) -> None:
 @pytest.mark.parametrize(
     ("damage", "lacks"),
     [
-        (_unjudge, "every answer of sft on clean contexts is unjudged"),
+        (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unjudged"),
         (_train_on, "results of these weights"),
         (_no_second_judge, "a second judge"),
         (_no_comparison, "a comparison"),

@@ -16,8 +16,8 @@ from tablemend.reports.shape import read_results
 from tablemend.reports.words import contexts_of
 from tablemend.training.checkpoints import revision_of
 
-LOWEST_JUDGED = 1
-"""Answers that must have a verdict on every context."""
+LOWEST_JUDGED = 0.5
+"""Share of an arm's answers that must have a verdict, on every context."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,12 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
         found.append("an arm of the comparison with model: base")
     for arm in scores.arms:
         for context in scores.contexts:
-            if scores.results["arms"][arm][context]["total_hallu"]["n"] < LOWEST_JUDGED:
-                found.append(f"verdicts: every answer of {arm} on {context} contexts is unjudged")
+            judged = scores.results["arms"][arm][context]["total_hallu"]["n"] / scores.results["n"]
+            if judged < LOWEST_JUDGED:
+                found.append(
+                    f"verdicts: {1 - judged:.0%} of the answers of {arm} on {context} contexts are "
+                    "unjudged"
+                )
     if not second_judges(scores.results):
         found.append(
             "a second judge (eval/compare.py ... rejudge=true evaluation.second_judge=exact)"

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate import PartialState
+from transformers import TrainingArguments
 from trl import SFTConfig
 
 from tablemend.config import Experiment
@@ -14,6 +15,13 @@ from tablemend.errors import TablemendError
 from tablemend.training import launch
 
 ConfigT = TypeVar("ConfigT")
+CHECKPOINTING = (
+    "activation_checkpointing"
+    if "activation_checkpointing" in TrainingArguments.__dataclass_fields__
+    else "gradient_checkpointing"
+)
+"""What the installed transformers calls it: the old name is deprecated, and vLLM takes no
+transformers that has the new one."""
 
 
 def options_of(config: Trained, folder: str, world_size: int, validate: bool) -> dict[str, Any]:
@@ -49,7 +57,7 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
         "weight_decay": train.weight_decay,
         "max_grad_norm": train.max_grad_norm,
         "bf16": train.precision == "bfloat16",
-        "activation_checkpointing": train.gradient_checkpointing,  # its name in transformers 5
+        CHECKPOINTING: train.gradient_checkpointing,
         "save_strategy": "steps",
         "save_steps": train.save_every,
         "save_only_model": False,
