@@ -156,7 +156,7 @@ class Seed:
             "evaluation": {
                 "contexts": ["clean", "adversarial"],
                 "options": {"batch_size": 32},
-                "max_new_tokens": 640,
+                "max_new_tokens": 568,  # what the longest prompt leaves of the window
                 "temperature": 0,
                 "similarity": "lexical",
                 "second_judge": "exact",
