@@ -264,7 +264,7 @@ def test_a_plan_says_what_fits_and_what_to_change() -> None:
     assert rows["single-gpu"].endswith("40 GB")
     (advice,) = [line for line in lines if line.startswith("24 GB:")]
     assert "one GPU with train.method=qlora" in advice and "8 GPUs with fsdp2" in advice
-    assert any(line.startswith("data: rows x 2 / 16 steps") for line in lines)
+    assert any(line.startswith("steps: rows x 2 / 16") for line in lines)
 
 
 def test_a_plan_counts_the_data_that_is_there() -> None:
