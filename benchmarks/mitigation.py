@@ -96,13 +96,17 @@ def read_recipe(settings: Mitigation, seed: int) -> Experiment:
     return config
 
 
+def not_tuned(config: Experiment) -> list[str]:
+    """Arms whose answers are the same for every seed, or are set aside where they are not."""
+    return [name for name, arm in config.evaluation.arms.items() if arm.model != "sft"]
+
+
 def measure(settings: Mitigation, seed: int, config: Experiment, first: Run) -> str:
     """One row of the table; a finished run is read, not repeated."""
     overrides = overrides_of(settings, seed)
     steps.train("train/sft.py", overrides)
     own = Run.of(config)
-    arms = config.evaluation.arms
-    steps.share_answers(config, (name for name in arms if arms[name].model != "sft"), first, own)
+    steps.share_answers(config, not_tuned(config), first, own)
     steps.script("eval/compare.py", overrides)
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
     return row(seed, own.recorded("sft").get("steps"), results)

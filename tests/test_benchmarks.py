@@ -19,6 +19,7 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored
 from tablemend.records import Answer
 from tablemend.runs import Run
+from tablemend.studies import steps
 
 ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
@@ -162,12 +163,13 @@ def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
         for text in ("one", "two"):
             answer = Answer(f"id-{text}", arm, "clean", text, 1, 1, "stop")
             made.append("key", [Stored(answer, 0.5)])
-    benchmark("mitigation").share_answers(config, first, second)
+    arms = benchmark("mitigation").not_tuned(config)
+    steps.share_answers(config, arms, first, second)
     shared = Generations(second.path / "generations")
     assert shared.read("base", "clean") == made.read("base", "clean")
     assert not shared.path("sft", "clean").exists()
     assert shared.settings_key("base", "clean") == "key"
-    benchmark("mitigation").share_answers(config, first, first)
+    steps.share_answers(config, arms, first, first)
 
 
 class GivesUp:

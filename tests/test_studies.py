@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config import Comparison, Experiment, parse
+from tablemend.config import Comparison, ConfigError, Experiment, parse
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment
 from tablemend.errors import TablemendError
 from tablemend.reports.page import fill_page, read_page
@@ -62,9 +62,13 @@ def test_every_stack_is_compared_alone_and_mended(seed: Seed, tmp_path: Path) ->
     path.write_text(yaml.safe_dump(seed.comparison(), sort_keys=False), encoding="utf-8")
     config = parse(Comparison, [f"recipe={path}"])
     arms = config.evaluation.arms
-    expected = {f"{name}{end}" for name in (*PROMPTED, *TRAINED) for end in tables.ENDS}
-    assert set(arms) == expected
-    assert {arms[f"{name}+cave"].after for name in TRAINED} == set(TRAINED)
+    expected = {f"{name}{end}" for name in (*PROMPTED, *TRAINED) for end in ("", "+repair")}
+    assert set(arms) == expected | {"base+cave", "sft+cave"}
+    assert (arms["sft+cave"].after, arms["sft+cave"].mend) == ("sft", "cave")
+    every = Seed(EqualBudget(cave=(*PROMPTED, *TRAINED)), 0).comparison()["evaluation"]["arms"]
+    assert set(every) == {f"{n}{end}" for n in (*PROMPTED, *TRAINED) for end in tables.ENDS}
+    with pytest.raises(ConfigError, match="cave: bse is no arm"):
+        parse(EqualBudget, ["cave=[bse]"])
     assert {arms[f"{name}+repair"].mend for name in (*PROMPTED, *TRAINED)} == {"repair"}
     assert [arms[name].model for name in TRAINED] == [str(seed.run(n).model) for n in TRAINED]
     assert config.thinking_of(arms["rationales"]) == "rationale"
@@ -168,7 +172,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
 def write_study(folder: Path) -> tuple[EqualBudget, list[Seed]]:
     study = EqualBudget(folder=str(folder), seeds=(0, 1))
     seeds = [Seed(study, 0), Seed(study, 1)]
-    names = [f"{name}{end}" for name in (*PROMPTED, *TRAINED) for end in tables.ENDS]
+    names = list(seeds[0].comparison()["evaluation"]["arms"])
     for number, seed in enumerate(seeds):
         wrong = {name: {"a", "b", "c"} for name in names}
         wrong["sft"] = {"a", "b"} if number else {"a"}
@@ -212,7 +216,7 @@ def test_the_tables_say_what_was_found(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(ROOT)
     results = running.collect(*write_study(tmp_path))
     lines = tables.results_table(results).splitlines()
-    assert len(lines) == 2 + 3 * (len(PROMPTED) + len(TRAINED))
+    assert len(lines) == 2 + 2 * (len(PROMPTED) + len(TRAINED)) + len(("base", "sft"))
     (sft,) = (line for line in lines if line.startswith("| SFT  "))
     cells = [cell.strip() for cell in sft.split("|")[1:-1]]
     assert cells[0] == "SFT" and cells[1].startswith("50.0 (") and cells[4] == "0.50"

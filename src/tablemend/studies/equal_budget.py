@@ -9,6 +9,7 @@ groups) is no training token; it has its own column.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -40,10 +41,18 @@ class EqualBudget(Section):
     """Size of the small world's examples."""
     pairs: int = Field(default=1200, ge=1)
     """Prompts that preference pairs are made for."""
+    cave: tuple[str, ...] = ("base", "sft")
+    """Arms that CAVE mends too; their own model rewrites, several calls an answer."""
     folder: str = "runs/equal-budget"
     """Where the runs go, a folder a seed."""
     page: str | None = None
     """Markdown file whose marked places the figures are put into; a JSON file goes beside it."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """An arm that there is not."""
+        for name in self.cave:
+            if name not in (*PROMPTED, *TRAINED):
+                yield "cave", f"{name} is no arm: {', '.join((*PROMPTED, *TRAINED))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +141,9 @@ class Seed:
             arms[name] = {"model": str(self.run(name).model), "prompt": "base"}
             arms[name] |= {"thinking": thinking}
         for name in (*PROMPTED, *TRAINED):
-            for mend in ("repair", "cave"):
-                arms[f"{name}+{mend}"] = {"after": name, "mend": mend}
+            arms[f"{name}+repair"] = {"after": name, "mend": "repair"}
+        for name in self.study.cave:
+            arms[f"{name}+cave"] = {"after": name, "mend": "cave"}
         return {
             "kind": "evaluation",
             "name": "equal-budget",

@@ -55,15 +55,12 @@ def summary(results: Figures) -> str:
     """Best ending of each stack beside base: the table for a hurried reader."""
     rows = [["stack", "alone", "+ repair", "+ CAVE", "row recall", "training tokens"]]
     for name in (*PROMPTED, *TRAINED):
-        arms = [results["arms"][f"{name}{end}"]["adversarial"] for end in ENDS]
-        alone = arms[0]
+        arms = [results["arms"].get(f"{name}{end}") for end in ENDS]
+        alone = results["arms"][name]["adversarial"]
         rows.append(
             [
                 NAMES[name],
-                *(
-                    f"{percent(arm['detector']['rate'])} / {percent(arm['exact']['rate'])}"
-                    for arm in arms
-                ),
+                *(_by_both(arm and arm["adversarial"]) for arm in arms),
                 percent(alone["row_recall"]["rate"]),
                 _thousands(_spent(results, name)),
             ]
@@ -81,7 +78,10 @@ def results_table(results: Figures, context: str = "adversarial") -> str:
     base = results["arms"]["base"][context]["detector"]["rate"]
     for name in (*PROMPTED, *TRAINED):
         for end in ENDS:
-            own = results["arms"][f"{name}{end}"][context]
+            arm = results["arms"].get(f"{name}{end}")
+            if arm is None:
+                continue
+            own = arm[context]
             rate = own["detector"]["rate"]
             rows.append(
                 [
@@ -116,6 +116,13 @@ def training_table(results: Figures) -> str:
             ]
         )
     return align(rows)
+
+
+def _by_both(arm: Figures | None) -> str:
+    """TotalHallu by the detector and by the exact judge; a dash for an arm that was not run."""
+    if arm is None:
+        return DASH
+    return f"{percent(arm['detector']['rate'])} / {percent(arm['exact']['rate'])}"
 
 
 def _spent(results: Figures, name: str) -> float:

@@ -109,9 +109,9 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
 def _set_aside(run: Run, stage: str) -> None:
     """Keep a training until the one that replaces it has its data and its model."""
     aside = run.path / REPLACED
-    aside.mkdir(exist_ok=True)
     for path in (checkpoints_of(run, stage), run.model, run.path / f"{stage}.yaml"):
         if path.exists():
+            aside.mkdir(exist_ok=True)
             path.replace(aside / path.name)
 
 
