@@ -19,9 +19,9 @@ from tablemend.reports.rates import mean_interval
 from tablemend.runs import Run, read_jsonl, surroundings, write_json, write_text
 from tablemend.studies import steps
 from tablemend.studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed, Training
-from tablemend.studies.tables import PLACES, places, results_table
+from tablemend.studies.tables import ENDS, PLACES, places, results_table
 
-PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ("", "+repair", "+cave"))
+PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
 MEASURES = ("detector", "row_recall", "exact", "exact_recall")
 COSTS = ("calls", "edits", "prompt_tokens", "completion_tokens", "seconds")
 """What an answer costs, a mean over the answers."""
@@ -39,10 +39,9 @@ def run_study(study: EqualBudget) -> str:
     if study.page:
         read_page(Path(study.page), PLACES)
     seeds = [Seed(study, number) for number in study.seeds]
-    first = seeds[0].run("comparison")
     for seed in seeds:
         train_all(seed)
-        compare(seed, first)
+        compare(seed)
     results = collect(study, seeds)
     folder = Path(study.folder)
     write_json(folder / "results.json", results)
@@ -95,16 +94,18 @@ def go_on(training: Training, batch: int, mean: float) -> None:
     steps.train(training.script, (*training.overrides, *limits))
 
 
-def compare(seed: Seed, first: Run) -> None:
+def compare(seed: Seed) -> None:
     """Every checkpoint, alone and mended, on the same held-out examples.
 
-    The base's answers are the same for all seeds and are taken from the first one's comparison.
+    The base's answers are the same for all seeds and are taken from another's comparison, also
+    where the seeds are run by commands of their own.
     """
     recipe = seed.path / "comparison.yaml"
     write_text(recipe, yaml.safe_dump(seed.comparison(), sort_keys=False))
     own = seed.run("comparison")
     config = parse(Comparison, [f"recipe={recipe}"])
-    steps.share_answers(config, PROMPTED_ARMS, first, own)
+    for other in sorted(seed.path.parent.glob("*/comparison")):
+        steps.share_answers(config, PROMPTED_ARMS, Run(other), own)
     steps.script("eval/compare.py", [f"recipe={recipe}"])
 
 
