@@ -23,6 +23,7 @@ from typing import Any
 import yaml
 
 from tablemend.config import Recipe, Section, to_yaml
+from tablemend.disk import replace_file
 from tablemend.errors import FULL_DISK, TablemendError
 
 RUNS = Path("runs")
@@ -58,11 +59,8 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        replace_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 

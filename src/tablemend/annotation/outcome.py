@@ -15,6 +15,7 @@ import yaml
 from tablemend.annotation.report import OVERALL, alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
+from tablemend.disk import sync, sync_all
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl, write_jsonl, write_text
 from tablemend.synthesis.card import FEATURES
@@ -82,7 +83,9 @@ def _new_folder(out: Path) -> Iterator[Path]:
     temporary.mkdir(parents=True)
     try:
         yield temporary
+        sync_all(temporary)
         temporary.rename(out)
+        sync(out.parent)
     finally:
         rmtree(temporary, ignore_errors=True)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.pipeline.card import write_card
 from tablemend.pipeline.counts import Counts
@@ -157,8 +157,7 @@ class _Rejected:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                os.fsync(self._file.fileno())
-                self._temporary.replace(self._path)
+                replace_file(self._temporary, self._path)
         finally:
             self._file.close()
             self._temporary.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis.settings import Split
@@ -75,10 +75,8 @@ class JsonlWriter:
 
     def close(self) -> None:
         """Write to the disk, then rename."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
         self._file.close()
-        self._temporary.replace(self._path)
+        replace_file(self._temporary, self._path)
 
     def discard(self) -> None:
         """Remove the unfinished file."""
@@ -111,7 +109,7 @@ class ParquetWriter:
         """Write the footer, then rename."""
         self._flush()
         self._file.close()
-        self._temporary.replace(self._path)
+        replace_file(self._temporary, self._path)
 
     def discard(self) -> None:
         """Remove the unfinished file."""
@@ -154,14 +152,12 @@ def join_parts(out: Path, parts: str, split: Split, form: str) -> None:
                 for path in found:
                     with path.open("rb") as part:
                         copyfileobj(part, file, 1 << 20)
-                file.flush()
-                os.fsync(file.fileno())
         else:
             pq = _parquet()
             with pq.ParquetWriter(temporary, arrow_schema(), compression="zstd") as writer:
                 for batch in _batches(found):
                     writer.write_batch(batch)
-        temporary.replace(target)
+        replace_file(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
