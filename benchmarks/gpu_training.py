@@ -114,20 +114,26 @@ class Benchmark(Section):
 
 
 def main() -> None:
-    """Every try in turn, then the table."""
+    """Every try in turn, then the table; fails where none was measured."""
     config = load(Benchmark)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import torch
 
     on_gpu = torch.cuda.is_available()
     tries = chosen(config, on_gpu)
+    for settings in tries.values():
+        recipe_of(config, settings)  # a wrong one is refused before anything is started
     lines = []
     for name, settings in tries.items():
-        lines.append(make(config, name, settings) if config.alone else apart(config, name))
-        print(f"{name}: {lines[-1]['result']}", flush=True)
+        line = make(config, name, settings) if config.alone else apart(config, name)
+        why = f": {line['why']}" if "why" in line else ""
+        print(f"{name}: {line['result']}{why}", flush=True)
+        lines.append(line)
     print(table(lines))
     if not on_gpu:
         print("no GPU here: these are figures of a CPU, those of a GPU are missing")
+    if not any(line["result"] == "measured" for line in lines):
+        raise SystemExit("nothing was measured")
 
 
 def chosen(config: Benchmark, on_gpu: bool) -> dict[str, Try]:
@@ -176,7 +182,7 @@ def recipe_of(config: Benchmark, settings: Try) -> Experiment:
     """The recipe with a try's overrides and the benchmark's rows.
 
     Raises:
-        ConfigError: overrides that contradict one another.
+        ConfigError: no such recipe, or overrides that are wrong.
     """
     import torch
 
@@ -228,7 +234,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
         "model": recipe.model.path,
         "method": recipe.train.method,
         "row_lengths": [min(lengths), longest],
-        "planned_gib": round(planned / 2**30, 2),
+        "planned_gib": float(f"{planned / 2**30:.3g}"),
     }
     with tempfile.TemporaryDirectory() as folder, chunks(settings.chunk):
         tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)

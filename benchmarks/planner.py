@@ -181,7 +181,7 @@ def compare_drawing(config: Any, on_gpu: bool) -> tuple[int, int]:
         measured = peak(drawing, on_gpu)
     del trainer, drawing
     gc.collect()
-    planned = plans.drawn(config, STRATEGIES[0]).peak
+    planned = plans.drawn(config, STRATEGIES[0], on_gpu=on_gpu).peak
     return planned + weights, measured + (0 if on_gpu else weights)
 
 
