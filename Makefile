@@ -68,10 +68,11 @@ demo: $(STAMP)
 	echo "done in $$((took / 60)) min $$((took % 60)) s: $(FOLDER)/report.html, $(FOLDER)/results.json"
 
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 test-vllm: $(VLLM_STAMP)
-	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py tests/test_ray.py
+	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py tests/test_ray.py \
+	  tests/test_vllm_grpo.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

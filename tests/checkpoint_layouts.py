@@ -1,4 +1,4 @@
-"""Files of a checkpoint after step 3 under each strategy; the launched tests compare real ones."""
+"""Files of a checkpoint after step 10 under each strategy; the launched tests compare real ones."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LAYOUTS = {
     "ddp": _WHOLE | _TWO | {"optimizer.pt"},
     "zero2": _WHOLE
     | _TWO
-    | {"latest", "global_step3/mp_rank_00_model_states.pt"}
-    | _shares("global_step3", "zero_pp_rank_{}_mp_rank_00_optim_states.pt"),
+    | {"latest", "global_step10/mp_rank_00_model_states.pt"}
+    | _shares("global_step10", "zero_pp_rank_{}_mp_rank_00_optim_states.pt"),
     "zero3": _WHOLE
     | _TWO
     | {"latest"}
     | _shares(
-        "global_step3",
+        "global_step10",
         "zero_pp_rank_{}_mp_rank_00_model_states.pt",
         "zero_pp_rank_{}_mp_rank_00_optim_states.pt",
     ),

@@ -6,14 +6,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import yaml
 from peft import get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.config import SftCommand, parse
+from tablemend.config.experiment import GrpoCommand
+from tablemend.preferences.command import DpoCommand
 from tablemend.runs import Run, hash_text
-from tablemend.training import checkpoints
+from tablemend.training import adapters, checkpoints
 from tablemend.training.models import lora_config
 
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, save: adapter}")
@@ -68,7 +71,44 @@ def finished_training(folder: Path, base: Path, *overrides: str, seed: int = 1) 
     return run
 
 
+def second_training(folder: Path, first: Run, stage: str) -> Run:
+    """The run folder of a DPO or GRPO that began with a finished run and changed nothing."""
+    kind = {"dpo": DpoCommand, "grpo": GrpoCommand}[stage]
+    config = parse(kind, [f"recipe=tiny-{stage}", f"model.path={first.model}", f"run={folder}"])
+    run = Run.of(config)
+    run.begin(stage, config, ())
+    shutil.copytree(first.model, run.model)
+    pairs = {
+        "pairs": 3,
+        "pairs_hash": "abc",
+        "pairs_made": {
+            "command": ["preference.py", "recipe=tiny-dpo"],
+            "rejected": {"the model's own": 2, "a wrong digit": 1},
+        },
+    }
+    rewards = {
+        "reward": "tablemend reward 9",
+        "judge": "tablemend 9.9, lexical-9",
+        "rewards": {"mean": {"reward": 0.75, "equal_groups": 0.25}},
+    }
+    facts = {**first.recorded("sft"), "model_revision": checkpoints.revision_of(str(first.model))}
+    run.record(stage, facts | {"dpo": pairs, "grpo": rewards}[stage])
+    return run
+
+
 def copy_of(base: Path, folder: Path) -> Path:
     """A base that a test may spoil."""
     shutil.copytree(base, folder)
     return folder
+
+
+def spoil_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every merge lose something on its way to the disk."""
+
+    honest = adapters.align_special_tokens
+
+    def careless(merged: Any, tokenizer: Any) -> None:
+        honest(merged, tokenizer)
+        merged.model.layers[0].self_attn.o_proj.weight.data *= 1.5
+
+    monkeypatch.setattr(adapters, "align_special_tokens", careless)

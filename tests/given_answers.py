@@ -26,8 +26,13 @@ def _variants(gold: Table) -> list[str]:
 
 
 def given(self: Any, prompts: Sequence[Sequence[int]], *options: Any, **named: Any) -> Any:
-    """The model draws, as every strategy must let it; then the n-th answer of a group is given."""
+    """The model draws, as every strategy must let it, in one process longer than in the other;
+    then the n-th answer of a group is given.
+    """
+    most = self.max_completion_length
+    self.max_completion_length = most // (1 + self.accelerator.process_index)
     drawn, scores = _draw(self, prompts, *options, **named)
+    self.max_completion_length = most
     assert len(drawn) == len(prompts) and all(drawn) and scores is None
     tasks = {task.ids: task for task in self.tasks}
     first = self.accelerator.process_index * len(prompts)

@@ -21,11 +21,12 @@ from tablemend.config import (
     parse,
     to_yaml,
 )
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment
+from tablemend.config.experiment import DpoExperiment, GrpoCommand, GrpoExperiment
 from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
 from tablemend.evaluation import CompareCommand
+from tablemend.preferences.command import DpoCommand
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import SynthesisRecipe
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
@@ -106,8 +107,10 @@ def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
 def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> None:
     data = parse(Experiment, [f"recipe={name}"]).data
     made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])
-    for source, split in ((data.train, "train"), (data.test, "test")):
+    own = [source for source in data.training_sources if source.source == made.out]
+    for source, split in (*((one, "train") for one in own), (data.test, "test")):
         assert (source.source, source.split, source.n) == (made.out, split, None)
+    assert own
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -190,6 +193,7 @@ def test_an_unknown_key_does_not_hide_a_conflict() -> None:
         (["train.micro_batch=5"], "train.micro_batch"),
         (["train.optimizer=muon"], "train.muon_learning_rate"),
         (["train.packing=true"], "train.packing"),
+        (["data.train={source: data/x, split: train_sft}"], "data.train.split"),
         (["train.max_length=99999"], "train.max_length"),
         (["thinking=on"], "thinking"),
         (["evaluation.arms.sft.thinking=off"], "evaluation.arms.sft.thinking"),
@@ -346,6 +350,18 @@ def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> N
     assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
 
 
+@pytest.mark.parametrize(
+    ("name", "cls"), [("tiny", SftCommand), ("tiny-dpo", DpoCommand), ("tiny-grpo", GrpoCommand)]
+)
+def test_compare_reads_what_a_training_noted(
+    name: str, cls: type[SftCommand], tmp_path: Path
+) -> None:
+    path = tmp_path / "noted.yaml"
+    path.write_text(to_yaml(parse(cls, [f"recipe={name}", "overwrite=true", "show=3"])))
+    assert parse(CompareCommand, [f"recipe={path}"]).name == name
+    assert parse(cls, [f"recipe={path}"]) == parse(cls, [f"recipe={name}"])
+
+
 def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
     assert parse(CompareCommand, ["recipe=tiny"]).train is not None
     (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
@@ -439,13 +455,13 @@ def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
     recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}
     recipe["evaluation"]["arms"] = {"grpo": {"model": "grpo", "thinking": "quote"}}
-    recipe["train"]["trl"] = {"num_generations": 4, "top_k": 5, "packing": True}
+    recipe["train"]["trl"] = {"num_generations": 4, "delta": 1.5, "packing": True}
     path = tmp_path / "grpo.yaml"
     path.write_text(yaml.safe_dump(recipe))
     found = "\n".join(problems(f"recipe={path}", cls=GrpoExperiment))
     assert "train.trl.num_generations: is set by grpo.group" in found
     assert "train.trl.packing: is no field of trl.GRPOConfig" in found
-    assert "train.trl.top_k" not in found
+    assert "train.trl.delta" not in found
 
 
 def test_a_reward_that_pays_for_short_answers_is_refused() -> None:

@@ -184,7 +184,7 @@ def test_6_empty_tensors_and_a_save_without_weights_are_refused(
     name = "model.embed_tokens.weight"
     save_file({**weights, name: torch.empty(0)}, folder / "model.safetensors")
     with pytest.raises(TablemendError, match=rf"tensor {name} is empty"):
-        checkpoints.check_weights(folder, set(weights))
+        checkpoints.check_weights(folder, {name: tuple(weights[name].shape)})
     with pytest.raises(TablemendError, match=rf"tensor {name} is empty"):
         checkpoints.check_model(str(folder))
     monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")

@@ -17,6 +17,7 @@ from transformers import AutoTokenizer
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
+from tablemend.script import run_script
 from tablemend.training import rehearsal
 from tablemend.training.trainer import Trainer
 
@@ -77,7 +78,9 @@ def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return make
 
 
-def test_tries_are_measured_and_written_down(benchmark: Any, settings: Any) -> None:
+def test_tries_are_measured_and_written_down(
+    benchmark: Any, settings: Any, tiny_model: Path
+) -> None:
     config = settings("full", "lora-mixed")
     tries = benchmark.chosen(config, on_gpu=False)
     tries["lora-mixed"] = benchmark.Try(shortest=16)
@@ -92,8 +95,11 @@ def test_tries_are_measured_and_written_down(benchmark: Any, settings: Any) -> N
         assert line["tokens_per_second"] == pytest.approx(
             line["tokens"] / line["seconds"], rel=0.05
         )
-        assert line["tflops"] > 0 and line["of_matmul"] > 0 and line["planned_gib"] >= 0
+        assert line["tflops"] > 0 and line["of_matmul"] > 0
         assert line["mfu"] is None and line["peak_gib"] is None  # nobody measured a GPU
+    weights = (tiny_model / "model.safetensors").stat().st_size / 2**30
+    assert whole["planned_gib"] > 4 * weights  # gradients and AdamW's two moments
+    assert mixed["planned_gib"] > weights
     rows = benchmark.table(lines).splitlines()
     assert rows[2].startswith("| full | measured | ") and rows[2].endswith(" |")
     assert {row.count("|") for row in rows} == {len(benchmark.COLUMNS) + 1}
@@ -115,6 +121,49 @@ def test_running_out_of_memory_is_a_result(
 def test_what_is_not_installed_is_a_result(benchmark: Any, settings: Any) -> None:
     line = benchmark.make(settings(), "lora-flash", benchmark.TRIES["lora-flash"])
     assert line["result"] == "refused" and "flash" in line["why"].lower()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ("recipe=nope", "nope"),
+        ("overrides=[train.foo=1]", "train.foo"),
+        ("tries={mine: {overrides: [train.micro_batch=0]}}", "train.micro_batch"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_before_anything_is_started(
+    wrong: str,
+    problem: str,
+    benchmark: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(benchmark, "apart", None)
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", wrong])
+    with pytest.raises(SystemExit) as caught:
+        run_script(benchmark.main)
+    assert caught.value.code == 2
+    first, line = capsys.readouterr().err.splitlines()
+    assert first == "error: the configuration has 1 problem:" and problem in line
+
+
+def test_the_screen_has_every_reason_and_says_that_figures_of_a_gpu_are_missing(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    results = {
+        "lora": {"result": "measured"},
+        "lora-flash": {"result": "refused", "why": "no flash attention here"},
+    }
+    monkeypatch.setattr(benchmark, "apart", lambda _, name: {"try": name, **results[name]})
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora, lora-flash]"])
+    benchmark.main()
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:2] == ["lora: measured", "lora-flash: refused: no flash attention here"]
+    assert shown[-1] == "no GPU here: these are figures of a CPU, those of a GPU are missing"
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora-flash]"])
+    with pytest.raises(SystemExit, match="nothing was measured"):
+        benchmark.main()
 
 
 def test_a_try_beyond_its_time_is_ended(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tablemend.config import parse
+from tablemend.config import Experiment, parse
 from tablemend.config.experiment import DpoExperiment
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
@@ -78,9 +78,13 @@ def test_the_recipes_of_the_issue_load_and_say_their_commands() -> None:
             assert f"{script} recipe={name}" in head
         assert "Hardware" in head
         arms = config.evaluation.arms
-        assert (arms["base"].model, arms["dpo"].model) == ("base", "dpo")
+        assert (arms["sft"].model, arms["dpo"].model) == ("base", "dpo")
+        assert (
+            arms["base"].model
+            == parse(Experiment, [f"recipe={name.removesuffix('-dpo')}"]).model.path
+        )
         assert arms["dpo+repair"].after == "dpo"
-        assert config.thinking_of(arms["base"]) == config.thinking_of(arms["dpo"])
+        assert config.thinking_of(arms["sft"]) == config.thinking_of(arms["dpo"])
 
 
 @pytest.mark.parametrize("name", PLANTS)

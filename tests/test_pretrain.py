@@ -21,7 +21,7 @@ from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
 from tablemend.config.pretrain import Pretraining, Schedule, Shape  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
-from tablemend.runs import Run, read_jsonl  # noqa: E402
+from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
 from tablemend.script import run_script  # noqa: E402
 from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
@@ -281,6 +281,26 @@ def test_a_folder_with_other_things_is_not_replaced(
     with pytest.raises(TablemendError, match="something else"):
         Trainer(config, tokenizer).save(tmp_path)
     assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_refusal_comes_before_anything_is_written_or_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = runpy.run_path(str(SCRIPT))["main"]
+    run, out = tmp_path / "run", tmp_path / "out"
+    for folder in (run, out):
+        folder.mkdir()
+    (run / "state.pt").write_text("hours of work")
+    (out / "thesis.tex").write_text("years of work")
+    tokens = [*TINY, f"run={run}", f"out={out}", "overwrite=true"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    with pytest.raises(TablemendError, match="something else"):
+        main()
+    assert [path.name for path in run.iterdir()] == ["state.pt"]
+    (out / "thesis.tex").unlink()
+    with sole_writer(run), pytest.raises(TablemendError, match=r"another process .* is writing"):
+        main()
+    assert (run / "state.pt").read_text() == "hours of work"
 
 
 def test_the_script_continues_stops_when_finished_and_tells_what_it_made(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -12,21 +14,25 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from finished_runs import LORA, N, copy_of, finished_training
+from finished_runs import LORA, N, copy_of, finished_training, second_training
 from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend import evaluation
 from tablemend.config import ConfigError, SftCommand, parse
+from tablemend.config.experiment import GrpoCommand
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
-from tablemend.preferences.command import DpoCommand
+from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
 from tablemend.publishing.recorded import chain_of, read_recorded
+from tablemend.reports.words import with_interval
 from tablemend.runs import Run
+from tablemend.synthesis.dataset import make_dataset
+from tablemend.synthesis.settings import Synthesis
 from tablemend.training import checkpoints, stage
 
 ROOT = Path(__file__).parents[1]
@@ -61,11 +67,6 @@ def compared(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
         patch.chdir(ROOT)
         patch.setattr(sys, "argv", ["sft.py", "recipe=tiny", "run=x y"])
         made = finished_training(folder / "run", copy_of(tiny_model, folder / "base"))
-        path = made.path / "sft.yaml"
-        recipe = yaml.safe_load(path.read_text())
-        for name in ("overwrite", "show"):  # a comparison knows nothing of them
-            recipe.pop(name)
-        path.write_text(yaml.safe_dump(recipe))
         compare(made)
     return made.path
 
@@ -150,8 +151,7 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
         "hours: 1.20",
         "Put the final table after `####`.",
         "<|im_start|>assistant",
-        "accelerate launch --num_processes 1 train/sft.py recipe=tiny 'run=x y'",
-        "TotalHallu, exact",
+        "accelerate launch --num_processes 1 --gpu_ids 0 train/sft.py recipe=tiny 'run=x y'",
         "Blank-filling",
         "learning_rate: 0.001",
         "the training refuses data that shares a table with them",
@@ -160,6 +160,17 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
         "eval/compare.py recipe=FOLDER/tablemend/compare.yaml run=again\n",
     ):
         assert said in text, said
+    results = json.loads((run.path / "results.json").read_text())
+    sides = {
+        "TotalHallu": results["arms"],
+        "TotalHallu, exact": results["second"]["arms"]["exact 1"],
+    }
+    for name, arms in sides.items():
+        found = re.findall(rf"^\| {name} +\|(.*)\|$", text, re.MULTILINE)
+        assert [[cell.strip() for cell in row.split("|")] for row in found] == [
+            [with_interval(arms[arm][context]["total_hallu"]) for arm in ("base", "sft")]
+            for context in ("clean", "adversarial")
+        ]
     assert not (run.path / "publish" / ".eval_results").exists()  # no data set on the Hub
     assert "Missing" not in text
 
@@ -335,6 +346,11 @@ def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: 
             publish(run, out=str(place))
     with pytest.raises(TablemendError, match="arm=nobody"):
         publish(run, arm="nobody")
+    _set(run.model / "generation_config.json", eos_token_id=1)
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="generation would not stop"):
+        publish(run)
+    assert not (run.path / "publish").exists()
 
 
 def test_a_name_that_the_hub_has_not_is_refused() -> None:
@@ -351,6 +367,79 @@ def test_a_run_keeps_to_its_one_training(run: Run) -> None:
         with pytest.raises(TablemendError, match=r"holds another training \(sft\.yaml\)"):
             stage.begin(parse(DpoCommand, given), run, overwrite)
     assert checkpoints.is_complete(run.model) and not (run.path / "dpo.yaml").exists()
+
+
+COMMANDS = {
+    "data_gen/tablehallu.py": Synthesis,
+    "data_gen/preference.py": PairsCommand,
+    "train/sft.py": SftCommand,
+    "train/dpo.py": DpoCommand,
+    "train/grpo.py": GrpoCommand,
+    "eval/compare.py": CompareCommand,
+}
+
+
+def _commands_of(text: str, folder: Path) -> list[tuple[str, Any]]:
+    """The commands that a card gives with its recipes: each is valid."""
+    (block,) = re.findall(r"resolved recipe:\n\n```sh\n(.*?)\n```", text, re.DOTALL)
+    found = []
+    for line in block.splitlines():
+        words = shlex.split(line.replace("FOLDER", str(folder)))
+        (place,) = (n for n, word in enumerate(words) if word.endswith(".py"))
+        found.append((words[place], parse(COMMANDS[words[place]], words[place + 1 :])))
+    return found
+
+
+def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "some data"
+    made = parse(Synthesis, ["source=small-world", "n=30", "seed=4", f"out={out}"])
+    make_dataset(made, lambda _: None)
+    source = f"{{source: {out}, split: train, n: 9, seed: 0}}"
+    run = finished_training(tmp_path / "run", base, f"data.train={source}")
+    published = publish(run)
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    command = f"python data_gen/tablehallu.py source=small-world n=30 seed=4 out='{out}'\n"
+    assert text.count(command) == 2  # as it was run, and from the card
+    assert _commands_of(text, published.folder)[0] == ("data_gen/tablehallu.py", made)
+    (out / "README.md").unlink()
+    assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("stage", "words", "said"),
+    [
+        (
+            "dpo",
+            "preference training (DPO)",
+            [
+                "pairs: 3, hash `abc`; rejected: the model's own 2, a wrong digit 1",
+                "python data_gen/preference.py recipe=tiny-dpo\n",
+            ],
+        ),
+        (
+            "grpo",
+            "training on rewards (GRPO)",
+            [
+                "reward: tablemend reward 9 by tablemend 9.9, lexical-9, mean 0.750; 25% of the "
+                "groups had equal rewards"
+            ],
+        ),
+    ],
+)
+def test_a_second_training_tells_of_its_pairs_or_rewards(
+    stage: str, words: str, said: list[str], run: Run, tmp_path: Path
+) -> None:
+    published = publish(second_training(tmp_path / "second", run, stage))
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert f"by supervised fine-tuning, then {words} with tablemend" in text
+    assert all(one in text for one in said)
+    (first, tuned), *rest = _commands_of(text, published.folder)
+    assert (first, tuned.run) == ("train/sft.py", "again-1")
+    names = [name for name, _ in rest]
+    assert names == ["data_gen/preference.py"] * (stage == "dpo") + [f"train/{stage}.py"]
+    assert {config.model.path for _, config in rest} == {"runs/again-1/model"}
+    if stage == "dpo":
+        assert {config.dpo.pairs.path for _, config in rest} == {"data/again"}
 
 
 def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:

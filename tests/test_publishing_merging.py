@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from finished_runs import LORA, copy_of, finished_training
+from finished_runs import LORA, copy_of, finished_training, spoil_merges
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -58,22 +58,13 @@ def test_the_merged_checkpoint_answers_as_base_and_adapter(
 
 
 def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = merging.saving.merge
-
-    def careless(folder: Path, config: object, tokenizer: object) -> None:
-        honest(folder, config, tokenizer)  # type: ignore[arg-type]
-        tensors = load_file(folder / "model.safetensors")
-        name = next(name for name in tensors if name.endswith("o_proj.weight"))
-        tensors[name] = tensors[name] * 1.5
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-    monkeypatch.setattr(merging.saving, "merge", careless)
+    spoil_merges(monkeypatch)
     with pytest.raises(TablemendError, match="merging changes a logit by"):
         merge(run)
     assert not (run.path / "merged").exists()
     assert "merge" not in read_object(run.manifest, "")
     accepted = merge(run, tolerance=1e6)
-    assert accepted is not None and accepted.difference > 1e-3
+    assert accepted is not None and accepted.difference.largest > 1e-3
 
 
 def test_a_quantised_base_is_refused(run: Run, base: Path) -> None:

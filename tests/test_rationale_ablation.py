@@ -41,6 +41,10 @@ def test_arms_differ_in_thinking_and_rows_alone(thinking: ModuleType) -> None:
     assert len({c.run for c in configs.values()}) == len(ARMS)
 
 
+def test_arms_are_named_on_the_command_line(thinking: ModuleType) -> None:
+    assert parse(thinking.Ablation, ["arms=[off,empty]"]).arms == ("off", "empty")
+
+
 def test_arms_train_on_as_many_tokens(thinking: ModuleType) -> None:
     from tablemend.tasks.sources import read_examples
     from tablemend.training.checkpoints import load_tokenizer

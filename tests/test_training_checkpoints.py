@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from accelerate import FullyShardedDataParallelPlugin
+from accelerate.utils.fsdp_utils import fsdp2_prepare_auto_wrap_policy
 from safetensors.torch import load_file, save_file
+from transformers import Gemma3Config, Gemma3ForConditionalGeneration
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Model
@@ -64,6 +67,23 @@ def test_a_missing_weight_is_refused(copy: Path) -> None:
         checkpoints.load_model(Model(path=str(copy), context_length=128))
 
 
+def test_fsdp_finds_the_layers_of_a_model_that_sees_pictures(copy: Path) -> None:
+    """Gemma 3's vision tower names layers that it lacks, which accelerate refuses to wrap."""
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    text = {**small, "vocab_size": 64, "num_hidden_layers": 2, "num_key_value_heads": 1}
+    vision = {**small, "num_hidden_layers": 1, "image_size": 28, "vision_use_head": False}
+    ids = {"image_token_index": 1, "boi_token_index": 2, "eoi_token_index": 3}
+    config = Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4, **ids)
+    Gemma3ForConditionalGeneration(config).save_pretrained(copy)
+    model = checkpoints.load_model(Model(path=str(copy), context_length=64))
+    plugin = FullyShardedDataParallelPlugin(
+        fsdp_version=2, auto_wrap_policy="transformer_based_wrap"
+    )
+    wraps = fsdp2_prepare_auto_wrap_policy(plugin, model)
+    wrapped = [type(module).__name__ for module in model.modules() if wraps(module)]
+    assert wrapped.count("Gemma3DecoderLayer") == 2
+
+
 def test_a_context_longer_than_the_window_is_refused(tiny_model: Path) -> None:
     with pytest.raises(TablemendError, match="longer than the window"):
         checkpoints.load_model(Model(path=str(tiny_model), context_length=4096))
@@ -116,22 +136,31 @@ def test_half_written_checkpoints_are_recognised_and_removed(tmp_path: Path) -> 
 
 
 def test_saved_weights_are_checked(copy: Path) -> None:
-    names = set(load_file(copy / "model.safetensors"))
-    checkpoints.check_weights(copy, names)
+    shapes = checkpoints.read_shapes(copy)
+    checkpoints.check_weights(copy, shapes)
     with pytest.raises(TablemendError, match=r"lacks 1 saved tensors, first other\.weight"):
-        checkpoints.check_weights(copy, {*names, "other.weight"})
+        checkpoints.check_weights(copy, {**shapes, "other.weight": (4,)})
+    (size,) = shapes["model.norm.weight"]
+    part = rf"tensor model\.norm\.weight was saved with shape \({size},\), and is \({2 * size},\)"
+    with pytest.raises(TablemendError, match=part):  # one process's half of it
+        checkpoints.check_shapes(copy, {**shapes, "model.norm.weight": (2 * size,)})
     tensors = load_file(copy / "model.safetensors")
     tensors["model.norm.weight"][3] = torch.nan
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(TablemendError, match=r"model\.norm\.weight is not finite"):
-        checkpoints.check_weights(copy, names)
+        checkpoints.check_weights(copy, shapes)
 
 
 def test_an_untrained_adapter_is_refused(tmp_path: Path) -> None:
     name = "base_model.model.layers.0.q_proj.lora_B.weight"
     save_file({name: torch.zeros(4, 2)}, tmp_path / "adapter_model.safetensors")
     with pytest.raises(TablemendError, match="is zero: it was never trained"):
-        checkpoints.check_weights(tmp_path, {name})
+        checkpoints.check_weights(tmp_path, {name: (4, 2)})
+    with pytest.raises(TablemendError, match="zero after steps with a gradient"):
+        checkpoints.check_adapter(tmp_path)
+    other = name.replace("q_proj", "v_proj")  # an expert may have seen no token yet
+    save_file({name: torch.zeros(4, 2), other: torch.ones(4, 2)}, tmp_path / "more.safetensors")
+    checkpoints.check_adapter(tmp_path)
 
 
 @pytest.mark.parametrize("field", ["eos_token_id", "pad_token_id"])

@@ -15,16 +15,17 @@ from typing import Any
 import pytest
 import torch
 from checkpoint_layouts import LAYOUTS
+from finished_runs import LORA
 from interruption import Stop
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
+from short_trainings import ROOT, short, small_data
 
-from tablemend.config import ConfigError, SftCommand, parse, to_yaml
+from tablemend.config import ConfigError, SftCommand, to_yaml
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, saving, stage
 from tablemend.training.arguments import sft_arguments
-
-ROOT = Path(__file__).parents[1]
+from tablemend.training.trainer import Trainer
 
 
 @pytest.fixture
@@ -35,26 +36,8 @@ def command(
     monkeypatch.chdir(ROOT)
 
     def make(name: str, *overrides: str) -> SftCommand:
-        return parse(
-            SftCommand,
-            [
-                "recipe=tiny",
-                f"model.path={tiny_model}",
-                f"run={tmp_path}/{name}",
-                "data={train: {source: small-world, n: 8, seed: 1},"
-                " test: {source: small-world, n: 4, seed: 3}}",
-                "data.validation=null",
-                "train.minutes=null",
-                "train.epochs=2",
-                "train.global_batch=8",
-                "train.micro_batch=4",
-                "train.precision=float32",
-                "train.save_every=1",
-                "train.log_every=1",
-                "train.trl.disable_tqdm=true",
-                *overrides,
-            ],
-        )
+        given = ("train.epochs=2", "train.save_every=1", *overrides)
+        return short(SftCommand, tiny_model, tmp_path / name, small_data(8), *given)
 
     return make
 
@@ -138,21 +121,81 @@ def test_a_kill_in_the_last_save_loses_no_step(
     assert "finished: " in capsys.readouterr().out
 
 
-def test_the_folder_has_its_name_only_when_the_manifest_tells_of_it(
+def _empty(weights: dict[str, torch.Tensor]) -> None:
+    """As ZeRO-3 would save without gathering."""
+    weights["model.norm.weight"] = torch.zeros(0)
+
+
+def _half(weights: dict[str, torch.Tensor]) -> None:
+    """One process's share."""
+    weights["model.norm.weight"] = weights["model.norm.weight"][::2].clone()
+
+
+def _zero(weights: dict[str, torch.Tensor]) -> None:
+    weights.update({name: 0 * weight for name, weight in weights.items() if ".lora_B." in name})
+
+
+@pytest.mark.parametrize(
+    ("damage", "overrides", "message"),
+    [
+        (_empty, (), r"tensor model\.norm\.weight is empty"),
+        (_half, (), r"tensor model\.norm\.weight was saved with shape \(16,\), and is \(32,\)"),
+        (_zero, LORA, "the adapter is zero after steps with a gradient"),
+    ],
+)
+def test_a_checkpoint_that_is_not_what_was_trained_is_not_marked(
+    damage: Callable[[dict[str, torch.Tensor]], None],
+    overrides: tuple[str, ...],
+    message: str,
+    command: Callable[..., SftCommand],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = command("spoilt", *overrides)
+    random = Trainer._save_rng_state  # the last that is written, after the weights
+
+    def spoil(self: Any, folder: str) -> None:
+        random(self, folder)
+        (file,) = Path(folder).glob("*.safetensors")
+        tensors = load_file(file)
+        damage(tensors)
+        save_file(tensors, file, metadata={"format": "pt"})
+
+    monkeypatch.setattr(Trainer, "_save_rng_state", spoil)
+    with pytest.raises(TablemendError, match=message):
+        _script(config, tmp_path / "spoilt.yaml", monkeypatch)
+    folder = Run.of(config).path / "sft"
+    assert (folder / "checkpoint-1").is_dir() and checkpoints.last_complete(folder) is None
+
+
+def test_the_folder_has_its_name_only_when_it_was_checked_and_the_manifest_tells_of_it(
     command: Callable[..., SftCommand], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = command("told")
     run = Run.of(config)
     whole = checkpoints.put_in_place
+    checks: list[str] = []
 
-    def check(folder: Path, new: Path) -> None:
+    def noted(name: str) -> None:
+        check = getattr(checkpoints, name)
+
+        def call(*given: Any) -> Any:
+            checks.append(name)
+            return check(*given)
+
+        monkeypatch.setattr(checkpoints, name, call)
+
+    def put(folder: Path, new: Path) -> None:
         assert not folder.exists() and checkpoints.is_complete(new)
         assert "first_answer" in run.recorded("sft")
         whole(folder, new)
 
-    monkeypatch.setattr(checkpoints, "put_in_place", check)
+    monkeypatch.setattr(checkpoints, "put_in_place", put)
+    for name in ("check_weights", "check_generation", "generate_once"):
+        noted(name)
     _script(config, tmp_path / "told.yaml", monkeypatch)
     assert checkpoints.is_complete(run.model)
+    assert checks == ["check_weights", "check_generation", "generate_once"]
 
 
 def test_a_kill_between_two_names_leaves_what_the_next_save_clears(tmp_path: Path) -> None:

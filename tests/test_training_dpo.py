@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import runpy
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from interruption import Interrupt, Stop
-from safetensors.torch import load_file
+from short_trainings import ROOT, launch, logged, same_weights, short, small_data, under
 
+from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import parse, to_yaml
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand, PairsCommand
@@ -23,16 +22,13 @@ from tablemend.preferences.making import make_pairs
 from tablemend.preferences.pairs import FILE, read_pairs
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
-from tablemend.training import checkpoints, models, preference, saving, stage
+from tablemend.training import checkpoints, preference, saving, stage
 from tablemend.training.start import start_facts
 
-ROOT = Path(__file__).parents[1]
-DATA = (
-    "data={train: {source: small-world, n: 16, seed: 5}, test: {source: small-world, n: 4, seed: 3}"
-    ", validation: null}"
-)
+DATA = small_data(16, seed=5)
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.learning_rate=1e-2")
 
 
@@ -58,28 +54,16 @@ def command(
     monkeypatch.chdir(ROOT)
 
     def make(name: str, *overrides: str) -> DpoCommand:
-        return parse(
-            DpoCommand,
-            [
-                "recipe=tiny-dpo",
-                f"model.path={tiny_model}",
-                f"run={tmp_path}/{name}",
-                DATA,
-                f"dpo.pairs.path={pairs}",
-                "dpo.pairs.sampled=0",
-                "dpo.sft_weight=0",
-                "train.minutes=null",
-                "train.epochs=2",
-                "train.learning_rate=1e-3",
-                "train.global_batch=8",
-                "train.micro_batch=4",
-                "train.precision=float32",
-                "train.save_every=2",
-                "train.log_every=1",
-                "train.trl.disable_tqdm=true",
-                *overrides,
-            ],
+        given = (
+            f"dpo.pairs.path={pairs}",
+            "dpo.pairs.sampled=0",
+            "dpo.sft_weight=0",
+            "train.epochs=2",
+            "train.learning_rate=1e-3",
+            "train.save_every=2",
+            *overrides,
         )
+        return short(DpoCommand, tiny_model, tmp_path / name, DATA, *given)
 
     return make
 
@@ -94,21 +78,11 @@ def _trainer(config: DpoCommand) -> tuple[Run, preference.PreferenceTrainer, Any
 
 def _train(config: DpoCommand) -> tuple[Run, dict[str, Any]]:
     run, trainer, tokenizer, prepared = _trainer(config)
-    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    facts = {**prepared.facts, **start_facts(config)}
     facts |= stage.train(trainer, config, run)
-    prompt = prepared.train[0]["prompt_ids"]
-    facts["first_answer"] = saving.save(trainer, config, run, tokenizer, prompt)
+    prompts = prepared.train[:2]["prompt_ids"]
+    facts["first_answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
     return run, facts
-
-
-def _logged(facts: dict[str, Any], name: str) -> list[float]:
-    return [entry[name] for entry in facts["log"] if name in entry]
-
-
-def _same_weights(one: Path, other: Path) -> bool:
-    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
-    assert left.keys() == right.keys()
-    return all(torch.equal(left[name], right[name]) for name in left)
 
 
 def test_training_raises_the_margin_from_nothing(
@@ -116,18 +90,21 @@ def test_training_raises_the_margin_from_nothing(
 ) -> None:
     run, facts = _train(command("full", "data.validation={source: small-world, n: 4, seed: 2}"))
     # the start is its own reference: no drift, and the loss of a coin
-    assert _logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
-    assert _logged(facts, "loss")[0] == pytest.approx(0.6931, abs=1e-3)
-    margins, accuracies = _logged(facts, "rewards/margins"), _logged(facts, "rewards/accuracies")
+    assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    assert logged(facts, "loss")[0] == pytest.approx(0.6931, abs=1e-3)
+    margins, accuracies = logged(facts, "rewards/margins"), logged(facts, "rewards/accuracies")
     assert margins[-1] > max(0.05, margins[0]) and accuracies[-1] > 0.8
-    assert _logged(facts, "loss")[-1] < 0.67
-    drift = _logged(facts, "drift/rejected")[-1], _logged(facts, "rewards/rejected")[-1]
+    assert logged(facts, "loss")[-1] < 0.67
+    drift = logged(facts, "drift/rejected")[-1], logged(facts, "rewards/rejected")[-1]
     assert drift[1] == pytest.approx(0.1 * drift[0], rel=1e-3)
     assert facts["steps"] == 4 and facts["tokens"] > 16 * 2 * 2 * 100 and facts["first_answer"]
-    assert checkpoints.is_complete(run.model) and not _same_weights(run.model, tiny_model)
-    (line, *warnings) = preference.summary(facts)
-    assert "% of the pairs the right way round" in line
-    assert bool(warnings) == (_logged(facts, "drift/chosen")[-1] < preference.DRIFT)
+    assert checkpoints.is_complete(run.model) and not same_weights(run.model, tiny_model)
+    last = [entry for entry in facts["log"] if "rewards/accuracies" in entry][-1]
+    for more, warns in ((1, False), (-1, True)):
+        logged_last = {**last, "drift/chosen": preference.DRIFT + more}
+        line, *warnings = preference.summary({"log": [logged_last]})
+        assert "% of the pairs the right way round" in line
+        assert any("chosen answers have become less likely" in one for one in warnings) == warns
 
 
 def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
@@ -172,9 +149,9 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     run, resumed = _train(config)
     assert f"resuming from {run.path}/dpo/checkpoint-2" in capsys.readouterr().out
     assert [path.stat().st_mtime_ns for path in scores] == written
-    assert _logged(resumed, "loss") == _logged(facts, "loss")
-    assert _logged(resumed, "rewards/margins") == _logged(facts, "rewards/margins")
-    assert _same_weights(run.model, whole.model)
+    assert logged(resumed, "loss") == logged(facts, "loss")
+    assert logged(resumed, "rewards/margins") == logged(facts, "rewards/margins")
+    assert same_weights(run.model, whole.model)
 
 
 def test_other_pairs_are_refused_while_a_checkpoint_waits(
@@ -196,31 +173,25 @@ def test_other_pairs_are_refused_while_a_checkpoint_waits(
 def test_the_micro_batch_does_not_change_the_result(
     command: Callable[..., DpoCommand],
 ) -> None:
-    short = ("train.max_steps=2", "train.epochs=null")
-    _, two = _train(command("two", *short))
-    _, other = _train(command("other", *short, "train.micro_batch=1"))
-    assert _logged(other, "loss") == pytest.approx(_logged(two, "loss"), rel=1e-3)
+    steps = ("train.max_steps=2", "train.epochs=null")
+    _, two = _train(command("two", *steps))
+    _, other = _train(command("other", *steps, "train.micro_batch=1"))
+    assert logged(other, "loss") == pytest.approx(logged(two, "loss"), rel=1e-3)
 
 
 @pytest.mark.slow
 def test_two_processes_equal_one_and_one_goes_on(
-    command: Callable[..., DpoCommand], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    short = ("train.max_steps=2", "train.epochs=null", "train.micro_batch=2", "train.save_every=1")
-    _, one = _train(command("one", *short))
-    config = command("two", *short)
-    recipe = tmp_path / "two.yaml"
-    recipe.write_text(to_yaml(config))
-    accelerate = str(Path(sys.executable).with_name("accelerate"))
-    launch = [accelerate, "launch", "--config_file=accelerate_configs/ddp.yaml"]
-    done = subprocess.run(
-        [*launch, "train/dpo.py", f"recipe={recipe}"], capture_output=True, text=True, timeout=300
-    )
+    steps = ("train.max_steps=2", "train.epochs=null", "train.micro_batch=2", "train.save_every=1")
+    _, one = _train(command("one", *steps))
+    config = command("two", *steps)
+    done = launch(config, *under("ddp"), script="train/dpo.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("the right way round") == 1
     facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
     assert (facts["strategy"], facts["world_size"]) == ("ddp", 2)
-    assert _logged(facts, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
+    assert logged(facts, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
     assert facts["tokens"] == one["tokens"]
     shutil.rmtree(Run.of(config).model)
     shutil.rmtree(Run.of(config).path / "dpo" / "checkpoint-2")
@@ -228,7 +199,7 @@ def test_two_processes_equal_one_and_one_goes_on(
     _, alone = _train(config)
     said = capsys.readouterr().out
     assert "was saved by ddp on 2 processes, single on 1 process go on: the same pairs" in said
-    assert _logged(alone, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
+    assert logged(alone, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
 
 
 @pytest.mark.parametrize("precomputed", ["true", "false"])
@@ -237,19 +208,19 @@ def test_adapters_have_the_base_without_them_as_reference(
 ) -> None:
     config = command("lora", *LORA, f"dpo.precompute_reference={precomputed}")
     run, facts = _train(config)
-    assert _logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
-    margins = _logged(facts, "rewards/margins")
+    assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    margins = logged(facts, "rewards/margins")
     assert margins[-1] > max(0.05, margins[0])
-    assert not _same_weights(run.model, tiny_model)  # merged
+    assert not same_weights(run.model, tiny_model)  # merged
 
 
 def test_a_second_copy_is_the_same_reference_as_precomputed_scores(
     command: Callable[..., DpoCommand],
 ) -> None:
-    short = ("train.max_steps=2", "train.epochs=null")
-    _, one = _train(command("one", *short))
-    _, other = _train(command("other", *short, "dpo.precompute_reference=false"))
-    assert _logged(other, "loss") == pytest.approx(_logged(one, "loss"), rel=1e-3)
+    steps = ("train.max_steps=2", "train.epochs=null")
+    _, one = _train(command("one", *steps))
+    _, other = _train(command("other", *steps, "dpo.precompute_reference=false"))
+    assert logged(other, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
 
 
 def test_what_does_not_fit_is_dropped_and_counted_never_cut(
@@ -279,6 +250,34 @@ def test_what_does_not_fit_is_dropped_and_counted_never_cut(
     }
 
 
+def test_tables_of_the_test_are_not_trained_on(
+    command: Callable[..., DpoCommand], tmp_path: Path
+) -> None:
+    path = tmp_path / "test.jsonl"
+    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=5, n=2)])
+    config = command("shared", f"data.test={{source: {path}, seed: 0, n: null}}")
+    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
+        preference.build_rows(config, checkpoints.load_tokenizer(config.model))
+
+
+def test_pairs_that_other_weights_answered_are_warned_of(
+    command: Callable[..., DpoCommand],
+    pairs: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(pairs, own)
+    config = command("drawn", f"dpo.pairs.path={own}")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    for drawn, warns in (("elsewhere", True), (Checkpoint(str(tiny_model)).fingerprint(), False)):
+        made = Run(own).recorded("preference")
+        Run(own).record("preference", {**made, "model": drawn})
+        preference.prepare(config, Run.of(config), tokenizer)
+        assert ("were drawn from other weights" in capsys.readouterr().out) == warns
+
+
 def test_pairs_of_other_examples_are_refused(
     command: Callable[..., DpoCommand], pairs: Path
 ) -> None:
@@ -286,19 +285,6 @@ def test_pairs_of_other_examples_are_refused(
     tokenizer = checkpoints.load_tokenizer(config.model)
     with pytest.raises(TablemendError, match=r"data\.train and data\.validation do not hold"):
         preference.build_rows(config, tokenizer)
-
-
-def test_a_start_that_is_an_adapter_is_refused(
-    command: Callable[..., DpoCommand], tiny_model: Path, tmp_path: Path
-) -> None:
-    adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    named = {"base_model_name_or_path": str(tiny_model)}
-    (adapter / "adapter_config.json").write_text(json.dumps(named))
-    config = command("adapter", f"model.path={adapter}")
-    tokenizer = checkpoints.load_tokenizer(command("whole").model)
-    with pytest.raises(TablemendError, match="is an adapter, and the reference would be its base"):
-        preference.prepare(config, Run.of(config), tokenizer)
 
 
 def _main(config: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,6 +315,7 @@ def test_the_script_trains_and_records_the_start(
 ) -> None:
     first = tmp_path / "first"
     shutil.copytree(tiny_model, first / "model")
+    (first / "sft.yaml").touch()
     write_json(first / "manifest.json", {"sft": {"rows_hash": "abc", "log": [{"loss": 1.0}]}})
     path = f"model.path={first / 'model'}"
     config = command("second", path, "train.max_steps=2", "train.epochs=null")
@@ -338,8 +325,7 @@ def test_the_script_trains_and_records_the_start(
     out = capsys.readouterr().out
     assert f"{tmp_path}/second/model: 2 steps" in out and "the right way round" in out
     facts = json.loads((tmp_path / "second" / "manifest.json").read_text())["dpo"]
-    assert facts["start"] == start_facts(config)
-    assert facts["start"]["manifest"] == {"sft": {"rows_hash": "abc"}}
+    assert facts["start"] == {"sft": {"rows_hash": "abc"}}
     assert facts["rows"] == facts["pairs"] == 16 and facts["pairs_made"]["rejected"]
     assert facts["model_revision"].startswith("sha256:")
     _main([f"recipe={recipe}"], monkeypatch)

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 import torch
 from interruption import Interrupt, Stop
-from safetensors.torch import load_file
+from short_trainings import ROOT, same_weights, short, small_data
 
-from tablemend.config import ConfigError, parse
+from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, GrpoExperiment
 from tablemend.config.reward import Reward
 from tablemend.errors import TablemendError
 from tablemend.evaluation import CompareCommand
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.runs import Run, write_jsonl
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.training import checkpoints, grpo, saving, stage
 from tablemend.training.reward import Score
+from tablemend.training.start import start_facts
 
-ROOT = Path(__file__).parents[1]
 PARTS = set(Reward.model_fields)
 
 
@@ -39,29 +39,17 @@ def command(
     monkeypatch.chdir(ROOT)
 
     def make(name: str, *overrides: str) -> GrpoCommand:
-        return parse(
-            GrpoCommand,
-            [
-                "recipe=tiny-grpo",
-                f"model.path={tiny_model}",
-                f"run={tmp_path}/{name}",
-                "data={train: {source: small-world, n: 12, seed: 1},"
-                " test: {source: small-world, n: 4, seed: 3}}",
-                "thinking=off",
-                "train.minutes=null",
-                "train.max_steps=4",
-                "train.global_batch=8",
-                "train.micro_batch=4",
-                "train.learning_rate=1e-2",
-                "train.save_every=2",
-                "train.log_every=1",
-                "train.trl.disable_tqdm=true",
-                "grpo.group=4",
-                "grpo.max_new_tokens=8",
-                "grpo.equal_groups=0.9",
-                *overrides,
-            ],
+        given = (
+            "thinking=off",
+            "train.max_steps=4",
+            "train.learning_rate=1e-2",
+            "train.save_every=2",
+            "grpo.group=4",
+            "grpo.max_new_tokens=8",
+            "grpo.equal_groups=0.9",
+            *overrides,
         )
+        return short(GrpoCommand, tiny_model, tmp_path / name, small_data(12), *given)
 
     return make
 
@@ -88,19 +76,10 @@ def _trainer(config: GrpoCommand) -> tuple[Run, grpo.Trainer, Any, grpo.Prepared
 
 def _train(config: GrpoCommand) -> tuple[Run, dict[str, Any]]:
     run, trainer, tokenizer, prepared = _trainer(config)
-    facts = stage.train(trainer, config, run)
-    facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids)
+    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
+    prompts = [task.ids for task in prepared.tasks[:2]]
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
     return run, facts
-
-
-def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(folder / "model.safetensors")
-
-
-def _same(one: Path, other: Path) -> bool:
-    left, right = _weights(one), _weights(other)
-    assert left.keys() == right.keys()
-    return all(torch.equal(left[name], right[name]) for name in left)
 
 
 @pytest.mark.parametrize("name", ["tiny-grpo", "qwen3-8b-grpo"])
@@ -135,6 +114,7 @@ def test_the_recipes_load_and_say_their_launch_command(
         (["train.trl={num_generations: 4}"], "train.trl.num_generations", "set by grpo.group"),
         (["train.trl={steps_per_generation: 4}"], "train.trl.steps_per_generation", "global_batch"),
         (["grpo.engine=vllm-server"], "grpo.server", "goes with engine"),
+        (["train.trl.top_p=0.9"], "train.trl.top_p", "by grpo.temperature and"),
     ],
 )
 def test_a_recipe_that_cannot_train_is_refused(
@@ -190,7 +170,7 @@ def test_rewards_are_logged_and_change_the_weights(
         assert {f"parts/{name}" for name in PARTS} <= set(entry)
         assert entry["parts/cells"] == 0.25 and entry["hallucinated"] == 1.0
         assert entry["completions/clipped_ratio"] > 0.5 and entry["equal_groups"] < 1
-    assert not _same(run.model, tiny_model)
+    assert not same_weights(run.model, tiny_model)
     told = grpo.summary(facts["log"])
     assert told["last"]["reward"] == steps[-1]["reward"]
     assert told["mean"]["reward"] == pytest.approx(sum(e["reward"] for e in steps) / 4, abs=1e-5)
@@ -208,7 +188,7 @@ def test_groups_with_equal_rewards_are_counted_and_warned_of(
     assert told["reward"] == 0.0 and told["hallucinated"] == 1.0
     said = [str(one.message) for one in caught if "earn the same" in str(one.message)]
     assert len(said) == 1 and "100% of the groups" in said[0] and "equal_groups=0.9" in said[0]
-    assert _same(run.model, tiny_model)
+    assert same_weights(run.model, tiny_model)
 
 
 def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
@@ -247,7 +227,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     rewards = [[e["reward"] for e in f["log"] if "reward" in e] for f in (facts, resumed)]
     assert rewards[0] == rewards[1] and len(set(rewards[0])) > 1
     assert resumed["tokens"] == facts["tokens"]
-    assert _same(run.model, whole.model)
+    assert same_weights(run.model, whole.model)
 
 
 def test_a_reward_that_fails_stops_the_training(
@@ -259,6 +239,19 @@ def test_a_reward_that_fails_stops_the_training(
     with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
         stage.train(trainer, config, run)
     assert "\n" not in str(caught.value) and "no reward would be true" in str(caught.value)
+
+
+def test_a_memory_too_small_to_draw_in_says_what_to_change(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """train.micro_batch, which a step's memory hangs on, would not help."""
+
+    def full(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(grpo, "draw", full)
+    with pytest.raises(TablemendError, match=r"drawn at once: lower train\.global_batch or grpo"):
+        _train(command("full"))
 
 
 def test_gold_that_does_not_earn_the_whole_reward_is_refused(
@@ -301,15 +294,6 @@ def test_tables_of_the_test_are_not_trained_on(
         grpo.prepare(config, checkpoints.load_tokenizer(config.model))
 
 
-def test_the_manifest_names_what_the_training_starts_from(tmp_path: Path) -> None:
-    run = Run(tmp_path / "start")
-    run.model.mkdir(parents=True)
-    assert grpo.start_of(str(run.model)) == {}
-    write_json(run.manifest, {"sft": {"rows_hash": "abc", "log": [1]}, "eval": {"x": 1}})
-    assert grpo.start_of(str(run.model)) == {"sft": {"rows_hash": "abc"}}
-    assert grpo.start_of("Qwen/Qwen3-8B") == {}
-
-
 def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
     config = command(
         "trl",
@@ -318,7 +302,7 @@ def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
         "grpo.loss=dr_grpo",
         "grpo.scale_rewards=none",
         "grpo.iterations=2",
-        "train.trl.top_p=0.9",
+        "train.trl.delta=1.5",
         "model.revision=abc",
     )
     found = grpo.grpo_arguments(config, "out", 1)
@@ -326,7 +310,7 @@ def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
     assert found.steps_per_generation == found.gradient_accumulation_steps == 2
     assert (found.beta, found.epsilon, found.epsilon_high) == (0.04, 0.2, 0.3)
     assert (found.loss_type, found.scale_rewards, found.num_iterations) == ("dr_grpo", "none", 2)
-    assert found.top_p == 0.9 and not found.use_vllm and found.max_completion_length == 8
+    assert found.delta == 1.5 and not found.use_vllm and found.max_completion_length == 8
     assert found.model_init_kwargs == {"revision": "abc"}  # TRL loads the reference by name
 
 
@@ -340,19 +324,13 @@ def test_the_command_trains_and_shows(
 ) -> None:
     config = command("whole")
     path = tmp_path / "grpo.yaml"
-    from tablemend.config import to_yaml
-
-    path.write_text(
-        "".join(
-            line
-            for line in to_yaml(config).splitlines(keepends=True)
-            if not line.startswith(("overwrite", "show"))
-        )
-    )
+    path.write_text(to_yaml(config))
     script = str(ROOT / "train" / "grpo.py")
     monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}", "show=1"])
     runpy.run_path(script)["main"]()
-    assert "reward 0.1" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "####" in shown and "tokens; reward 0." in shown and "order 0.25" in shown
+    assert not (tmp_path / "whole").exists()
     monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}"])
     runpy.run_path(script)["main"]()
     told = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 import torch
-from transformers import GenerationConfig
+from short_trainings import ROOT, short, small_data
+from transformers import GenerationConfig, Qwen3NextConfig
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.experiment import GrpoCommand
@@ -23,7 +24,6 @@ from tablemend.runs import Run
 from tablemend.tasks import tablehallu
 from tablemend.training import checkpoints, engine, grpo, models, stage
 
-ROOT = Path(__file__).parents[1]
 SERVER = "grpo.server=http://localhost:8000"
 LENGTH = 1024
 GOOD: dict[str, Any] = {
@@ -33,6 +33,7 @@ GOOD: dict[str, Any] = {
         "vllm_config": {
             "model_config": {"logprobs_mode": "processed_logprobs"},
             "weight_transfer_config": {"backend": "nccl"},
+            "device_config": {"device": "cuda"},
         }
     },
 }
@@ -46,25 +47,8 @@ def command(
     monkeypatch.chdir(ROOT)
 
     def make(*overrides: str) -> GrpoCommand:
-        return parse(
-            GrpoCommand,
-            [
-                "recipe=tiny-grpo",
-                f"model.path={tiny_model}",
-                f"run={tmp_path}/run",
-                "data={train: {source: small-world, n: 12, seed: 1},"
-                " test: {source: small-world, n: 4, seed: 3}}",
-                "train.minutes=null",
-                "train.max_steps=2",
-                "train.global_batch=8",
-                "train.micro_batch=4",
-                "train.learning_rate=1e-2",
-                "train.log_every=1",
-                "train.trl.disable_tqdm=true",
-                "grpo.group=4",
-                *overrides,
-            ],
-        )
+        given = ("train.max_steps=2", "train.learning_rate=1e-2", "grpo.group=4", *overrides)
+        return short(GrpoCommand, tiny_model, tmp_path / "run", small_data(12), *given)
 
     return make
 
@@ -190,6 +174,11 @@ def test_vllm_is_asked_as_transformers_is(
             "grpo.engine",
             "without their new scales",
         ),
+        (
+            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs={seed: 1}"],
+            "train.trl.generation_kwargs.seed",
+            "would be equal",
+        ),
     ],
 )  # fmt: skip
 def test_an_engine_that_cannot_work_is_no_recipe(
@@ -228,15 +217,28 @@ def test_no_vllm_and_no_gpu_are_refused_before_anything_is_loaded(
     assert "reward 1" in capsys.readouterr().out
 
 
+def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
+    command: Callable[..., GrpoCommand], tmp_path: Path
+) -> None:
+    """Their state is no row of keys and values; vLLM draws such a model's answers."""
+    layers = {"num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]}
+    Qwen3NextConfig(**layers).save_pretrained(tmp_path / "hybrid")
+    config = command(f"model.path={tmp_path / 'hybrid'}")
+    with pytest.raises(TablemendError, match=r"linear_attention.*take vLLM") as caught:
+        engine.refuse_engine(config)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[[dict[str, Any]], str]]:
-    """A server that answers some paths, and 404 to all others."""
+def serve() -> Iterator[Callable[..., str]]:
+    """A server that answers some paths, and 404 to all others; it may describe itself slowly."""
     servers = []
 
-    def start(answers: dict[str, Any]) -> str:
+    def start(answers: dict[str, Any], slow: float = 0.0) -> str:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
+                Event().wait(slow if path == "/server_info" else 0.0)
                 self.send_response(200 if path in answers else 404)
                 self.end_headers()
                 body = answers.get(path)
@@ -271,6 +273,7 @@ def _started(**changes: Any) -> dict[str, Any]:
         (_started(weight_transfer_config=None), "takes no weights over NCCL"),
         (_started(weight_transfer_config={"backend": "ipc"}), "takes no weights over NCCL"),
         (_started(model_config={"logprobs_mode": "raw_logprobs"}), "gives raw_logprobs"),
+        (_started(device_config={"device": "cpu"}), "computes on a CPU"),
         (
             GOOD | {"/v1/models": {"data": [{"max_model_len": 512}]}},
             "holds 512 tokens, prompt and answer need up to 1024",
@@ -280,7 +283,7 @@ def _started(**changes: Any) -> dict[str, Any]:
 def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
     answers: dict[str, Any],
     message: str,
-    serve: Callable[[dict[str, Any]], str],
+    serve: Callable[..., str],
     command: Callable[..., GrpoCommand],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -302,7 +305,7 @@ def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
 
 
 def test_a_server_is_waited_for_only_where_the_recipe_says_so(
-    serve: Callable[[dict[str, Any]], str],
+    serve: Callable[..., str],
     command: Callable[..., GrpoCommand],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -319,7 +322,19 @@ def test_a_server_is_waited_for_only_where_the_recipe_says_so(
         monkeypatch.setattr(engine, "_get", get)
 
     get = engine._get
-    monkeypatch.setattr(engine, "_get", lambda _, path: get(closed, path))
+    monkeypatch.setattr(engine, "_get", lambda _, *asked: get(closed, *asked))
     monkeypatch.setattr(engine.time, "sleep", up)
     engine.check_server(good, command("train.trl.vllm_server_timeout=60"))
     assert pauses == [engine.PAUSE]
+
+
+def test_a_server_may_take_its_time_to_describe_itself(
+    serve: Callable[..., str], command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vLLM's first answer to /server_info takes seconds."""
+    server = serve(GOOD, slow=2.0)
+    monkeypatch.setattr(engine, "PATIENCE", 1.0)
+    engine.check_server(server, command())
+    monkeypatch.setattr(engine, "DESCRIBING", 1.0)
+    with pytest.raises(TablemendError, match="does not answer as a vLLM server does"):
+        engine.check_server(server, command())

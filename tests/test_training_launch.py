@@ -79,6 +79,25 @@ def test_other_parents_ask_for_nothing(command: list[str]) -> None:
     assert launch.from_command(command) is None
 
 
+def test_without_a_config_accelerate_takes_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    assert _asked() == Launch("ddp", 8)
+    assert _asked("--num_processes", "1") == Launch("single", 1)
+    assert _asked(f"--config_file={CONFIGS / 'single-gpu.yaml'}") == Launch("single", 1)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert _asked() == Launch("single", 1)
+
+
+def test_one_process_that_sees_several_gpus_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers would multiply the batch by their number, and say nothing."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    monkeypatch.setattr(launch, "_parent_command", lambda: ["bash"])
+    with pytest.raises(TablemendError, match=r"one process sees 8 GPUs.*--num_processes 8"):
+        launch.join()
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert launch.join() == Launch("single", 1)
+
+
 def test_the_environment_says_the_strategy() -> None:
     assert launch.from_environment({}) == Launch("single", 1)
     assert launch.from_environment({"WORLD_SIZE": "4"}) == Launch("ddp", 4)

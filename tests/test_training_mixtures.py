@@ -13,16 +13,19 @@ import pytest
 import yaml
 from transformers import AutoTokenizer
 
-from tablemend.config import ConfigError, Experiment, Part, parse, to_yaml
+from tablemend.config import ConfigError, Experiment, Part, SftCommand, parse, to_yaml
 from tablemend.config.describe import keys_of
 from tablemend.config.experiment import DpoExperiment
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
+from tablemend.runs import Run
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_training
+from tablemend.training import plan, stage
+from tablemend.training.amounts import amount_of
 from tablemend.training.data import IGNORED, build_mixture, build_rows, check_rows, render_chat
-from tablemend.training.sft import prepare
+from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[1]
 TURNS = [
@@ -133,6 +136,33 @@ def test_the_manifest_tells_the_parts(tokenizer: Any, recipe: Recipe) -> None:
     single = parse(Experiment, ["recipe=tiny", "data.train.n=10", "data.test.n=5"])
     facts = prepare(single, tokenizer).facts
     assert "parts" not in facts and facts["examples"] == 10
+
+
+def test_the_plan_of_a_mixture_is_what_the_training_has(
+    tokenizer: Any, recipe: Recipe, tiny_model: Path, tmp_path: Path
+) -> None:
+    """Rows, what is dropped of them, steps and tokens: exactly, since nothing is sampled."""
+    longest = sorted(map(len, prepare(recipe(), tokenizer).train.rows))
+    given = {"epochs": 1, "minutes": "null", "global_batch": 8, "micro_batch": 4}
+    config = recipe(
+        *(f"train.{key}={value}" for key, value in given.items()),
+        f"train.max_length={longest[-4] - 1}",
+        f"model.path={tiny_model}",
+        f"run={tmp_path / 'run'}",
+        cls=SftCommand,
+    )
+    amount = amount_of(config)
+    said = list(plan._data_lines(config))
+    run, prepared = Run.of(config), prepare(config, tokenizer)
+    rows = prepared.train.rows
+    assert (amount.rows, amount.dropped) == (len(rows), prepared.train.dropped.total())
+    assert amount.dropped >= 4 and amount.sampled == len(longest) == 100
+    assert amount.longest == max(map(len, rows))
+    assert amount.supervised == pytest.approx(sum(len(row.target) for row in rows) / len(rows))
+    facts = stage.train(build_trainer(config, run, tokenizer, prepared), config, run)
+    assert facts["tokens"] == round(amount.tokens * amount.rows)
+    assert said[0].startswith(f"data: {len(rows)} rows ({amount.dropped} too long) of ")
+    assert said[1].startswith(f"steps: {facts['steps']} of 8 rows, ")
 
 
 def test_loss_is_on_the_last_answer_alone(tokenizer: Any) -> None:

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import re
+import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 import yaml
-from test_config import EXPERIMENTS
+from huggingface_hub import constants
+from test_config import KINDS
 
-from tablemend.config import ConfigError, SftCommand, Train, parse
+from tablemend.config import ConfigError, SftCommand, Train, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand
-from tablemend.training import advice, models, plan, planner, rollout, tracing
+from tablemend.preferences.pairs import FILE as PAIRS
+from tablemend.synthesis import small_world
+from tablemend.training import advice, amounts, launch, models, plan, planner, rollout, tracing
 from tablemend.training.amounts import amount_of
-from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy
+from tablemend.training.launch import Launch
+from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
 from tablemend.training.planner import Plans
 from tablemend.training.shapes import config_of, start_of
 
 ROOT = Path(__file__).parents[1]
 LAUNCHES = {each.config: each for each in STRATEGIES}
 SINGLE = LAUNCHES["single-gpu"]
+COMMANDS = {"experiment": SftCommand, "dpo": DpoCommand, "grpo": GrpoCommand}
+TRAINED = {name: COMMANDS[kind] for name, kind in KINDS.items() if kind in COMMANDS}
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +67,12 @@ def dpo(*overrides: str, name: str = "qwen3-8b-dpo") -> DpoCommand:
 
 def grpo(*overrides: str, name: str = "qwen3-8b-grpo") -> GrpoCommand:
     return parse(GrpoCommand, [f"recipe={name}", *overrides])
+
+
+def shipped(name: str, *overrides: str) -> Trained:
+    command: type[Any] = TRAINED[name]
+    config: Trained = parse(command, [f"recipe={name}", *overrides])
+    return config
 
 
 def plans_of(config: Trained) -> Plans:
@@ -221,7 +239,7 @@ def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(models, "find_spec", lambda _: None)
-    with pytest.raises(TablemendError, match="pip install bitsandbytes"):
+    with pytest.raises(TablemendError, match="needs bitsandbytes: pip install"):
         models.check_method(qlora())
     monkeypatch.setattr(models, "find_spec", lambda _: object())
     models.check_method(qlora())
@@ -231,22 +249,42 @@ def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_recipe_is_planned_without_weights(name: str) -> None:
-    config = recipe(name, "train.max_length=1024")
-    memory = plans_of(config).memory(config, SINGLE)
-    assert memory.total > memory.weights > 0
+@pytest.mark.parametrize("name", [name for name in TRAINED if not name.startswith("tiny")])
+def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
+    command: type[Any] = TRAINED[name]
+    config = parse(command, [f"recipe={name}"])
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
+    said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
+    assert said is not None
+    plans, card = plans_of(config), int(said[3])
+    memory = plans.memory(config, SINGLE if said[2] == "one" else LAUNCHES["fsdp2"])
+    assert (round(memory.total / GIB), memory.card) == (int(said[1]), card)
+    lora = config.train.lora
+    trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
+    row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
+    assert row in (ROOT / "docs" / "training.md").read_text().splitlines()
+    if config.evaluation.backend == "vllm":  # which takes what there is
+        return
+    answers = config.options_of(config.evaluation.arms["base"])
+    whole = copy.deepcopy(plans.architecture)  # its cache keeps every token of every layer
+    whole.get_text_config().sliding_window = None
+    cache = answers.batch_size * rollout.cache_bytes(whole, config.model.context_length)
+    assert answers.dtype == "bfloat16"
+    assert Memory(2 * plans.counts(config).total, 0, 0, 0, cache, 0).fits(card)
 
 
 @pytest.mark.parametrize(
     ("make", "given"),
     [
-        (lambda *more: recipe("qwen3-0.6b", *more), ()),
-        (lambda *more: recipe("qwen3-8b", *more), ()),
+        (
+            lambda *more: recipe("tiny", *more),
+            ("train.optimizer=muon", "train.muon_learning_rate=1"),
+        ),
         (dpo, ("dpo.precompute_reference=false", "train.micro_batch=2")),
-        (grpo, ("grpo.engine=transformers",)),
-        (lambda *more: grpo(*more, name="tiny-grpo"), ()),
+        (grpo, ("grpo.engine=transformers", "grpo.group=6", "train.global_batch=96")),
+        *((partial(shipped, name), ()) for name in TRAINED),
     ],
+    ids=["muon", "dpo", "grpo", *TRAINED],
 )
 def test_what_a_plan_proposes_is_a_valid_recipe(
     make: Callable[..., Trained], given: tuple[str, ...]
@@ -255,6 +293,109 @@ def test_what_a_plan_proposes_is_a_valid_recipe(
     assert changed
     for change in changed:
         assert make(*given, *change.overrides) == change.config
+        for strategy in STRATEGIES:
+            mend = advice.uneven(change.config, strategy)
+            if mend:
+                assert not advice.uneven(make(*given, *change.overrides, mend), strategy)
+
+
+def test_four_bits_are_proposed_where_they_train() -> None:
+    proposed = {
+        name: any("train.method=qlora" in change.overrides for change in advice.changes(config))
+        for name, config in {
+            "sft": recipe("qwen3-8b"),
+            "vllm": grpo(),
+            "own": grpo("grpo.engine=transformers"),
+        }.items()
+    }
+    assert proposed == {"sft": True, "vllm": False, "own": True}
+
+
+def test_a_plan_is_made_for_the_gpus_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [each.config for each in launches(4)]
+    assert names == ["single-gpu", "ddp", "zero2", "zero3", "zero3-offload", "fsdp2"]
+    assert [each.gpus for each in launches(4)] == [1, 4, 4, 4, 4, 4]
+    several = [(each.config, each.gpus) for each in launches(16)]
+    assert several == [("single-gpu", 1), ("zero3-nodes", 16), ("fsdp2-nodes", 16)]
+    config = recipe("tiny", "gpus=4")
+    monkeypatch.setattr(Plans, "memory", lambda *_: Memory(GIB, 0, 0, 0, 0, 0))
+    rows = [line.split()[:2] for line in plan.lines(config, config.gpus)]
+    assert ["zero3", "4"] in rows and ["zero3", "8"] not in rows
+    assert "gpus" not in to_yaml(config)  # a recipe says nothing of them
+
+
+def test_as_many_gpus_are_planned_as_were_launched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plan, "lines", lambda config, gpus: [f"for {gpus}"])
+    config = recipe("tiny")
+    plan.print_plan(config)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    plan.print_plan(config)
+    plan.print_plan(config, 8)
+    assert capsys.readouterr().out.splitlines() == ["# for None", "# for 4", "# for 8"]
+
+
+def test_all_weights_of_the_largest_model_fit_on_several_machines() -> None:
+    full = ("train.method=full", "train.lora=null", "train.max_length=1024")
+    config = recipe("llama-3.3-70b", *full)
+    plans = plans_of(config)
+    one, four = (plans.memory(config, LAUNCHES[each]) for each in ("zero3", "zero3-nodes"))
+    assert not one.fits(141) and four.fits(80)
+    assert advice.uneven(config, LAUNCHES["zero3-nodes"]) == "train.global_batch=32"
+
+
+def test_as_few_gpus_as_will_do_are_offered_and_those_that_offload(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = recipe("tiny", "train.micro_batch=1")
+    small, large = (Memory(size * GIB, 0, 0, 0, 0, 0) for size in (60, 90))
+    monkeypatch.setattr(Plans, "memory", lambda *_: small)
+    fits = ("zero3-offload", "zero3-nodes", "fsdp2-nodes")
+    found = {each: small if each.config in fits else large for each in STRATEGIES}
+    line = next(advice.lines(config, plans_of(config), found))
+    assert line.startswith("80 GB: one GPU with ")
+    assert line.split("; or ")[1:] == [
+        "8 GPUs with zero3-offload",
+        "32 GPUs with zero3-nodes and train.global_batch=32",
+        "32 GPUs with fsdp2-nodes and train.global_batch=32",
+    ]
+    found[LAUNCHES["fsdp2"]] = small
+    line = next(advice.lines(config, plans_of(config), found))
+    assert line.split("; or ")[1:] == ["8 GPUs with zero3-offload", "8 GPUs with fsdp2"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "method", "gib", "said"),
+    [
+        ("zero3", "lora", 80, True),
+        ("fsdp2", "lora", 80, True),
+        ("fsdp2", "full", 80, False),
+        ("ddp", "lora", 80, False),
+        ("zero3", "lora", 16, False),
+        ("zero3", "lora", 0, False),
+    ],
+)
+def test_weights_that_are_divided_needlessly_are_said(
+    strategy: str, method: str, gib: int, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lora = ("train.lora={}", "train.method=lora") if method == "lora" else ()
+    config = recipe("tiny", *lora, f"model.path={ROOT / 'checkpoints' / 'tiny-base'}")
+    card = SimpleNamespace(total_memory=gib * GIB)
+    monkeypatch.setattr(launch, "from_environment", lambda _: Launch(strategy, 2))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gib > 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: card)
+    line = advice.of_launch(config)
+    assert bool(line) == said
+    assert not said or (line.startswith(strategy) and "ddp.yaml or zero2.yaml" in line)
+
+
+def test_a_copy_that_does_not_fit_is_divided_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "from_environment", lambda _: Launch("zero3", 8))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    card = SimpleNamespace(total_memory=80 * GIB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: card)
+    assert not advice.of_launch(recipe("llama-3.3-70b", "train.max_length=512"))
 
 
 def test_a_plan_says_what_fits_and_what_to_change() -> None:
@@ -271,6 +412,76 @@ def test_a_plan_counts_the_data_that_is_there() -> None:
     amount = amount_of(recipe("tiny"))
     assert (amount.rows, amount.dropped, amount.sampled) == (20000, 0, 200)
     assert 0 < amount.supervised < amount.tokens < amount.longest <= 1024
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    """``data.train`` of twenty examples in a folder."""
+    examples = small_world.examples(seed=1, n=20)
+    text = "".join(f"{json.dumps(example.to_json())}\n" for example in examples)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.jsonl").write_text(text)
+    return f"data.train={{source: {tmp_path / 'data'}, split: train}}"
+
+
+@pytest.fixture
+def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No network, and an empty cache of the Hub."""
+
+    def connect(*_: Any) -> None:
+        raise AssertionError("a plan asked the network")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
+@pytest.mark.usefixtures("_offline")
+def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
+    lines = list(plan._data_lines(recipe("qwen3-8b", data)))
+    assert lines == [
+        "data: tokens are not counted: the tokenizer of Qwen/Qwen3-8B is not on this machine, and "
+        "a plan fetches nothing",
+        "data: 20 rows, all taken to fit",
+        "steps: 4 of 16 rows",
+    ]
+    both = recipe("qwen3-8b", data, "train.context=both")
+    assert list(plan._data_lines(both))[2] == "steps: 6 of 16 rows"
+    assert list(plan._data_lines(grpo(data, "train.max_steps=10")))[1:] == [
+        "data: 20 prompts, all taken to fit",
+        "steps: 10 of 128 answers, 8 to a prompt, 8 passes over the prompts",
+    ]
+    mixed = recipe(
+        "qwen3-8b-mixed",
+        f"data.train.tables.source={tmp_path / 'data'}",
+        "data.train.chats={source: small-world, split: null, content: examples, n: 3}",
+    )
+    assert amount_of(mixed).rows == 15  # shares of 0.8 and 0.2
+
+
+@pytest.mark.usefixtures("_offline")
+def test_pairs_are_counted_without_the_tokenizer(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = dpo(data, f"dpo.pairs.path={tmp_path / 'pairs'}")
+    assert amount_of(config).rows == 20  # one for each prompt
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs" / PAIRS).touch()
+    splits = [SimpleNamespace(split=name) for name in ("train", "validation", "train")]
+    monkeypatch.setattr(amounts, "read_pairs", lambda _: splits)
+    assert amount_of(config).rows == 2
+
+
+@pytest.mark.usefixtures("_offline")
+def test_a_tokenizer_in_the_hubs_cache_counts_tokens(data: str, tmp_path: Path) -> None:
+    commit, cached = "a" * 40, tmp_path / "hub" / "models--Qwen--Qwen3-8B"
+    keep = shutil.ignore_patterns("*.safetensors", "*.jsonl")
+    base = ROOT / "checkpoints" / "tiny-base"
+    shutil.copytree(base, cached / "snapshots" / commit, ignore=keep)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(commit)
+    here = amount_of(recipe("qwen3-8b", data, f"model.path={base}"))
+    assert here.sampled == 20 and amount_of(recipe("qwen3-8b", data)) == here
+    assert plan._steps_line(recipe("qwen3-8b"), here, "rows", "").endswith(" M tokens")
 
 
 def test_a_pair_takes_two_rows_and_a_reference_that_scores_in_every_pass_a_second_model() -> None:
@@ -420,7 +631,10 @@ def test_a_plan_describes_the_launch_configs_that_are_there(launch: Strategy) ->
     path = ROOT / "accelerate_configs" / f"{launch.config}.yaml"
     config = yaml.safe_load(path.read_text())
     kinds = {"single-gpu": "NO", "ddp": "MULTI_GPU", "fsdp2": "FSDP"}
-    assert config["distributed_type"] == kinds.get(launch.config, "DEEPSPEED")
+    kind = launch.config.removesuffix("-nodes")
+    assert config["distributed_type"] == kinds.get(kind, "DEEPSPEED")
+    if kind != launch.config:
+        assert config["num_processes"] == launch.gpus
     settings = config.get("deepspeed_config")
     assert (settings is not None) == launch.deepspeed
     if settings is not None:

@@ -19,11 +19,19 @@ from interruption import Interrupt, Stop
 from peft import PeftModel
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from short_trainings import ROOT, launch, logged, same_weights, short, small_data
 from torch import nn
-from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
 from trl import SFTTrainer
 
-from tablemend.config import SftCommand, Train, parse, to_yaml
+from tablemend.config import SftCommand, Train
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
@@ -32,9 +40,9 @@ from tablemend.training import checkpoints, models, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.muon import MuonAdamW
+from tablemend.training.start import start_facts
 from tablemend.training.trainer import Trainer
 
-ROOT = Path(__file__).parents[1]
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
 
 
@@ -46,27 +54,8 @@ def command(
     monkeypatch.chdir(ROOT)
 
     def make(name: str, *overrides: str) -> SftCommand:
-        return parse(
-            SftCommand,
-            [
-                "recipe=tiny",
-                f"model.path={tiny_model}",
-                f"run={tmp_path}/{name}",
-                "model.dtype=float32",
-                "data={train: {source: small-world, n: 24, seed: 1},"
-                " test: {source: small-world, n: 4, seed: 3}}",
-                "data.validation=null",
-                "train.minutes=null",
-                "train.epochs=2",
-                "train.global_batch=8",
-                "train.micro_batch=4",
-                "train.precision=float32",
-                "train.save_every=2",
-                "train.log_every=1",
-                "train.trl.disable_tqdm=true",
-                *overrides,
-            ],
-        )
+        given = ("model.dtype=float32", "train.epochs=2", "train.save_every=2", *overrides)
+        return short(SftCommand, tiny_model, tmp_path / name, small_data(24), *given)
 
     return make
 
@@ -81,19 +70,14 @@ def _trainer(config: SftCommand) -> tuple[Run, Trainer, Any, Any]:
 
 def _fine_tune(config: SftCommand) -> tuple[Run, dict[str, Any]]:
     run, trainer, tokenizer, prepared = _trainer(config)
-    facts = stage.train(trainer, config, run)
-    facts["answer"] = saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt)
+    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
+    prompts = [row.prompt for row in prepared.train.rows[:2]]
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
     return run, facts
 
 
 def _losses(facts: dict[str, Any]) -> list[float]:
-    return [entry["loss"] for entry in facts["log"] if "loss" in entry]
-
-
-def _same_weights(one: Path, other: Path, tolerance: float = 0.0) -> bool:
-    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
-    assert left.keys() == right.keys()
-    return all(torch.allclose(left[name], right[name], rtol=0, atol=tolerance) for name in left)
+    return logged(facts, "loss")
 
 
 def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
@@ -104,18 +88,26 @@ def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
     assert facts["steps"] == 6 and losses[-1] < losses[0]
     assert facts["tokens"] > 24 * 2 * 100 and facts["answer"]
     assert checkpoints.is_complete(run.model)
-    assert not _same_weights(run.model, tiny_model)
-    assert sorted(path.name for path in run.path.iterdir()) == ["model", "sft", "sft.yaml"]
+    assert not same_weights(run.model, tiny_model)
+    assert sorted(path.name for path in run.path.iterdir()) == [
+        "manifest.json",
+        "model",
+        "sft",
+        "sft.yaml",
+    ]
     assert not stage.begin(command("full"), run, overwrite=False)
     assert stage.begin(command("full"), run, overwrite=True)
     assert not run.model.exists()
 
 
+@pytest.mark.parametrize("method", [(), LORA], ids=["full", "lora"])
 def test_a_resumed_training_equals_an_uninterrupted_one(
-    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
+    method: tuple[str, ...],
+    command: Callable[..., SftCommand],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    whole, facts = _fine_tune(command("whole"))
-    config = command("cut")
+    whole, facts = _fine_tune(command("whole", *method))
+    config = command("cut", *method)
     run, trainer, _, _ = _trainer(config)
     trainer.add_callback(Interrupt(5))
     with pytest.raises(Stop):
@@ -130,7 +122,36 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     assert f"resuming from {run.path}/sft/checkpoint-4" in shown
     assert _losses(resumed) == _losses(facts)
     assert resumed["tokens"] == facts["tokens"]
-    assert _same_weights(run.model, whole.model)
+    assert same_weights(run.model, whole.model)
+
+
+def test_a_model_that_sees_pictures_resumes_and_is_saved_under_the_names_of_the_hub(
+    command: Callable[..., SftCommand], tiny_model: Path, tmp_path: Path
+) -> None:
+    """Gemma 3: transformers names its weights otherwise than its checkpoints do."""
+    folder = shutil.copytree(tiny_model, tmp_path / "gemma")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    small = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
+    text = {**small, "num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 8}
+    text |= {"vocab_size": len(tokenizer), "max_position_embeddings": 1024}
+    vision = {**small, "num_hidden_layers": 1, "image_size": 28, "vision_use_head": False}
+    ids = {"image_token_index": 1, "boi_token_index": 2, "eoi_token_index": 3}
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    config = Gemma3Config(
+        text_config={**text, **ends}, vision_config=vision, mm_tokens_per_image=4, **ids, **ends
+    )
+    Gemma3ForConditionalGeneration(config).save_pretrained(folder)
+    names = set(checkpoints.read_shapes(folder))
+    whole, facts = _fine_tune(command("whole", f"model.path={folder}"))
+    cut = command("cut", f"model.path={folder}")
+    _, trainer, _, _ = _trainer(cut)
+    trainer.add_callback(Interrupt(4))
+    with pytest.raises(Stop):
+        stage.train(trainer, cut, Run.of(cut))
+    run, resumed = _fine_tune(cut)
+    assert resumed["resumed_from"] and _losses(resumed) == _losses(facts)
+    assert same_weights(run.model, whole.model)
+    assert set(checkpoints.read_shapes(run.model)) == names
 
 
 @pytest.mark.parametrize("micro", [1, 8])
@@ -142,25 +163,8 @@ def test_the_micro_batch_does_not_change_the_result(
     assert _losses(other) == pytest.approx(_losses(two), rel=2e-4)
 
 
-def _launch(config: SftCommand, *launch: str) -> subprocess.CompletedProcess[str]:
-    """``accelerate launch train/sft.py`` with a whole configuration as its recipe."""
-    recipe = Run.of(config).path.with_suffix(".yaml")
-    recipe.write_text(to_yaml(config))
-    accelerate = str(Path(sys.executable).with_name("accelerate"))
-    command = [accelerate, "launch", *launch, "train/sft.py", f"recipe={recipe}"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
-
-
-@pytest.mark.slow
-def test_two_processes_equal_one(command: Callable[..., SftCommand]) -> None:
-    _, one = _fine_tune(command("one"))
-    two = command("two", "train.micro_batch=2")
-    done = _launch(two, "--config_file=accelerate_configs/ddp.yaml")
-    assert done.returncode == 0, done.stderr
-    manifest = json.loads(Run.of(two).manifest.read_text())["sft"]
-    assert manifest["world_size"] == 2
-    assert _losses(manifest) == pytest.approx(_losses(one), rel=2e-4)
-    assert manifest["tokens"] == one["tokens"]
+def _launch(config: SftCommand, *options: str) -> subprocess.CompletedProcess[str]:
+    return launch(config, *options, script="train/sft.py")
 
 
 @pytest.mark.parametrize(
@@ -207,6 +211,18 @@ def test_the_command_line_trains_then_says_that_it_is_finished(
     assert checkpoints.is_complete(run.model)
 
 
+def test_settings_of_a_training_that_never_began_bind_nothing(
+    command: Callable[..., SftCommand],
+) -> None:
+    short = _launch(command("early", "train.max_length=64"))
+    assert short.returncode != 0 and "train.max_length" in short.stderr, short.stderr
+    config = command("early")
+    run = Run.of(config)
+    assert "max_length: 64" in (run.path / "sft.yaml").read_text()
+    assert stage.begin(config, run, overwrite=False)
+    assert "max_length: 64" not in (run.path / "sft.yaml").read_text()
+
+
 def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     command: Callable[..., SftCommand], tiny_model: Path, tmp_path: Path
 ) -> None:
@@ -214,7 +230,7 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     shutil.copytree(tiny_model, base)
     config = command("moved", f"model.path={base}")
     run, trainer, _, prepared = _trainer(config)
-    facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+    facts = {**prepared.facts, **start_facts(config)}
     stage.record(run, "sft", facts)
     trainer.add_callback(Interrupt(5))
     with pytest.raises(Stop):
@@ -222,11 +238,36 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     stage.record(run, "sft", facts)
     with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):
         stage.record(run, "sft", facts | {"rows_hash": "other"})
+    with pytest.raises(TablemendError, match=r"another model_revision: model\.path has changed"):
+        stage.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
     weights = load_file(base / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
     with pytest.raises(TablemendError, match=r"another model_revision: .*/base has changed"):
         stage.begin(config, run, overwrite=False)
     assert stage.begin(config, run, overwrite=True)
+
+
+def test_a_model_that_is_not_spread_as_asked_takes_no_step(
+    command: Callable[..., SftCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = command("spread")
+    run, trainer, _, _ = _trainer(config)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    monkeypatch.setenv("FSDP_VERSION", "2")
+    with pytest.raises(TablemendError, match="asked for fsdp2 on 1 process and started single"):
+        stage.train(trainer, config, run)
+    assert trainer.state.global_step == 0
+
+
+def test_full_training_in_16_bits_warns(
+    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    half = ("model.dtype=bfloat16",)
+    models.trainable_model(command("exact"))
+    models.trainable_model(command("adapters", *half, *LORA))
+    assert "warning" not in capsys.readouterr().out
+    models.trainable_model(command("rounded", *half))
+    assert "warning: all weights are trained in torch.bfloat16" in capsys.readouterr().out
 
 
 def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
@@ -273,6 +314,10 @@ def test_an_adapter_equals_its_merge(command: Callable[..., SftCommand]) -> None
     merged, _ = _fine_tune(command("merged", *LORA))
     adapter, facts = _fine_tune(command("adapter", *LORA, "train.lora.save=adapter"))
     assert not list(merged.model.glob("adapter*"))
+    compared = merged.recorded("sft")["merging"]
+    assert 0 <= compared["max_logit_difference"] <= compared["tolerance"] == 1e-3
+    assert (compared["prompts"], compared["same_next_token"]) == (2, 1)
+    assert "merging" not in adapter.recorded("sft")
     assert not (adapter.model / "model.safetensors").exists()
     assert facts["answer"]
     base = checkpoints.load_model(command("x").model)
@@ -295,7 +340,7 @@ def test_muon_trains_and_resumes(command: Callable[..., SftCommand]) -> None:
     with pytest.raises(Stop):
         stage.train(trainer, command("cut", *muon), run)
     run, _ = _fine_tune(command("cut", *muon))
-    assert _same_weights(run.model, whole.model, tolerance=1e-6)
+    assert same_weights(run.model, whole.model, tolerance=1e-6)
 
 
 def test_muon_takes_hidden_matrices_alone() -> None:
@@ -336,13 +381,30 @@ def test_an_embedding_of_another_name_is_kept_out_of_muon(
 def test_the_time_budget_ends_the_training_and_its_schedule(
     command: Callable[..., SftCommand],
 ) -> None:
-    run, facts = _fine_tune(command("budget", "train.epochs=500", "train.minutes=0.15"))
+    config = command("budget", "train.epochs=500", "train.minutes=0.15")
+    run, facts = _fine_tune(config)
     assert 1 <= facts["steps"] < 1500 and facts["seconds"] >= 9.0
     rates = [entry["learning_rate"] for entry in facts["log"] if "learning_rate" in entry]
     assert rates[-1] < 0.5 * max(rates)
     assert checkpoints.last_complete(run.path / "sft") == (
         run.path / "sft" / f"checkpoint-{facts['steps']}"
     )
+    _end_again(config, facts)
+
+
+def _end_again(config: SftCommand, facts: dict[str, Any]) -> None:
+    """As if it had been killed after its last checkpoint: the same model, and no step more."""
+    run = Run.of(config)
+    run.model.rename(run.path / "first")
+    _, again = _fine_tune(config)
+    assert (again["steps"], again["tokens"]) == (facts["steps"], facts["tokens"])
+    assert same_weights(run.model, run.path / "first")
+
+
+def test_a_training_that_ends_within_a_pass_ends_once(command: Callable[..., SftCommand]) -> None:
+    config = command("end", "train.epochs=null", "train.max_steps=4")
+    _, facts = _fine_tune(config)
+    _end_again(config, facts)
 
 
 def test_the_budget_counts_over_interruptions() -> None:

@@ -32,12 +32,15 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.vllm_engine import VllmEngine
+from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.config.experiment import GrpoCommand
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
+from tablemend.training.engine import check_server
 
 pytestmark = pytest.mark.vllm
 
@@ -51,6 +54,11 @@ SCHEMA = {
     "additionalProperties": False,
 }
 SMALL = Vllm(kv_cache_gib=0.25, max_num_seqs=64)
+SERVER = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+    "VLLM_SERVER_DEV_MODE": "1",  # says what it was started with
+}
 START = 240.0  # seconds that a server may take on a busy machine
 
 
@@ -338,7 +346,7 @@ def served(command: Sequence[str], port: int, log: Path) -> Iterator[str]:
             [sys.executable, *command, "--port", str(port)],
             stdout=out,
             stderr=subprocess.STDOUT,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "1"},
+            env=os.environ | SERVER,
         )
     try:
         deadline = time.monotonic() + START
@@ -386,8 +394,13 @@ def test_vllms_server_answers_as_transformers(
     names = ["--model", str(TINY), "--served-model-name", "tiny", "--max-model-len", "1024"]
     lora = ["--enable-lora", "--max-lora-rank", "8", "--lora-modules", f"mine={adapter}"]
     extras = ["--kv-cache-memory-bytes", "268435456", "--enable-prompt-tokens-details"]
-    command = [*server.split(), *names, *lora, *extras]
+    trained = ["--logprobs-mode", "processed_logprobs"]
+    trained += ["--weight-transfer-config", '{"backend": "nccl"}']
+    command = [*server.split(), *names, *lora, *extras, *trained]
     with served(command, free_port(), tmp_path / "log") as url:
+        recipe = parse(GrpoCommand, ["recipe=tiny-grpo", f"model.path={TINY}"])
+        with pytest.raises(TablemendError, match="computes on a CPU"):  # GRPO's only objection
+            check_server(url.removesuffix("/v1"), recipe)
         answers = ask_server(f"openai:tiny@{url}", requests)
         assert agreement(answers, by_transformers) >= 0.95
         assert agreement(ask_server(f"openai:mine@{url}", requests), adapted) >= 0.95

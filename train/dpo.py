@@ -23,6 +23,7 @@ def main() -> None:
     check_pairs(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
+        adapters,
         checkpoints,
         data,
         models,
@@ -33,8 +34,9 @@ def main() -> None:
     )
 
     stage.set_up()
-    tokenizer = checkpoints.load_tokenizer(config.model)
+    models.check_method(config.train)
     if config.show:
+        tokenizer = checkpoints.load_tokenizer(config.model)
         built, _ = preference.build_rows(config, tokenizer)
         for pair in built.rows["train"][: config.show]:
             for row in pair.rows:
@@ -44,18 +46,16 @@ def main() -> None:
     run = Run.of(config)
     with stage.alone(run):
         if not stage.begin(config, run, config.overwrite):
-            print(f"finished: {run.model} (overwrite=true starts anew)")
             return
+        pinned = stage.pinned(config, run)
+        tokenizer = checkpoints.load_tokenizer(pinned.model)
         prepared = preference.prepare(config, run, tokenizer)
-        trainer = preference.build_trainer(config, run, tokenizer, prepared)
-        facts = {
-            **prepared.facts,
-            "model_revision": models.model_revision(config, trainer),
-            "start": start.start_facts(config),
-        }
+        trainer = preference.build_trainer(pinned, run, tokenizer, prepared)
+        facts = {**prepared.facts, **start.start_facts(pinned)}
         stage.record(run, config.stage, facts)
         facts |= stage.train(trainer, config, run)
-        saving.save(trainer, config, run, tokenizer, prepared.train[0]["prompt_ids"], facts)
+        prompts = prepared.train[: adapters.PROMPTS]["prompt_ids"]
+        saving.save(trainer, pinned, run, tokenizer, prompts, facts)
         stage.report(run, facts)
         preference.report(facts)
 
@@ -64,7 +64,7 @@ def plan(config: DpoCommand) -> None:
     """Steps, tokens and memory, from the architecture alone."""
     from tablemend.training.plan import print_plan
 
-    print_plan(config)
+    print_plan(config, config.gpus)
 
 
 if __name__ == "__main__":

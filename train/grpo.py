@@ -20,17 +20,20 @@ def main() -> None:
     check_local(config.data.train, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
+        adapters,
         checkpoints,
         engine,
         grpo,
         models,
         saving,
         stage,
+        start,
     )
 
     stage.set_up()
-    tokenizer = checkpoints.load_tokenizer(config.model)
+    models.check_method(config.train)
     if config.show:
+        tokenizer = checkpoints.load_tokenizer(config.model)
         for task in grpo.prepare(config, tokenizer).tasks[: config.show]:
             print(grpo.show(task, config))
         return
@@ -39,15 +42,17 @@ def main() -> None:
     run = Run.of(config)
     with stage.alone(run):
         if not stage.begin(config, run, config.overwrite):
-            print(f"finished: {run.model} (overwrite=true starts anew)")
             return
+        pinned = stage.pinned(config, run)
+        tokenizer = checkpoints.load_tokenizer(pinned.model)
         prepared = stage.once(run, lambda: grpo.prepare(config, tokenizer))
-        trainer = grpo.build_trainer(config, run, tokenizer, prepared)
-        facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+        trainer = grpo.build_trainer(pinned, run, tokenizer, prepared)
+        facts = {**prepared.facts, **start.start_facts(pinned)}
         stage.record(run, config.stage, facts)
         facts |= stage.train(trainer, config, run)
         facts["rewards"] = grpo.summary(facts["log"])
-        saving.save(trainer, config, run, tokenizer, prepared.tasks[0].ids, facts)
+        prompts = [task.ids for task in prepared.tasks[: adapters.PROMPTS]]
+        saving.save(trainer, pinned, run, tokenizer, prompts, facts)
         stage.report(run, facts)
 
 
@@ -55,7 +60,7 @@ def plan(config: GrpoCommand) -> None:
     """Steps, tokens and memory, from the architecture alone."""
     from tablemend.training.plan import print_plan
 
-    print_plan(config)
+    print_plan(config, config.gpus)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,7 @@ def main() -> None:
     if merged is None:
         print("finished: the merged checkpoint is there, and whole")
         return
-    print(
-        f"{merged.folder}: logits differ by {merged.difference:.2g} at most (tolerance "
-        f"{merged.tolerance:g}) on {merged.prompts} prompts, {merged.same:.1%} of the next tokens "
-        "are the same"
-    )
+    print(f"{merged.folder}: {merged.difference}")
 
 
 if __name__ == "__main__":

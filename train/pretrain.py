@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tablemend.config import load
 from tablemend.config.pretrain import PretrainCommand
-from tablemend.runs import Run, append_jsonl, read_jsonl, write_jsonl
+from tablemend.runs import Run, append_jsonl, read_jsonl, sole_writer, write_jsonl
 from tablemend.script import run_script
 
 STAGE = "pretrain"
@@ -19,23 +19,32 @@ FIXED = ("seed", "context_length", "vocab_size", "shape", "world", "skills", "sc
 
 
 def main() -> None:
-    """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
+    """Refuse what cannot be saved, then train, alone in the run folder."""
     config = load(PretrainCommand)
-    import torch  # only once the recipe is valid
-    from transformers.utils import logging
+    from transformers.utils import logging  # torch, only once the recipe is valid
 
-    from tablemend.synthesis.small_world import ENGINE
-    from tablemend.training import checkpoints
-    from tablemend.training.pretrain import Trainer, build_tokenizer, check_out
+    from tablemend.training.pretrain import check_out
 
     logging.disable_progress_bar()  # or a refusal stands on the same line
     run, out = Run.of(config), Path(config.out).expanduser()
+    check_out(out)
+    with sole_writer(run.path):
+        pretrain(config, run, out)
+
+
+def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
+    """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
+    import torch
+
+    from tablemend.synthesis.small_world import ENGINE
+    from tablemend.training import checkpoints
+    from tablemend.training.pretrain import Trainer, build_tokenizer
+
     state, log = run.path / "state.pt", run.path / "log.jsonl"
     if config.overwrite:
         for path in (state, log, run.path / f"{STAGE}.yaml"):
             path.unlink(missing_ok=True)
     run.begin(STAGE, config, FIXED)
-    check_out(out)
     weights = run.recorded(STAGE).get("weights")  # noted last
     is_whole = not config.overwrite and checkpoints.is_complete(out)
     if is_whole and weights == checkpoints.revision_of(str(out)):

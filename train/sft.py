@@ -19,18 +19,20 @@ def main() -> None:
     check_local(*config.data.training_sources, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
     from tablemend.training import (  # torch, only once the recipe is valid
+        adapters,
         checkpoints,
         data,
         models,
         saving,
         sft,
         stage,
+        start,
     )
 
     stage.set_up()
     models.check_method(config.train)
-    tokenizer = checkpoints.load_tokenizer(config.model)
     if config.show:
+        tokenizer = checkpoints.load_tokenizer(config.model)
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:
             print(data.show(tokenizer, row))
         return
@@ -38,14 +40,16 @@ def main() -> None:
     run = Run.of(config)
     with stage.alone(run):
         if not stage.begin(config, run, config.overwrite):
-            print(f"finished: {run.model} (overwrite=true starts anew)")
             return
+        pinned = stage.pinned(config, run)
+        tokenizer = checkpoints.load_tokenizer(pinned.model)
         prepared = stage.once(run, lambda: sft.prepare(config, tokenizer))
-        trainer = sft.build_trainer(config, run, tokenizer, prepared)
-        facts = {**prepared.facts, "model_revision": models.model_revision(config, trainer)}
+        trainer = sft.build_trainer(pinned, run, tokenizer, prepared)
+        facts = {**prepared.facts, **start.start_facts(pinned)}
         stage.record(run, config.stage, facts)
         facts |= stage.train(trainer, config, run)
-        saving.save(trainer, config, run, tokenizer, prepared.train.rows[0].prompt, facts)
+        prompts = [row.prompt for row in prepared.train.rows[: adapters.PROMPTS]]
+        saving.save(trainer, pinned, run, tokenizer, prompts, facts)
         stage.report(run, facts)
 
 
@@ -53,7 +57,7 @@ def plan(config: SftCommand) -> None:
     """Steps, tokens and memory, from the architecture alone."""
     from tablemend.training.plan import print_plan
 
-    print_plan(config)
+    print_plan(config, config.gpus)
 
 
 if __name__ == "__main__":

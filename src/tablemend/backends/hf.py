@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
 
 from tablemend.backends import kv
 from tablemend.backends.checkpoints import Checkpoint
@@ -29,9 +29,30 @@ from tablemend.records import FinishReason
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
 # leave it idle.
-PREFILL_TOKENS = {"cpu": 4096, "cuda": 32768}
+CPU_PREFILL = 4096
+GPU_PREFILL = 32768
 CROWD = 4  # ended rows are taken out when they are one in so many
 ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
+
+
+def prefill_tokens(device: str) -> int:
+    """Most tokens of prompts that are read in one pass on a type of device."""
+    return CPU_PREFILL if device == "cpu" else GPU_PREFILL
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The tokens of an answer, the one that ends it among them.
+
+    Attributes:
+        prompt: what it answers.
+        ids: at least one.
+        finish: ``stop``, or ``length`` where it was cut.
+    """
+
+    prompt: Prompt
+    ids: Sequence[int]
+    finish: FinishReason
 
 
 @dataclass(frozen=True)
@@ -66,27 +87,39 @@ class HFModel:
             TablemendError: before the first token, a prompt that does not fit into the window;
                 a grammar that cannot be read; a batch that does not fit into the GPU's memory.
         """
-        check_window(prompts, sampling.max_new_tokens, self.window)
-        queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
         try:
-            yield from self._decode(queue, sampling, batch_size)
+            for answer in self.draw(prompts, sampling, batch_size):
+                yield self._completion(answer)
         except torch.OutOfMemoryError as error:
             raise TablemendError(
                 f"out of GPU memory with {batch_size} prompts at once: "
                 "lower batch_size in the options of the model; the answers so far are kept"
             ) from error
 
-    def _decode(
-        self, queue: deque[Prompt], sampling: Sampling, batch_size: int
-    ) -> Iterator[Completion]:
+    def draw(
+        self, prompts: Sequence[Prompt], sampling: Sampling, batch_size: int
+    ) -> Iterator[Answer]:
+        """As :meth:`generate`, in tokens, and running out of memory is torch's own error."""
+        check_window(prompts, sampling.max_new_tokens, self.window)
+        queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
         batch = _Batch(self, sampling)
-        most_tokens = PREFILL_TOKENS[self.model.device.type]
+        most_tokens = prefill_tokens(self.model.device.type)
         while queue or batch.rows:
             while queue and len(batch.rows) < batch_size:
                 batch.add(_take(queue, batch_size - len(batch.rows), most_tokens))
             yield from batch.leave()
             if batch.rows:
                 batch.step()
+
+    def _completion(self, answer: Answer) -> Completion:
+        text_ids = answer.ids[:-1] if answer.finish == "stop" else answer.ids
+        return Completion(
+            id=answer.prompt.id,
+            text=self.tokenizer.decode(text_ids, skip_special_tokens=False),
+            prompt_tokens=len(answer.prompt.ids),
+            completion_tokens=len(answer.ids),
+            finish_reason=answer.finish,
+        )
 
 
 def _take(queue: deque[Prompt], most: int, most_tokens: int) -> list[Prompt]:
@@ -188,12 +221,12 @@ class _Batch:
                     row.finish = "length"
         return chosen.to(self.device)
 
-    def leave(self) -> Iterator[Completion]:
+    def leave(self) -> Iterator[Answer]:
         """Hand out the answers that have ended; take their rows out once they are a crowd."""
         for row in self.rows:
             if row.finish is not None and not row.left:
                 row.left = True
-                yield self._completion(row, row.finish)
+                yield Answer(row.prompt, row.ids, row.finish)
         if self.rows and sum(row.left for row in self.rows) * CROWD >= len(self.rows):
             self._compact()
 
@@ -207,16 +240,6 @@ class _Batch:
         first_column = int(self.mask.any(0).int().argmax())
         self.mask = self.mask[:, first_column:]
         kv.keep_rows(self.cache, kept, first_column)
-
-    def _completion(self, row: _Row, finish: FinishReason) -> Completion:
-        text_ids = row.ids[:-1] if finish == "stop" else row.ids
-        return Completion(
-            id=row.prompt.id,
-            text=self.owner.tokenizer.decode(text_ids, skip_special_tokens=False),
-            prompt_tokens=len(row.prompt.ids),
-            completion_tokens=len(row.ids),
-            finish_reason=finish,
-        )
 
 
 def _stack(above: Tensor, below: Tensor) -> Tensor:
@@ -304,16 +327,21 @@ def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> in
     base = checkpoint.adapter_base or checkpoint
     with named_failures(checkpoint):
         config = AutoConfig.from_pretrained(base.path, revision=base.revision)
+    most = window_of(config, checkpoint.path)
+    return min(most, context_length or most)
+
+
+def window_of(config: PretrainedConfig, name: str) -> int:
+    """The same of an architecture; ``name`` is for the error."""
     text = config.get_text_config().to_dict()
     kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
     if kinds or "max_position_embeddings" not in text:
         raise TablemendError(
-            f"{checkpoint.path} ({config.model_type}) has layers other than attention"
+            f"{name} ({config.model_type}) has layers other than attention"
             f"{': ' + ', '.join(sorted(kinds)) if kinds else ''}; "
-            "the transformers backend does not support them yet"
+            "the transformers backend does not support them yet: take vLLM"
         )
-    most = int(text["max_position_embeddings"])
-    return min(most, context_length or most)
+    return int(text["max_position_embeddings"])
 
 
 @contextmanager

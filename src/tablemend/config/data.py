@@ -14,6 +14,7 @@ from tablemend.config.section import ONE, SEVERAL, Section
 HUB = "hub:"
 SMALL_WORLD = "small-world"
 EXAMPLE_FILES = (".jsonl", ".parquet")
+SPLITS = ("train", "validation", "test")
 
 
 class Source(Section):
@@ -22,8 +23,9 @@ class Source(Section):
     source: str
     """`small-world` (generated), a JSONL or Parquet file, a folder with one file a split, or
     `hub:owner/name`."""
-    split: Literal["train", "validation", "test"] | None = None
-    """Split to read from a folder or the Hub; null where the source is a file."""
+    split: Annotated[str, Field(pattern=r"^\w+$")] | None = None
+    """Split to read: `train`, `validation` or `test` of a folder, or the Hub's name; null where the
+    source is a file."""
     n: int | None = Field(default=None, ge=1)
     """Most examples to take, from the front; all where it is null."""
     seed: int = Field(default=0, ge=0)
@@ -50,6 +52,8 @@ class Source(Section):
             yield "revision", "only a `hub:` source has a revision"
         if self.split is None and not Path(self.source).suffix:
             yield "split", "a folder or a Hub data set needs `split: train|validation|test`"
+        if not self.source.startswith(HUB) and self.split not in (*SPLITS, None):
+            yield "split", f"{self.split} is no split of a folder: {', '.join(SPLITS)}"
         if self.split is not None and Path(self.source).suffix in EXAMPLE_FILES:
             yield "split", "a file has no splits; name the file of the split, or its folder"
 

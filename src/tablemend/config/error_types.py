@@ -84,5 +84,5 @@ class ErrorTypes(Recipe):
 class ErrorTypesCommand(ErrorTypes):
     """What train/error_types.py takes beside the recipe."""
 
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Train anew although the run folder holds a finished classifier."""

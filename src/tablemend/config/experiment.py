@@ -17,7 +17,7 @@ from tablemend.config.evaluation import Arm, Evaluation, Thinking
 from tablemend.config.preference import Dpo
 from tablemend.config.reward import Grpo
 from tablemend.config.section import DType, Format, ModelString, Recipe, Section
-from tablemend.config.training import DpoTrain, GrpoTrain, SftTrain, Train
+from tablemend.config.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
 
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
 """Kinds of recipe that train, and the name of the training."""
@@ -249,19 +249,19 @@ class GrpoExperiment(Trained):
             yield "grpo.max_new_tokens", f"leaves no room for a prompt in {self.longest_row} tokens"
 
 
-class SftCommand(Experiment):
+class SftCommand(Planned, Experiment):
     """What train/sft.py takes beside the recipe."""
 
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""
-    show: int = Field(default=0, ge=0)
+    show: int = Field(default=0, ge=0, exclude=True)
     """Print this many training rows with their loss masks, and stop."""
 
 
-class GrpoCommand(GrpoExperiment):
+class GrpoCommand(Planned, GrpoExperiment):
     """What train/grpo.py takes beside the recipe."""
 
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""
-    show: int = Field(default=0, ge=0)
+    show: int = Field(default=0, ge=0, exclude=True)
     """Print this many prompts with their gold answers and what these earn, and stop."""

@@ -6,6 +6,7 @@ dotted path, where it came from and the nearest valid name.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -78,9 +79,10 @@ def load(
     check = "--check" in tokens
     config = parse(cls, [token for token in tokens if token != "--check"])
     if check:
-        print(to_yaml(config), end="", flush=True)
-        if after_check is not None:
-            after_check(config)
+        if os.environ.get("RANK", "0") == "0":  # one of all the processes that were launched
+            print(to_yaml(config), end="", flush=True)
+            if after_check is not None:
+                after_check(config)
         raise SystemExit(0)
     return config
 
@@ -100,7 +102,11 @@ def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
 
 
 def to_yaml(config: Section) -> str:
-    """The resolved configuration, in the order of the schema; reading it gives it again."""
+    """The resolved configuration, in the order of the schema; reading it gives it again.
+
+    What is said to one call alone (`overwrite`, `show`) is left out: every command of the recipe's
+    kind reads the text.
+    """
     data = config.model_dump(mode="json")
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100))
 

@@ -134,5 +134,5 @@ class Pretraining(Recipe):
 class PretrainCommand(Pretraining):
     """What train/pretrain.py takes beside the recipe."""
 
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""

@@ -12,6 +12,14 @@ from pydantic import Field
 from tablemend.config.section import Section
 from tablemend.config.training import Train
 
+_OF_GENERATE = frozenset(
+    """
+    cache_implementation ds3_gather_for_generation generation_kwargs min_p repetition_penalty
+    top_k top_p transformers_continuous_batching_config use_transformers_continuous_batching
+    use_transformers_paged
+    """.split()
+)
+"""TRL's settings of ``generate``, which draws no answers here (training/drawing.py)."""
 _BASE_URL = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?(?<!/)(?<!/v1)")
 
 
@@ -104,6 +112,17 @@ class Grpo(Section):
             )
         if train.packing:
             yield "train.packing", "GRPO packs no rows"
+        for name in sorted(_OF_GENERATE & set(train.trl) if self.engine == "transformers" else ()):
+            yield (
+                f"train.trl.{name}",
+                "engine: transformers draws by grpo.temperature and grpo.max_new_tokens alone: "
+                "leave it out, or take vLLM",
+            )
+        if self.engine == "vllm-colocate" and "seed" in (train.trl.get("generation_kwargs") or {}):
+            yield (
+                "train.trl.generation_kwargs.seed",
+                "every answer would be drawn with it, so all answers to a prompt would be equal",
+            )
         if train.method == "qlora" and self.engine != "transformers":
             yield (
                 "grpo.engine",

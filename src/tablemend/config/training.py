@@ -117,6 +117,14 @@ class Train(Section):
         return trl
 
 
+class Planned(Section):
+    """What a script that trains takes for ``--check`` alone."""
+
+    gpus: int | None = Field(default=None, ge=2, exclude=True)
+    """GPUs that --check plans for, beside one; null: as many as were launched, else 8 of one
+    machine and 32 of four."""
+
+
 class SftTrain(Train):
     """Supervised fine-tuning on whole targets."""
 

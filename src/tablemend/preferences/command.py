@@ -9,6 +9,7 @@ from pydantic import Field
 
 from tablemend.backends.names import ModelName
 from tablemend.config.experiment import DpoExperiment
+from tablemend.config.training import Planned
 from tablemend.errors import TablemendError
 
 
@@ -17,7 +18,7 @@ class PairsCommand(DpoExperiment):
 
     backend: Literal["hf", "vllm"] | None = None
     """Comes before evaluation.backend."""
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Delete the pairs and the answers in dpo.pairs.path, and start anew."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
@@ -36,12 +37,12 @@ class PairsCommand(DpoExperiment):
         return self.backend or self.evaluation.backend
 
 
-class DpoCommand(DpoExperiment):
+class DpoCommand(Planned, DpoExperiment):
     """What train/dpo.py takes beside the recipe."""
 
-    overwrite: bool = False
+    overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""
-    show: int = Field(default=0, ge=0)
+    show: int = Field(default=0, ge=0, exclude=True)
     """Print this many pairs with their loss masks, and stop."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:

@@ -67,7 +67,7 @@ def read_recorded(folder: Path) -> Recorded:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         kind = KINDS[stages[0]]
-        # what the command took beside the recipe (overwrite, show) is no part of it
+        # earlier versions noted what the command took beside the recipe (overwrite, show)
         config = kind.model_validate({k: v for k, v in data.items() if k in kind.model_fields})
     except ValidationError as error:
         first = error.errors()[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
 
 CONFIGS = ("ddp", "zero2", "zero3", "fsdp2")
@@ -32,12 +33,37 @@ def placed_chain(recorded: Recorded) -> list[tuple[int, Recorded]]:
 
 
 def commands_as_run(recorded: Recorded, compared: bool) -> Iterator[str]:
-    """What was typed, with the launch that each training noted."""
+    """What was typed, with the launch that each training noted, and what made its data."""
+    yield from _data_made(recorded)
     for one in chain_of(recorded):
         yield _typed("data_gen", one.facts.get("pairs_made", {}))
         yield _typed("train", one.facts, launcher(one.facts))
     if compared:
         yield _typed("eval", recorded.run.recorded("compare"))
+
+
+def _data_made(recorded: Recorded) -> list[str]:
+    """The commands that made the folders of data, as the cards in them say; each once.
+
+    Nothing for generated data, the Hub's, and a folder that is gone or that no card tells of.
+    """
+    commands: dict[str, None] = {}
+    for one in chain_of(recorded):
+        data = one.config.data
+        for source in (*data.training_sources, data.validation, data.test):
+            if source is None or source.source == SMALL_WORLD or source.source.startswith(HUB):
+                continue
+            path = Path(source.source)
+            folder = path.parent if path.suffix in EXAMPLE_FILES else path
+            if made := _command_in(folder / "README.md"):
+                commands[f"{made} out={shlex.quote(str(folder))}"] = None
+    return list(commands)
+
+
+def _command_in(card: Path) -> str | None:
+    """The line with which a data set's card says how to make it."""
+    lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
+    return next((line for line in lines if line.startswith("python data_gen/")), None)
 
 
 def _typed(folder: str, facts: Mapping[str, Any], start: str = "python") -> str:
@@ -52,11 +78,14 @@ def launcher(facts: Mapping[str, Any]) -> str:
     """How to launch a training again with its strategy and number of processes."""
     strategy = facts.get("strategy")
     config = f" --config_file accelerate_configs/{strategy}.yaml" if strategy in CONFIGS else ""
-    return f"accelerate launch{config} --num_processes {facts.get('world_size', 1)}"
+    processes = facts.get("world_size", 1)
+    one = " --gpu_ids 0" if processes == 1 else ""  # of several; nothing on a CPU
+    return f"accelerate launch{config} --num_processes {processes}{one}"
 
 
 def commands_from_card(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
     """The same from the recipes in the published folder, into runs of their own."""
+    yield from _data_made(recorded)
     placed = placed_chain(recorded)
     start: list[str] = []
     for number, (place, one) in enumerate(placed):

@@ -1,20 +1,28 @@
-"""What to change in a recipe that does not fit."""
+"""What to change in a recipe that does not fit, or in a launch that divides what fits."""
 
 from __future__ import annotations
 
 import math
+import os
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from tablemend.config import Lora
+import torch
+from omegaconf import OmegaConf
+from pydantic import ValidationError
+
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.errors import TablemendError
+from tablemend.training import launch
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy
 from tablemend.training.planner import Plans
+from tablemend.training.shapes import config_of
 
 SHORTEST = 2048
 """Rows shorter than this hold no adversarial context; a plan does not propose them."""
+PLAIN = ("train.optimizer=adamw", "train.muon_learning_rate=null")
+"""Adapters take no Muon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,48 +34,57 @@ class Change:
 
 
 def changes(config: Trained) -> Iterator[Change]:
-    """Recipes that need less and less, each with the changes before it; cheapest first."""
+    """Recipes that need less and less, each with the changes before it; cheapest first.
+
+    A step that the schema refuses, beside the changes before it, is left out.
+    """
     made: tuple[str, ...] = ()
+    for step in _steps(config):
+        changed = _with(config, step)
+        if changed is None:
+            continue
+        keys = {each.partition("=")[0] for each in step}
+        made = (*(each for each in made if each.partition("=")[0] not in keys), *step)
+        config = changed
+        yield Change(made, config)
 
-    def but(override: str, section: str = "train", **update: Any) -> Change:
-        nonlocal config, made
-        key = override.partition("=")[0]
-        made = (*(each for each in made if not each.startswith(f"{key}=")), override)
-        changed = getattr(config, section).model_copy(update=update)
-        config = config.model_copy(update={section: changed})
-        return Change(made, config)
 
+def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
+    """Overrides that each need less memory, the cheapest first."""
+    train = config.train
     if isinstance(config, DpoExperiment) and not config.dpo.precompute_reference:
-        yield but("dpo.precompute_reference=true", "dpo", precompute_reference=True)
-    if config.train.micro_batch > 1:
-        yield but("train.micro_batch=1", micro_batch=1)
-    if not config.train.gradient_checkpointing:
-        yield but("train.gradient_checkpointing=true", gradient_checkpointing=True)
+        yield ("dpo.precompute_reference=true",)
+    if train.micro_batch > 1:
+        yield ("train.micro_batch=1",)
+    if not train.gradient_checkpointing:
+        yield ("train.gradient_checkpointing=true",)
     if isinstance(config, GrpoExperiment) and config.grpo.engine == "transformers":
-        for batch in _smaller_batches(config):
-            yield but(f"train.global_batch={batch}", global_batch=batch)
-    if config.train.method == "full":
-        made = (*made, "train.lora={r: 32, alpha: 64}")
-        but("model.dtype=bfloat16", "model", dtype="bfloat16")
-        plain: dict[str, Any] = {"optimizer": "adamw", "muon_learning_rate": None}
-        yield but("train.method=lora", method="lora", lora=Lora(r=32, alpha=64), **plain)
-    if config.train.method == "lora" and config.train.precision == "bfloat16":
-        yield but("train.method=qlora", method="qlora")
-    length = config.longest_row // 2
-    answer = config.grpo.max_new_tokens if isinstance(config, GrpoExperiment) else 0
-    while length >= max(SHORTEST, answer + 1):
-        yield but(f"train.max_length={length}", max_length=length)
-        length //= 2
+        batch = train.global_batch  # as many answers are drawn at once
+        while (batch := batch // 2) >= config.grpo.group:
+            yield (f"train.global_batch={batch}",)
+    if train.method == "full":
+        yield (
+            "train.lora={r: 32, alpha: 64}",
+            f"train.learning_rate={10 * train.learning_rate:g}",  # LoRA Without Regret (2025)
+            "model.dtype=bfloat16",
+            *(PLAIN if train.optimizer == "muon" else ()),
+            "train.method=lora",
+        )
+    if train.method != "qlora":
+        yield ("train.method=qlora",)
+    length = config.longest_row
+    while (length := length // 2) >= SHORTEST:
+        yield (f"train.max_length={length}",)
 
 
-def _smaller_batches(config: GrpoExperiment) -> Iterator[int]:
-    """Halves that are still whole groups and whole passes: as many answers are drawn at once."""
-    whole = math.lcm(config.grpo.group, config.train.micro_batch)
-    batch = config.train.global_batch // 2
-    while batch >= whole:
-        if batch % whole == 0:
-            yield batch
-        batch //= 2
+def _with(config: Trained, overrides: Sequence[str]) -> Trained | None:
+    """The recipe with overrides, read as a command line's; ``None`` where the schema refuses it."""
+    values = OmegaConf.create(config.model_dump(mode="json"))
+    values.merge_with_dotlist(list(overrides))
+    try:
+        return type(config).model_validate(OmegaConf.to_container(values))
+    except ValidationError:
+        return None
 
 
 def refused(config: Trained, strategy: Strategy) -> str:
@@ -89,6 +106,8 @@ def uneven(config: Trained, strategy: Strategy) -> str:
     if fitting is not None:
         return f"train.micro_batch={fitting}"
     at_once = train.micro_batch * gpus
+    if isinstance(config, GrpoExperiment):
+        at_once = math.lcm(at_once, config.grpo.group)
     return f"train.global_batch={max(1, round(train.global_batch / at_once)) * at_once}"
 
 
@@ -98,6 +117,7 @@ def lines(config: Trained, plans: Plans, found: Mapping[Strategy, Memory | None]
     assert single is not None
     tried: list[tuple[tuple[str, ...], Memory]] = [((), single)]
     steps = changes(config)
+    others = [each for each in found if each.gpus > 1]
     for card in sorted(CARDS, reverse=True):
         if single.fits(card):
             continue
@@ -106,13 +126,17 @@ def lines(config: Trained, plans: Plans, found: Mapping[Strategy, Memory | None]
             if change is None:
                 break
             tried.append((change.overrides, plans.memory(change.config, STRATEGIES[0])))
-        several = [
-            f"{strategy.gpus} GPUs with {strategy.config}"
-            for strategy, memory in found.items()
-            if memory is not None and strategy.gpus > 1 and memory.fits(card)
+        several = [each for each in others if (memory := found[each]) and memory.fits(card)]
+        fewest = min((each.gpus for each in several if not each.offload), default=0)
+        ways = ([one] if one else []) + [
+            _on_several(config, each) for each in several if each.offload or each.gpus == fewest
         ]
-        ways = ([one] if one else []) + several
         yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
+
+
+def _on_several(config: Trained, strategy: Strategy) -> str:
+    mend = uneven(config, strategy)
+    return f"{strategy.gpus} GPUs with {strategy.config}" + (f" and {mend}" if mend else "")
 
 
 def _first_that_fits(tried: list[tuple[tuple[str, ...], Memory]], card: int) -> str | None:
@@ -131,3 +155,26 @@ def _with_least_share(memory: Memory, card: int) -> tuple[Memory, tuple[str, ...
     if changed.engine is None:
         return memory, ()
     return changed, (f"train.trl.vllm_gpu_memory_utilization={changed.engine.share:g}",)
+
+
+def of_launch(config: Trained) -> str:
+    """A line on adapters whose frozen weights are divided though a GPU here holds them all; empty
+    for any other launch, and where the architecture is not on this machine.
+    """
+    launched = launch.from_environment(os.environ)
+    seen = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else 0
+    card = max((each for each, room in CARDS.items() if room * GIB <= seen), default=None)
+    if config.train.method == "full" or launched.strategy not in launch.SHARDED or card is None:
+        return ""
+    try:
+        plans = Plans(config_of(config.model.path))
+    except TablemendError:
+        return ""
+    whole = plans.memory(config, replace(STRATEGIES[1], gpus=launched.processes))
+    if not whole.fits(card):
+        return ""
+    return (
+        f"{launched.strategy} gathers the frozen weights of every layer in every pass, and all of "
+        f"them fit on each GPU ({whole.total / GIB:.0f} GiB planned under ddp): "
+        "accelerate_configs/ddp.yaml or zero2.yaml spares that"
+    )

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import HUB, SMALL_WORLD, Experiment, Source
+from tablemend.config import HUB, SMALL_WORLD, Experiment, Model, Source
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
 from tablemend.preferences.pairs import FILE, Pair, read_pairs
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import check_local, read_examples, read_training
+from tablemend.tasks.sources import check_local, mix, read_examples, read_training
 from tablemend.training import checkpoints
 from tablemend.training.data import Row, build_mixture, build_rows, contexts
 
@@ -34,7 +35,8 @@ class Amount:
         tokens: of a row on average; of a pair's two sequences together, of a prompt alone.
         supervised: of these with loss; beside a prompt, of its gold answer.
         longest: sequence of the rows that fit.
-        sampled: rows that were looked at.
+        sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
+            then, and all are taken to fit.
         assumed: what was taken for something that is not there yet.
     """
 
@@ -48,18 +50,19 @@ class Amount:
 
 
 def amount_of(config: Trained) -> Amount:
-    """Count rows and tokens, from a sample; nothing is fetched.
+    """Count rows, and tokens of a sample where the tokenizer is here too; nothing is fetched.
 
     Raises:
-        TablemendError: tokenizer or data are not on this machine.
+        TablemendError: the data is not on this machine, or none of it fits.
     """
-    if local_folder(config.model.path) is None:
-        raise TablemendError(f"the tokenizer of {config.model.path} is not fetched for a plan")
     for source in config.data.training_sources:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources)
-    tokenizer = checkpoints.load_tokenizer(config.model)
+    try:
+        tokenizer = _tokenizer(config.model)
+    except TablemendError as error:
+        return Amount(_rows(config), 0, 0, 0, 0, 0, f"tokens are not counted: {error}")
     if isinstance(config, DpoExperiment):
         return _pairs(config, tokenizer)
     if isinstance(config, GrpoExperiment):
@@ -68,8 +71,42 @@ def amount_of(config: Trained) -> Amount:
     train = config.data.train
     if isinstance(train, dict):
         mixed, _ = build_mixture(tokenizer, read_training(train), config)
-        return _amount(mixed.rows, len(mixed.rows), sum(mixed.dropped.values()), len(mixed.rows))
+        rows, dropped = len(mixed.rows), sum(mixed.dropped.values())
+        return _amount(mixed.rows, rows, dropped, rows + dropped)
     return _examples(config, train, tokenizer)
+
+
+def _tokenizer(model: Model) -> Tokenizer:
+    """The model's, from its folder or from the cache that the Hub's downloads are kept in."""
+    name, revision = model.path, model.revision
+    if local_folder(name) is None and not isinstance(
+        try_to_load_from_cache(name, "tokenizer_config.json", revision=revision), str
+    ):
+        raise TablemendError(
+            f"the tokenizer of {name} is not on this machine, and a plan fetches nothing"
+        )
+    return checkpoints.load_tokenizer(model, local_files_only=True)
+
+
+def _rows(config: Trained) -> int:
+    """How many rows there are, long ones too."""
+    train, times = config.data.train, len(contexts(config))
+    if isinstance(train, dict):
+        sizes = {name: len(items) for name, items in read_training(train).items()}
+        order = mix({name: part.share for name, part in train.items()}, sizes)
+        return sum(1 if train[name].content == "messages" else times for name in order)
+    if isinstance(config, DpoExperiment) and (made := _made(config)) is not None:
+        return len(made)
+    drawn = train.n if train.source == SMALL_WORLD else None  # for the training alone
+    return times * (drawn or len(read_examples(train)))
+
+
+def _made(config: DpoExperiment) -> list[Pair] | None:
+    """The pairs to train on; ``None`` where they are not made yet."""
+    folder = Path(config.dpo.pairs.path)
+    if not (folder / FILE).is_file():
+        return None
+    return [pair for pair in read_pairs(folder) if pair.split == "train"]
 
 
 def _examples(
@@ -97,7 +134,8 @@ def _examples(
 def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
     """The pairs; where they are not made yet, gold beside an answer as long."""
     folder = Path(config.dpo.pairs.path)
-    if not (folder / FILE).is_file():
+    pairs = _made(config)
+    if pairs is None:
         gold = _examples(config, config.data.train, tokenizer)
         return replace(
             gold,
@@ -107,7 +145,6 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
             "answers as long as gold",
         )
     known = {example.id: example for example in read_examples(config.data.train)}
-    pairs = [each for each in read_pairs(folder) if each.split == "train"]
     chosen = pairs[:: max(1, len(pairs) // SAMPLE)]
     rendered = [
         _both(config, tokenizer, known[pair.example_id], pair)

@@ -5,29 +5,45 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub import resolve_revision
+from huggingface_hub.errors import RevisionResolutionError
 from safetensors import SafetensorError, safe_open
+from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.core_model_loading import revert_weight_conversion
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Model
+from tablemend.disk import sync, sync_all
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_file, write_json
 
+Shapes = dict[str, tuple[int, ...]]
+"""Tensors by name."""
 MARKER = "complete.json"
 """Written last into a finished folder: the size of every file in it, by name."""
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "auto": "auto"}
+ROOM = 1.2
+"""GPU memory that a saved model takes to be tried, in that of its weights."""
+LORA_B = ".lora_B."
+"""In the names of an adapter's second matrices, which are zero until they are trained."""
 CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
 
 
 def mark_complete(folder: Path) -> None:
-    """Write down that a folder is whole, as the last thing that is written into it."""
+    """Write down that a folder is whole, as the last thing that is written into it.
+
+    The disk has everything else by then: a power cut cannot spare the mark alone.
+    """
+    sync_all(folder)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MARKER]
     write_json(
         folder / MARKER, {str(path.relative_to(folder)): path.stat().st_size for path in files}
@@ -61,8 +77,9 @@ def remove_partial(folder: Path) -> list[Path]:
 def put_in_place(folder: Path, new: Path) -> None:
     """Put a whole folder under its name; the old one is deleted last, or put back.
 
-    A kill in between leaves no folder of that name, never half of one.
+    A kill in between leaves no folder of that name, never half of one; nor does a power cut.
     """
+    sync_all(new)
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
@@ -73,6 +90,7 @@ def put_in_place(folder: Path, new: Path) -> None:
         if old.exists() and not folder.exists():
             old.replace(folder)
         raise
+    sync(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -107,7 +125,7 @@ def check_model(path: str) -> None:
         )
 
 
-def read_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+def read_shapes(folder: Path) -> Shapes:
     """Name and shape of every tensor in a folder's safetensors files, from their headers.
 
     Raises:
@@ -120,7 +138,7 @@ def read_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
         named = {folder / name for name in json.loads(index.read_text())["weight_map"].values()}
         for missing in sorted(named - files):
             raise TablemendError(f"{folder} lacks {missing.name}, which its index names")
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: Shapes = {}
     for file in sorted(files):
         try:
             with safe_open(file, "pt") as tensors:
@@ -134,17 +152,23 @@ def read_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def load_tokenizer(config: Model) -> Tokenizer:
+def load_tokenizer(config: Model, **options: Any) -> Tokenizer:
     """The model's tokenizer, with a chat template and a padding token of its own.
+
+    Args:
+        config: names it.
+        options: of ``from_pretrained``.
 
     Raises:
         TablemendError: it cannot be loaded, or lacks one of the two.
     """
     check_model(config.path)
     try:
-        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(config.path, revision=config.revision)
+        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(
+            config.path, revision=config.revision, **options
+        )
     except (OSError, ValueError) as error:
-        raise TablemendError(_cannot_load(config.path, error)) from error
+        raise TablemendError(cannot_load(config.path, error)) from error
     if not tokenizer.chat_template:
         raise TablemendError(f"the tokenizer of {config.path} has no chat template")
     for key, name, token in (
@@ -181,7 +205,7 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
             **options,
         )
     except (OSError, ValueError, ImportError) as error:
-        raise TablemendError(_cannot_load(config.path, error)) from error
+        raise TablemendError(cannot_load(config.path, error)) from error
     wrong = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
     if wrong:
         raise TablemendError(
@@ -193,38 +217,120 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
             f"model.context_length={config.context_length} is longer than the window of "
             f"{config.path}, {window} tokens: lower it"
         )
+    # accelerate's FSDP refuses a name without a layer: Gemma 3's vision tower has two of them
+    kinds = {type(module).__name__ for module in model.modules()}
+    model._no_split_modules = kinds.intersection(model._no_split_modules or ())
     return model
 
 
-def _cannot_load(path: str, error: Exception) -> str:
+def cannot_load(path: str, error: Exception) -> str:
+    """A line for a library's error while it loads a model."""
     first = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return f"cannot load model.path={path}: {first}"
 
 
-def revision_of(path: str, model: PreTrainedModel | None = None) -> str:
-    """What exactly was loaded: the Hub's commit, or a hash of the local weights."""
+def commit_of(config: Model) -> str:
+    """The commit that a name on the Hub stands for now: from the Hub, else from the local cache.
+
+    Raises:
+        TablemendError: neither knows the name, or not this revision of it.
+    """
+    try:
+        return str(resolve_revision(config.path, revision=config.revision).resolved)
+    except (OSError, ValueError, RevisionResolutionError) as error:
+        raise TablemendError(cannot_load(config.path, error)) from error
+
+
+def revision_of(path: str, commit: str | None = None) -> str:
+    """Which weights these are: a hash of a folder's, or the commit of a name on the Hub."""
     folder = local_folder(path)
     if folder is None:
-        commit = model.config._commit_hash if model is not None else None
-        return str(commit or "unknown")
+        return commit or "unknown"
     hashes = [hash_file(file) for file in sorted(folder.glob("*.safetensors"))]
     return "sha256:" + "+".join(hashes)
 
 
-def check_weights(folder: Path, expected: Collection[str]) -> None:
-    """Every expected tensor was saved, none is empty, none holds a NaN or is all zero by fault.
+def saved_shapes(model: PreTrainedModel) -> Shapes:
+    """What ``save_pretrained`` saves of the weights; a tied head has no name of its own.
+
+    The names are those of the Hub's checkpoint, which in some architectures (Gemma 3) are not the
+    model's own.
+    """
+    saved = revert_weight_conversion(model, without_values(model))
+    return {name: tuple(weight.shape) for name, weight in saved.items()}
+
+
+def without_values(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The parameters by name, in their whole shapes, which ZeRO-3's own tensors do not have."""
+    return {
+        name: torch.empty(tuple(getattr(weight, "ds_shape", weight.shape)), device="meta")
+        for name, weight in model.named_parameters()
+    }
+
+
+@contextmanager
+def own_names(model: PreTrainedModel) -> Iterator[None]:
+    """Save a model under its own names: transformers' Trainer resumes by these, and passes over
+    weights of other names with a warning.
+    """
+    known = getattr(model, "_weight_conversions", None)
+    model._weight_conversions = []
+    try:
+        yield
+    finally:
+        model._weight_conversions = known
+
+
+def check_shapes(folder: Path, expected: Shapes) -> None:
+    """Every expected tensor was saved, whole; reads the headers of the weights alone.
 
     Args:
         folder: a checkpoint, or an adapter.
-        expected: names of the tensors that must be there.
+        expected: the tensors that must be there.
 
     Raises:
         TablemendError: naming the first tensor that is wrong.
     """
-    shapes = read_shapes(folder)
-    missing = sorted(set(expected) - set(shapes))
+    found = read_shapes(folder)
+    missing = sorted(set(expected) - set(found))
     if missing:
         raise TablemendError(f"{folder} lacks {len(missing)} saved tensors, first {missing[0]}")
+    for name, shape in expected.items():
+        if found[name] != shape:
+            raise TablemendError(
+                f"{folder}: tensor {name} was saved with shape {found[name]}, and is {shape}"
+            )
+
+
+def check_adapter(folder: Path) -> None:
+    """Refuse an adapter that adds nothing to its base; in one tensor that is not zero it passes.
+
+    An expert that has seen no token yet has a zero adapter by right.
+
+    Raises:
+        TablemendError: every matrix B is zero.
+    """
+    found = False
+    for file in sorted(folder.glob("*.safetensors")):
+        with safe_open(file, "pt") as tensors:
+            for name in tensors.keys():  # noqa: SIM118 - not a dict
+                if LORA_B in name:
+                    found = True
+                    if tensors.get_tensor(name).any():
+                        return
+    if found:
+        raise TablemendError(
+            f"{folder}: the adapter is zero after steps with a gradient: it is not what was trained"
+        )
+
+
+def check_weights(folder: Path, expected: Shapes) -> None:
+    """:func:`check_shapes`, and no tensor holds a NaN or is all zero by fault.
+
+    Raises:
+        TablemendError: naming the first tensor that is wrong.
+    """
+    check_shapes(folder, expected)
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as tensors:
             for name in tensors.keys():  # noqa: SIM118 - not a dict
@@ -234,7 +340,7 @@ def check_weights(folder: Path, expected: Collection[str]) -> None:
                         f"{folder}: tensor {name} is not finite: the training diverged; "
                         "lower train.learning_rate"
                     )
-                if ".lora_B." in name and not tensor.any():
+                if LORA_B in name and not tensor.any():
                     raise TablemendError(f"{folder}: adapter {name} is zero: it was never trained")
 
 
@@ -256,15 +362,28 @@ def check_generation(folder: Path, tokenizer: Tokenizer) -> None:
 
 
 @torch.no_grad()
+def device_for(model: nn.Module) -> torch.device:
+    """The GPU, where there is one with room for these weights; else the CPU.
+
+    A training that is divided over GPUs may be of a model that none of them holds (70B).
+    """
+    if torch.cuda.is_available():
+        size = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+        if torch.cuda.mem_get_info()[0] > ROOM * size:
+            return torch.device("cuda")
+    return torch.device("cpu")
+
+
 def generate_once(folder: Path, config: Model, prompt: Sequence[int], tokens: int = 32) -> str:
     """Load a saved checkpoint as any user would, and write one short answer, greedily.
 
     Raises:
         TablemendError: it does not load, or writes nothing.
     """
-    tokenizer = load_tokenizer(config.model_copy(update={"path": str(folder), "revision": None}))
-    model = load_model(config.model_copy(update={"path": str(folder), "revision": None}))
-    model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    saved = config.model_copy(update={"path": str(folder)})  # an adapter's base has the revision
+    tokenizer = load_tokenizer(saved)
+    model = load_model(saved)
+    model.to(device_for(model)).eval()
     ids = torch.tensor([list(prompt)], device=model.device)
     written = model.generate(
         input_ids=ids,

@@ -13,11 +13,16 @@ from urllib.request import urlopen
 import torch
 from accelerate import PartialState
 
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.hf import read_window
 from tablemend.config.experiment import GrpoExperiment
 from tablemend.errors import TablemendError
 
 PATIENCE = 10.0
-"""Seconds that a server may take for one of our questions."""
+"""Seconds that a server may take to say that it is there."""
+DESCRIBING = 120.0
+"""Seconds that it may take to describe itself: asked for the first time, vLLM looks up all that is
+installed on its machine (6 s on one busy core)."""
 PAUSE = 2.0
 """Seconds between two tries to reach a server that is still starting."""
 
@@ -26,10 +31,12 @@ def refuse_engine(config: GrpoExperiment) -> None:
     """Refuse what is to draw the answers where it is not there.
 
     Raises:
-        TablemendError: no vLLM, no GPU in this process, or no server that can take our weights.
+        TablemendError: layers that transformers' batches cannot hold; no vLLM, no GPU in this
+            process, or no server that can take our weights.
     """
     grpo = config.grpo
     if grpo.engine == "transformers":
+        read_window(Checkpoint.parse(config.model.path, config.model.revision))
         return
     if find_spec("vllm") is None:
         raise TablemendError(
@@ -60,14 +67,14 @@ def check_server(server: str, config: GrpoExperiment) -> None:
     TRL itself waits without end for a URL that answers anything but 200.
 
     Raises:
-        TablemendError: it does not answer, is no vLLM server, or was started otherwise than
-            :func:`server_command` says.
+        TablemendError: it does not answer, is no vLLM server, was started otherwise than
+            :func:`server_command` says, or has no GPU.
     """
     deadline = time.monotonic() + float(config.train.trl.get("vllm_server_timeout", 0.0))
     start = f"start it with `{server_command(config)}`"
     while True:
         try:
-            _get(server, "/health")
+            _get(server, "/health", PATIENCE)
             break
         except HTTPError as error:
             raise TablemendError(
@@ -87,6 +94,7 @@ def check_server(server: str, config: GrpoExperiment) -> None:
         settings = _json(server, "/server_info?config_format=json")["vllm_config"]
         logprobs = settings["model_config"]["logprobs_mode"]
         transfer = settings["weight_transfer_config"]
+        device = dict(settings.get("device_config") or {}).get("device")
     except HTTPError as error:
         raise TablemendError(
             f"grpo.server={server} answers {error.code} to {error.url.removeprefix(server)}, "
@@ -109,13 +117,18 @@ def check_server(server: str, config: GrpoExperiment) -> None:
             f"grpo.server={server} gives {logprobs}, which leave the temperature out and would "
             f"bias the importance-sampling correction: {start}"
         )
+    if device == "cpu":
+        raise TablemendError(
+            f"grpo.server={server} computes on a CPU, and NCCL hands weights from GPU to GPU: on a "
+            f"machine with GPUs {start}"
+        )
 
 
-def _get(server: str, path: str) -> bytes:
-    with urlopen(server + path, timeout=PATIENCE) as response:
+def _get(server: str, path: str, patience: float) -> bytes:
+    with urlopen(server + path, timeout=patience) as response:
         body: bytes = response.read()
     return body
 
 
 def _json(server: str, path: str) -> Any:
-    return json.loads(_get(server, path))
+    return json.loads(_get(server, path, DESCRIBING))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+import torch
 from accelerate import PartialState
 from datasets import Dataset
 from torch import Tensor
@@ -17,9 +18,10 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
-from tablemend.backends.checkpoints import local_folder
+from tablemend.backends.hf import HFModel, window_of
+from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
-from tablemend.config.experiment import STAGES, GrpoExperiment
+from tablemend.config.experiment import GrpoExperiment
 from tablemend.detector.judge import Submission, judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
@@ -32,6 +34,7 @@ from tablemend.tasks.sources import read_examples
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
 from tablemend.training.data import check_end_of_turn, refuse_shared_tables
+from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.reward import (
     REWARD_VERSION,
@@ -42,7 +45,7 @@ from tablemend.training.reward import (
     score_example,
 )
 from tablemend.training.stage import checkpoints_of
-from tablemend.training.trainer import Paced
+from tablemend.training.trainer import Paced, PromptOrder
 
 CHECKED_PROMPTS = 32
 """Prompts whose ids are compared with those of every arm of the checkpoint."""
@@ -114,23 +117,8 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
         "prompt_hash": tablehallu.prompt_hash(),
         "reward": f"tablemend reward {REWARD_VERSION}",
         "judge": judge_name(LexicalSimilarity()),
-        "start": start_of(config.model.path),
     }
     return Prepared(tasks, facts)
-
-
-def start_of(path: str) -> dict[str, Any]:
-    """What a run's manifest says of the training whose finished model is trained on, by stage."""
-    folder = local_folder(path)
-    if folder is None or folder.name != "model":
-        return {}
-    run = Run(folder.parent)
-    stages = {stage: run.recorded(stage) for stage in STAGES.values()}
-    return {
-        stage: {name: fact for name, fact in facts.items() if name != "log"}
-        for stage, facts in stages.items()
-        if facts
-    }
 
 
 def _render(
@@ -213,6 +201,7 @@ def build_trainer(
     folder = str(checkpoints_of(run, config.stage))
     arguments = grpo_arguments(config, folder, PartialState().num_processes)
     model = trainable_model(config)  # after the arguments: ZeRO-3 shares the weights out in loading
+    lora = config.train.lora
     trainer = Trainer(
         tasks=prepared.tasks,
         rules=Rules.of(config),
@@ -221,7 +210,7 @@ def build_trainer(
         model=model,
         args=arguments,
         processing_class=tokenizer,
-        peft_config=lora_config(config.train.lora, model) if config.train.lora else None,
+        peft_config=lora_config(lora, model, config.model.revision) if lora else None,
     )
     trainer.add_callback(_WarnOfEqualGroups(config.grpo.equal_groups))
     return trainer
@@ -230,8 +219,8 @@ def build_trainer(
 class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
 
-    Differs from its parent in the ids of the prompts, which are the renderer's, and in what is
-    logged of the rewards.
+    Differs from its parent in the ids of the prompts, which are the renderer's, in what draws the
+    answers where vLLM does not, and in what is logged of the rewards.
     """
 
     def __init__(self, *, tasks: Sequence[Task], rules: Rules, **options: Any) -> None:
@@ -252,9 +241,42 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             vllm = self.vllm_generation
             vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
 
+    def _get_train_sampler(self, dataset: Dataset | None = None) -> PromptOrder:
+        theirs = super()._get_train_sampler(dataset)
+        return PromptOrder(
+            theirs.data_source,
+            theirs.mini_repeat_count,
+            theirs.batch_size,
+            theirs.repeat_count,
+            theirs.shuffle,
+            theirs.seed,
+        )
+
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """The renderer's ids: TRL would add a second BOS to a prompt that is text."""
         return [self._ids[prompt] for prompt in prompts], None, {}
+
+    def _generate_single_turn(
+        self, prompt_ids: list[list[int]], *others: Any
+    ) -> tuple[list[list[int]], Any]:
+        """The ids of an answer to each prompt, and vLLM's log-probabilities of them."""
+        if self.use_vllm:
+            answers: tuple[list[list[int]], Any] = super()._generate_single_turn(
+                prompt_ids, *others
+            )
+            return answers
+        sampling = Sampling(self.max_completion_length, self.temperature)
+        with drawing_model(self) as model:
+            window = window_of(model.config, model.config.name_or_path)
+            own = HFModel(model, self.processing_class, window, frozenset(self.eos_token_ids))
+            try:
+                return draw(own, prompt_ids, sampling), None
+            except torch.OutOfMemoryError as error:
+                raise TablemendError(
+                    f"the device is out of memory with {len(prompt_ids)} answers drawn at once: "
+                    f"lower train.global_batch or grpo.max_new_tokens={self.max_completion_length}"
+                    ", launch more processes, or set grpo.engine=vllm-colocate"
+                ) from error
 
     def detector(
         self,

@@ -68,6 +68,7 @@ def join() -> Launch:
     asked = from_command(_parent_command())
     if asked is not None and asked != launch:
         raise TablemendError(_mismatch(asked, launch))
+    _refuse_idle_gpus(launch)
     on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
     if on_cpu:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
@@ -108,7 +109,8 @@ def from_environment(environment: Mapping[str, str]) -> Launch:
 def from_command(command: Sequence[str]) -> Launch | None:
     """What a command line asked accelerate for; ``None`` where it is not accelerate's.
 
-    A config that is named, or accelerate's default one, says what the options leave open.
+    A config that is named, or accelerate's default one, says what the options leave open; without
+    one accelerate takes all GPUs that it sees.
     """
     arguments = _arguments(command)
     if arguments is None:
@@ -118,7 +120,8 @@ def from_command(command: Sequence[str]) -> Launch | None:
     if path is None and not given.cpu and Path(default_config_file).is_file():
         path = default_config_file
     file = load_config_from_file(path) if path else None
-    processes = given.num_processes or (file and file.num_processes) or 1
+    processes = given.num_processes or (file.num_processes if file else torch.cuda.device_count())
+    processes = max(1, processes)
     kind = file.distributed_type if file and not _names_a_type(given) else None
     if given.use_deepspeed or kind == DistributedType.DEEPSPEED:
         settings = file.deepspeed_config if file else {}
@@ -172,6 +175,20 @@ def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
         raise TablemendError(
             "ZeRO-3 would save no weights: set zero3_save_16bit_model: true in the accelerate "
             "config (it gathers them, in the type they are trained in)"
+        )
+
+
+def _refuse_idle_gpus(launch: Launch) -> None:
+    """Refuse one process that sees several GPUs: the Trainer would use torch's DataParallel.
+
+    That copies the model to each, and a step would take so many times train.global_batch.
+    """
+    seen = torch.cuda.device_count()
+    if launch.processes == 1 and seen > 1 and not parse_flag_from_env("ACCELERATE_USE_CPU"):
+        raise TablemendError(
+            f"one process sees {seen} GPUs: launch one process for each (accelerate launch "
+            f"--config_file accelerate_configs/ddp.yaml --num_processes {seen}), or take one GPU "
+            "(accelerate_configs/single-gpu.yaml, or CUDA_VISIBLE_DEVICES=0)"
         )
 
 

@@ -37,19 +37,30 @@ class Strategy:
     offload: bool = False
 
 
-def _deepspeed(config: str, *shards: str, offload: bool = False) -> Strategy:
-    return Strategy(config, 8, frozenset({"gradients", "optimizer", *shards}), True, offload)
-
-
+MACHINE = 8
+"""GPUs of one machine; more are planned over several."""
+PARTS = frozenset({"gradients", "optimizer"})
+ALL = PARTS | {"weights"}
 STRATEGIES = (
     Strategy("single-gpu", 1),
-    Strategy("ddp", 8),
-    _deepspeed("zero2"),
-    _deepspeed("zero3", "weights"),
-    _deepspeed("zero3-offload", "weights", offload=True),
-    Strategy("fsdp2", 8, frozenset({"weights", "gradients", "optimizer"})),
+    Strategy("ddp", MACHINE),
+    Strategy("zero2", MACHINE, PARTS, deepspeed=True),
+    Strategy("zero3", MACHINE, ALL, deepspeed=True),
+    Strategy("zero3-offload", MACHINE, ALL, deepspeed=True, offload=True),
+    Strategy("fsdp2", MACHINE, ALL),
+    Strategy("zero3-nodes", 4 * MACHINE, ALL, deepspeed=True),
+    Strategy("fsdp2-nodes", 4 * MACHINE, ALL),
 )
-"""The launches that a plan compares."""
+"""The launches that a plan compares where it is not told how many GPUs there are."""
+
+
+def launches(gpus: int | None) -> tuple[Strategy, ...]:
+    """One GPU, and the ways to divide a training over so many of one machine or of several."""
+    if gpus is None:
+        return STRATEGIES
+    several = gpus > MACHINE
+    fitting = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == several]
+    return (STRATEGIES[0], *(replace(each, gpus=gpus) for each in fitting))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
-from peft import LoraConfig
+from peft import LoraConfig, get_peft_model_state_dict
 from torch import nn
 from transformers import BitsAndBytesConfig, PreTrainedModel
 
@@ -35,7 +35,7 @@ def check_method(train: Train) -> None:
         )
     if find_spec("bitsandbytes") is None:
         raise TablemendError(
-            "train.method=qlora needs bitsandbytes: pip install bitsandbytes, or set "
+            "train.method=qlora needs bitsandbytes: pip install 'tablemend[qlora]', or set "
             "train.method=lora"
         )
     stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
@@ -71,6 +71,14 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     return model
 
 
+def trained_shapes(model: PreTrainedModel, config: Trained) -> checkpoints.Shapes:
+    """The tensors that a saved checkpoint must hold; of adapters, theirs alone."""
+    if config.train.lora is None:
+        return checkpoints.saved_shapes(model)
+    saved = get_peft_model_state_dict(model, state_dict=checkpoints.without_values(model))
+    return {name: tuple(weight.shape) for name, weight in saved.items()}
+
+
 def freeze_unused(model: PreTrainedModel) -> None:
     """Train nothing that a text never passes through: DDP would wait for its gradients."""
     for name in _unused(model):
@@ -95,11 +103,6 @@ def _unused(model: PreTrainedModel) -> list[str]:
     return below(model, "")
 
 
-def model_revision(config: Trained, trainer: Any) -> str:
-    """What exactly the training starts from."""
-    return checkpoints.revision_of(config.model.path, trainer.model)
-
-
 def _warn_of_rounding(config: Trained, dtype: torch.dtype) -> None:
     if config.train.method == "full" and dtype != torch.float32:
         print(
@@ -108,19 +111,23 @@ def _warn_of_rounding(config: Trained, dtype: torch.dtype) -> None:
         )
 
 
-def lora_config(lora: Lora, model: PreTrainedModel | None = None) -> LoraConfig:
+def lora_config(
+    lora: Lora, model: PreTrainedModel | None = None, revision: str | None = None
+) -> LoraConfig:
     """The recipe's adapters, as PEFT says them.
 
     Args:
         lora: the recipe's section.
         model: gets none in what a text never passes through; only a model with more than a
             language model (Gemma 3) needs to be given.
+        revision: of the base, noted in the saved adapter, so that all who load it find that base.
     """
     targets = lora.target_modules
     unused = _unused(model) if model is not None else []
     outside = "|".join(re.escape(name) for name in unused)
     return LoraConfig(
         task_type="CAUSAL_LM",
+        revision=revision,
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -11,7 +12,7 @@ from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
-from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy
+from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy, launches
 from tablemend.training.planner import Plans, answers_at_once, has_copy, weight_type
 from tablemend.training.rollout import cache_bytes
 from tablemend.training.shapes import config_of, start_of
@@ -29,8 +30,12 @@ COLUMNS = (
 """Of the table, in order; ``reference`` and ``generation`` only where there is one."""
 
 
-def lines(config: Trained) -> Iterator[str]:
+def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     """The plan, a line at a time.
+
+    Args:
+        config: the recipe.
+        gpus: how many there are beside the plan for one; ``None``: 8, and 32 over four machines.
 
     Raises:
         TablemendError: the architecture of model.path is not known here.
@@ -61,7 +66,7 @@ def lines(config: Trained) -> Iterator[str]:
     yield from _data_lines(config)
     found = {
         each: None if advice.refused(config, each) else plans.memory(config, each)
-        for each in STRATEGIES
+        for each in launches(gpus)
     }
     yield from _reference_lines(config)
     yield from _generation_lines(config, plans)
@@ -181,29 +186,27 @@ def _generation_lines(config: Trained, plans: Plans) -> Iterator[str]:
 
 def _data_lines(config: Trained) -> Iterator[str]:
     train = config.train
-    unit = "rows"
+    unit = of = "rows"
     if isinstance(config, DpoExperiment):
-        unit = "pairs"
+        unit = of = "pairs"
     if isinstance(config, GrpoExperiment):
-        unit = "answers"
+        unit, of = "answers", "prompts"
     until = f", at most {train.minutes:g} minutes" if train.minutes else ""
     try:
         amount = amount_of(config)
     except TablemendError as error:
         each = f" x {config.grpo.group}" if isinstance(config, GrpoExperiment) else ""
-        of = "prompts" if each else unit
-        formula = (
-            f"{train.max_steps}"
-            if train.max_steps
-            else f"{of} x {train.epochs:g}{each} / {train.global_batch}"
-        )
-        yield f"steps: {formula}, of {train.global_batch} {unit}{until}"
+        formula = f"{of} x {train.epochs:g}{each} / {train.global_batch}," if train.epochs else ""
+        yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}{until}"
         yield f"data: not counted: {error}"
         return
     about = "about " if amount.sampled < amount.rows + amount.dropped else ""
     if amount.assumed:
         yield f"data: {amount.assumed}"
-    yield f"data: {about}{_amount_line(config, amount)}"
+    if amount.sampled:
+        yield f"data: {about}{_amount_line(config, amount)}"
+    else:
+        yield f"data: {amount.rows} {of}, all taken to fit"
     yield f"{_steps_line(config, amount, unit, about)}{until}"
 
 
@@ -235,25 +238,35 @@ def _steps_line(config: Trained, amount: Amount, unit: str, about: str) -> str:
         assert train.epochs is not None
         steps = math.ceil(math.ceil(amount.rows * times / train.global_batch) * train.epochs)
     sequences = steps * train.global_batch
-    text = f"steps: {steps} of {train.global_batch} {unit}, "
+    text = f"steps: {steps} of {train.global_batch} {unit}"
+    if isinstance(config, GrpoExperiment):
+        passes = sequences / times / amount.rows
+        text += f", {times} to a prompt, {passes:.2g} passes over the prompts"
+    if not amount.sampled:
+        return text
     if not isinstance(config, GrpoExperiment):
-        return f"{text}{about}{sequences * amount.tokens / 1e6:.2f} M tokens"
-    passes = sequences / times / amount.rows
+        return f"{text}, {about}{sequences * amount.tokens / 1e6:.2f} M tokens"
     gold = sequences * amount.supervised / 1e6
     most = sequences * config.grpo.max_new_tokens / 1e6
     return (
-        f"{text}{times} to a prompt, {passes:.2g} passes over the prompts; {gold:.2f} M tokens "
-        f"drawn where answers are as long as gold, at most {most:.2f} M"
+        f"{text}; {gold:.2f} M tokens drawn where answers are as long as gold, at most {most:.2f} M"
     )
 
 
-def print_plan(config: Trained) -> None:
+def print_plan(config: Trained, gpus: int | None = None) -> None:
     """Print it as comments, so that what ``--check`` prints is still a recipe.
 
     A plan that cannot be made is said in its place: the configuration is valid all the same.
+
+    Args:
+        config: the recipe.
+        gpus: to plan for; ``None``: as many as this command was launched on.
     """
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    if gpus is None and launched > 1:
+        gpus = launched
     try:
-        for line in lines(config):
+        for line in lines(config, gpus):
             print(f"# {line}", flush=True)
     except TablemendError as error:
         print(f"# no plan: {error}")

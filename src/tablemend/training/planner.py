@@ -21,8 +21,8 @@ number of weights, T of those that train, W of GPUs; an optimizer holds 2 number
   in the type computed in, divided under ZeRO-3 and FSDP2.
 - GRPO: all answers of a step are drawn at once, each process its part; they wait as ids, with the
   old log-probabilities. Gradients are not there yet when answers are drawn, except what ZeRO and
-  FSDP2 keep. Under ZeRO-3 ``generate`` gathers all weights (``ds3_gather_for_generation``). vLLM in
-  the same process takes its share of the card, whether it needs it or not.
+  FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are gathered for it (``drawing.drawing_model``).
+  vLLM in the same process takes its share of the card, whether it needs it or not.
 """
 
 from __future__ import annotations
@@ -167,9 +167,13 @@ def has_copy(config: Trained, strategy: Strategy) -> bool:
 
 
 def rollout_of(
-    config: GrpoExperiment, architecture: PretrainedConfig, strategy: Strategy
+    config: GrpoExperiment,
+    architecture: PretrainedConfig,
+    strategy: Strategy,
+    *,
+    on_gpu: bool = True,
 ) -> Rollout:
-    """The answers that a process draws at once with ``generate``."""
+    """The answers that a process draws at once where no vLLM does."""
     half = config.train.precision == "bfloat16"
     dtype = weight_type(config, architecture)
     if strategy.shards:
@@ -184,6 +188,7 @@ def rollout_of(
         rows=answers_at_once(config, strategy),
         prompt=config.longest_row - config.grpo.max_new_tokens,
         answer=config.grpo.max_new_tokens,
+        device="cuda" if on_gpu else "cpu",
     )
 
 
@@ -243,24 +248,26 @@ class Plans:
             copy = _copy_bytes(config, counts, strategy) if has_copy(config, strategy) else 0
             found = replace(found, reference=copy + most.peak - most.own)
         if isinstance(config, GrpoExperiment):
-            found = self._with_answers(config, strategy, found)
+            found = self._with_answers(config, strategy, found, on_gpu)
         return found
 
-    def drawn(self, config: GrpoExperiment, strategy: Strategy) -> Drawn:
-        """What drawing answers with ``generate`` holds."""
-        rollout = rollout_of(config, self.architecture, strategy)
+    def drawn(self, config: GrpoExperiment, strategy: Strategy, *, on_gpu: bool = True) -> Drawn:
+        """What drawing answers holds where no vLLM does it."""
+        rollout = rollout_of(config, self.architecture, strategy, on_gpu=on_gpu)
         if rollout not in self._drawn:
             self._drawn[rollout] = drawn(rollout)
         return self._drawn[rollout]
 
-    def _with_answers(self, config: GrpoExperiment, strategy: Strategy, found: Memory) -> Memory:
+    def _with_answers(
+        self, config: GrpoExperiment, strategy: Strategy, found: Memory, on_gpu: bool
+    ) -> Memory:
         """With the answers of a step, and what draws them."""
         counts = self.counts(config)
         waiting = answers_at_once(config, strategy) * answer_bytes(config)
         generation = 0
         if config.grpo.engine == "transformers":
-            generation = self.drawn(config, strategy).peak
-            if "weights" in strategy.shards and strategy.deepspeed:
+            generation = self.drawn(config, strategy, on_gpu=on_gpu).peak
+            if "weights" in strategy.shards:
                 half = 2 if config.train.precision == "bfloat16" else 4
                 generation += counts.total * half
         return replace(

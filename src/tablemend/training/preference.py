@@ -18,6 +18,7 @@ from trl import DPOConfig, DPOTrainer
 
 from tablemend.config import HUB
 from tablemend.config.experiment import DpoExperiment
+from tablemend.disk import sync_all
 from tablemend.errors import TablemendError
 from tablemend.preferences.making import STAGE as PAIRS_STAGE
 from tablemend.preferences.making import start_of
@@ -33,7 +34,6 @@ from tablemend.training.budget import Budget
 from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.stage import checkpoints_of, refusals, refuse_changes
-from tablemend.training.start import refuse_adapter
 from tablemend.training.trainer import LengthGrouped, Paced
 
 CHECKED_ROWS = 32
@@ -201,10 +201,9 @@ def prepare(config: DpoExperiment, run: Run, tokenizer: Tokenizer) -> Prepared:
     on after an interruption, and every process, has the same.
 
     Raises:
-        TablemendError: see :func:`build_rows`; a start that is an adapter; a checkpoint that waits
-            to be continued saw other pairs.
+        TablemendError: see :func:`build_rows`; a checkpoint that waits to be continued saw other
+            pairs.
     """
-    refuse_adapter(config)
     disable_progress_bars()
     folder = checkpoints_of(run, config.stage) / "pairs"
     with launch.main_first() as is_main:
@@ -226,7 +225,8 @@ def _write(
     if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
         noted = {"rows_hash": facts["rows_hash"]}
         refuse_changes(run, config.stage, noted, str(Path(config.dpo.pairs.path) / FILE))
-    _note_other_start(config, facts)
+    else:
+        _note_other_start(config, facts)
     there = folder / "facts.json"
     if there.is_file() and json.loads(there.read_text("utf-8")) == facts:
         return
@@ -235,6 +235,7 @@ def _write(
         for split, rows in built.rows.items():
             if rows:
                 as_dataset(rows).save_to_disk(str(folder / split))
+        sync_all(folder)
     write_json(there, facts)
 
 
@@ -336,7 +337,7 @@ def build_trainer(
             train_dataset=prepared.train,
             eval_dataset=prepared.validation,
             processing_class=tokenizer,
-            peft_config=lora_config(lora, model) if lora else None,
+            peft_config=lora_config(lora, model, config.model.revision) if lora else None,
         )
     _check_batch(trainer, prepared.train)
     return trainer

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tablemend.config.pretrain import Pretraining, Schedule
+from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors
@@ -257,7 +258,7 @@ class Trainer:
         try:
             with disk_errors(path.parent):
                 torch.save(self.state(), temporary)
-            temporary.replace(path)
+            replace_file(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
 

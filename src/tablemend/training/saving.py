@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftModel, get_peft_model_state_dict
+from accelerate.utils.memory import clear_device_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
-from transformers.trainer_utils import align_special_tokens
 
 from tablemend.config.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import checkpoints, launch
+from tablemend.training import adapters, checkpoints, launch
+from tablemend.training.models import trained_shapes
 from tablemend.training.stage import record, refusals
 
 
@@ -25,19 +24,20 @@ def save(
     config: Trained,
     run: Run,
     tokenizer: Tokenizer,
-    prompt: Sequence[int],
-    facts: Mapping[str, Any] | None = None,
+    prompts: Sequence[Sequence[int]],
+    facts: Mapping[str, Any],
 ) -> str:
     """Save, verify, reload and generate once; only then does ``runs/<name>/model`` appear.
 
     Args:
         trainer: trained.
-        config: its recipe.
+        config: its recipe, with the commit of a name on the Hub (``stage.pinned``).
         run: where the model goes.
         tokenizer: saved with it.
-        prompt: ids after which the saved model writes an answer.
-        facts: of the training, for the manifest. It is written before the folder appears, which
-            is the sign that nothing is left to be done.
+        prompts: ids on which the logits are compared where an adapter is merged; after the first
+            one the saved model writes an answer.
+        facts: of the training and of its start, for the manifest. It is written before the folder
+            appears, which is the sign that nothing is left to be done.
 
     Returns:
         The beginning of the answer to the first training prompt.
@@ -48,7 +48,7 @@ def save(
     """
     partial = run.path / ".model.partial"
     lora = config.train.lora
-    expected = _trained_names(trainer, config)
+    expected = trained_shapes(trainer.model, config)
     weights = _whole_weights(trainer, config)
     unset_hf_deepspeed_config()  # or from_pretrained waits for all processes to load a shard
     answer = ""
@@ -61,24 +61,17 @@ def save(
             del weights
             checkpoints.check_weights(partial, expected)
             _release(trainer)
+            told, revision = dict(facts), facts["model_revision"]
             with refusals(config.train, run):
-                if lora is not None and lora.save == "merged":
-                    merge(partial, config, tokenizer)
-                if lora is None or lora.save == "merged":
+                if lora is None:
                     checkpoints.check_generation(partial, tokenizer)
-                answer = checkpoints.generate_once(partial, config.model, prompt)
+                elif lora.save == "merged":
+                    told["merging"] = _merge(partial, config, run, prompts, revision).facts
+                answer = checkpoints.generate_once(partial, config.model, prompts[0])
             checkpoints.mark_complete(partial)
-            if facts is not None:
-                record(run, config.stage, {**facts, "first_answer": answer})
+            record(run, config.stage, {**told, "first_answer": answer})
             checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
     return answer
-
-
-def _trained_names(trainer: Any, config: Trained) -> set[str]:
-    """Names of the tensors that a saved folder must hold."""
-    if config.train.lora is not None:
-        return set(get_peft_model_state_dict(trainer.model))
-    return {name for name, _ in trainer.model.named_parameters()}  # a tied head has no own name
 
 
 @torch.no_grad()
@@ -111,20 +104,30 @@ def _release(trainer: Any) -> None:
     trainer.model = trainer.model_wrapped = trainer.optimizer = trainer.lr_scheduler = None
     trainer.callback_handler.model = trainer.callback_handler.optimizer = None
     trainer.accelerator.free_memory()
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    clear_device_cache(garbage_collection=True)
 
 
-def merge(folder: Path, config: Trained, tokenizer: Tokenizer) -> None:
-    """Replace the adapter in a folder by the whole weights it makes of the base.
+def _merge(
+    folder: Path,
+    config: Trained,
+    run: Run,
+    prompts: Sequence[Sequence[int]],
+    revision: str,
+) -> adapters.Difference:
+    """Replace the adapter in a folder by whole weights, unless these would answer otherwise.
 
-    Raises:
-        TablemendError: the base cannot be loaded any more.
+    A training is not thrown away for that: the adapter stays, and a line says so.
     """
-    base = checkpoints.load_model(config.model)
-    merged = PeftModel.from_pretrained(base, str(folder)).merge_and_unload()
-    align_special_tokens(merged, tokenizer)
-    for path in folder.glob("adapter_*"):
-        path.unlink()
-    merged.save_pretrained(folder)
+    whole = run.path / ".merged.partial"
+    found = adapters.merge(folder, whole, config.model, revision, prompts)
+    print(f"merged: {found}")
+    if found.accepted:
+        checkpoints.put_in_place(folder, whole)
+    else:
+        shutil.rmtree(whole)
+        print(
+            f"warning: merged weights would answer otherwise, so {run.model} holds the adapter: "
+            f"use it as it is, merge it all the same (python train/merge.py run={run.path} "
+            "tolerance=...), or train with model.dtype=float32"
+        )
+    return found

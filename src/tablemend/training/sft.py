@@ -151,6 +151,7 @@ def build_trainer(
     validate = prepared.validation is not None
     arguments = sft_arguments(config, folder, state.num_processes, validate)
     model = trainable_model(config)  # behind the arguments, of which it learns of ZeRO-3
+    lora = config.train.lora
     return Trainer(
         recipe=config.train,
         budget=Budget(config.train.minutes),
@@ -159,7 +160,7 @@ def build_trainer(
         train_dataset=as_dataset(prepared.train.rows),
         eval_dataset=as_dataset(prepared.validation.rows) if prepared.validation else None,
         processing_class=tokenizer,
-        peft_config=lora_config(config.train.lora, model) if config.train.lora else None,
+        peft_config=lora_config(lora, model, config.model.revision) if lora else None,
     )
 
 

@@ -27,7 +27,8 @@ class Shape:
 
     Attributes:
         model_type: transformers' name of the architecture.
-        parameters: published number of weights; a tied head is counted once.
+        parameters: published number of weights; a tied head is counted once, which the Hub's page
+            counts twice where both are stored (Qwen3-0.6B, Qwen3-1.7B).
         values: what the configuration says beyond its class's defaults.
     """
 
@@ -128,6 +129,7 @@ def _gemma3(
                 "query_pre_attn_scalar": query_scalar,
                 "sliding_window": 1024,
                 "max_position_embeddings": 131072,
+                "rope_scaling": {"rope_type": "linear", "factor": 8.0},
             },
             "vision_config": {
                 "hidden_size": 1152,

@@ -21,8 +21,11 @@ from tablemend.config import Train
 from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
-from tablemend.training import checkpoints, launch
+from tablemend.training import advice, checkpoints, launch
+from tablemend.training.models import trained_shapes
+from tablemend.training.start import refuse_adapter, refuse_quantised
 
+C = TypeVar("C", bound=Trained)
 T = TypeVar("T")
 FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
@@ -81,20 +84,27 @@ def alone(run: Run) -> Iterator[None]:
 
 
 def begin(config: Trained, run: Run, overwrite: bool) -> bool:
-    """Open the run folder; ``False`` where this training is finished already.
+    """Open the run folder; ``False``, with a line, where this training is finished already.
 
     Raises:
         TablemendError: the folder holds a training with other settings or from other weights, or
-            this one cannot be trained as it was launched.
+            this one cannot be trained as it was launched, or from where it starts.
     """
     launch.refuse(config.train)
+    refuse_adapter(config)
+    if local_folder(config.model.path) is not None:
+        refuse_quantised(config.model)
     state = PartialState()
     stage = config.stage
     if state.is_main_process:
+        if line := advice.of_launch(config):
+            print(line)
         _put_back(run)  # an earlier command was killed before its training began
         _refuse_another(run, stage)
         if overwrite:
             _set_aside(run, stage)
+        elif not _is_begun(run, stage):
+            (run.path / f"{stage}.yaml").unlink(missing_ok=True)  # its settings bind nothing
         run.begin(stage, config, FIXED)
         if not overwrite and local_folder(config.model.path):
             revision = checkpoints.revision_of(config.model.path)
@@ -103,7 +113,37 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
         for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
             print(f"{path} is half-written: deleted")
     state.wait_for_everyone()
-    return not checkpoints.is_complete(run.model)
+    finished = checkpoints.is_complete(run.model)
+    if finished and state.is_main_process:
+        print(f"finished: {run.model} (overwrite=true starts anew)")
+    return not finished
+
+
+def pinned(config: C, run: Run) -> C:
+    """The recipe with the commit that its name on the Hub stands for, the same in all processes.
+
+    A training that goes on keeps the commit that it began with, wherever the name has moved since.
+    A folder stays what it is.
+
+    Raises:
+        TablemendError: neither the Hub nor the local cache knows the name, or the model is
+            quantised.
+    """
+    if local_folder(config.model.path) is not None:
+        return config
+    noted = None
+    if checkpoints.last_complete(checkpoints_of(run, config.stage)) is not None:
+        noted = run.recorded(config.stage).get("model_revision")
+    revision = noted or once(run, lambda: checkpoints.commit_of(config.model))
+    model = config.model.model_copy(update={"revision": revision})
+    refuse_quantised(model)
+    return config.model_copy(update={"model": model})
+
+
+def _is_begun(run: Run, stage: str) -> bool:
+    """Whether a training has left anything but its settings, as one does whose data is refused."""
+    left = (checkpoints_of(run, stage), run.model)
+    return bool(run.recorded(stage)) or any(path.exists() for path in left)
 
 
 def _set_aside(run: Run, stage: str) -> None:
@@ -162,7 +202,6 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         TablemendError: the device ran out of memory.
         OSError: the disk is full.
     """
-    trainer.add_callback(_MarkComplete())
     trainer.add_callback(launch.CheckStrategy(trainer))
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None:
@@ -170,7 +209,8 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         if trainer.accelerator.is_main_process:
             print(f"resuming from {last}")
     start = time.monotonic()
-    with refusals(config.train, run):
+    with checkpoints.own_names(trainer.model), refusals(config.train, run):
+        trainer.add_callback(_MarkComplete(trained_shapes(trainer.model, config)))
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = time.monotonic() - start
     state = trainer.state
@@ -206,7 +246,14 @@ def device_name() -> str:
 
 
 class _MarkComplete(TrainerCallback):  # type: ignore[misc]
-    """Marks a checkpoint once everything of it is written."""
+    """Marks a checkpoint once everything of it is written and its weights are whole.
+
+    An adapter may be zero as long as no step had a gradient: in GRPO while all answers earn the
+    same. Under FSDP2 weights are in torch's own format, which has no tensor by name.
+    """
+
+    def __init__(self, expected: checkpoints.Shapes) -> None:
+        self.expected = expected
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -214,6 +261,10 @@ class _MarkComplete(TrainerCallback):  # type: ignore[misc]
         PartialState().wait_for_everyone()
         if args.should_save:
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            if any(folder.glob("*.safetensors")):
+                checkpoints.check_shapes(folder, self.expected)
+                if any(entry.get("grad_norm") for entry in state.log_history):
+                    checkpoints.check_adapter(folder)
             launch.note(folder)
             checkpoints.mark_complete(folder)
 
@@ -236,11 +287,13 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
     """Write the manifest, once for all processes.
 
     Raises:
-        TablemendError: a checkpoint waits to be continued that saw other training rows.
+        TablemendError: a checkpoint waits to be continued that saw other training rows, or that
+            began with other weights.
     """
     if PartialState().is_main_process:
         if checkpoints.last_complete(checkpoints_of(run, stage)) is not None:
-            refuse_changes(run, stage, {"rows_hash": facts["rows_hash"]}, "data.train")
+            for name, where in (("rows_hash", "data.train"), ("model_revision", "model.path")):
+                refuse_changes(run, stage, {name: facts[name]}, where)
         run.record(stage, facts)
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)
 

@@ -9,7 +9,9 @@ import torch
 from datasets import Dataset
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
+from transformers import TrainerCallback
 from trl import SFTTrainer
+from trl.trainer.utils import RepeatSampler
 
 from tablemend.config import Train
 from tablemend.training import attention
@@ -41,6 +43,32 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         return length_groups(self.lengths, self.batch, self.seed, self.epoch)
 
 
+class PromptOrder(RepeatSampler):  # type: ignore[misc]
+    """TRL's order of prompts, of which each pass has its own wherever it begins.
+
+    TRL's (1.16) is the first pass's again in whatever pass a training is resumed.
+    """
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called before each pass."""
+        if self.shuffle:
+            self.generator.manual_seed(self.seed + epoch)
+
+
+class Passes(TrainerCallback):  # type: ignore[misc]
+    """Tells the order of rows which pass it is.
+
+    In several processes accelerate (1.15) does not reach it through the sampler that skips what a
+    resumed pass has done: that pass would go on in the order of the first.
+    """
+
+    def on_epoch_begin(
+        self, args: Any, state: Any, control: Any, *, train_dataloader: Any, **_: Any
+    ) -> None:
+        """Set the epoch on the loader that skips nothing yet."""
+        train_dataloader.set_epoch(int(state.epoch))
+
+
 class Paced:
     """What every trainer of this house does alike, put before TRL's class.
 
@@ -49,13 +77,26 @@ class Paced:
 
     model: Any
     args: Any
+    state: Any
+    control: Any
 
     def __init__(self, *, recipe: Train, budget: Budget, **options: Any) -> None:
         self.recipe = recipe
         self.budget = budget
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
-        super().__init__(**options, callbacks=[budget])  # type: ignore[call-arg]
+        super().__init__(**options, callbacks=[budget, Passes()])  # type: ignore[call-arg]
+
+    def _run_epoch(self, **options: Any) -> None:
+        """One pass; none after the last step, which the parent would follow by one more.
+
+        It takes a step before it asks whether to stop, and a training that was killed after its
+        last checkpoint is resumed there.
+        """
+        if self.budget.is_spent or self.state.global_step >= self.state.max_steps:
+            self.control.should_training_stop = True
+            return
+        super()._run_epoch(**options)  # type: ignore[misc]
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Muon with AdamW where the recipe says so, else the parent's AdamW."""

@@ -1,0 +1,156 @@
+"""An adapter into the base that it was trained on: the same logits after as before."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils.memory import clear_device_cache
+from peft import PeftModel
+from transformers import PreTrainedModel
+from transformers.trainer_utils import align_special_tokens
+
+from tablemend.backends.checkpoints import local_folder
+from tablemend.config import Model
+from tablemend.errors import TablemendError
+from tablemend.training import checkpoints
+from tablemend.training.start import refuse_quantised
+
+PROMPTS = 8
+"""Prompts on which the logits are compared, unless a command says otherwise."""
+KEPT = 8
+"""Positions at the end of each prompt whose logits are compared."""
+TOLERANCES = {torch.float32: 1e-3, torch.bfloat16: 0.5, torch.float16: 0.5}
+"""16-bit weights are rounded once more when the adapter is added to them."""
+LEFT_OUT = ("adapter_*", checkpoints.MARKER, "README.md")
+"""Files of an adapter's folder that are not those of whole weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far merged weights are from base and adapter.
+
+    Attributes:
+        largest: largest difference of a logit.
+        tolerance: what is accepted.
+        same: share of the positions whose most likely token is the same.
+        prompts: how many were compared.
+    """
+
+    largest: float
+    tolerance: float
+    same: float
+    prompts: int
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the merged weights answer as base and adapter do; a NaN does not."""
+        return self.largest <= self.tolerance
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {
+            "max_logit_difference": self.largest,
+            "tolerance": self.tolerance,
+            "same_next_token": self.same,
+            "prompts": self.prompts,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"logits differ by {self.largest:.2g} at most (tolerance {self.tolerance:g}) on "
+            f"{self.prompts} prompts, {self.same:.1%} of the next tokens are the same"
+        )
+
+
+def merge(
+    adapter: Path,
+    out: Path,
+    base: Model,
+    revision: str,
+    prompts: Sequence[Sequence[int]],
+    tolerance: float | None = None,
+) -> Difference:
+    """Write the whole weights that an adapter makes of its base, and compare the logits.
+
+    The merge is in place, and what was saved is loaded only after: one copy of the weights is in
+    memory at a time.
+
+    Args:
+        adapter: its folder, with the tokenizer.
+        out: folder for the whole weights; what is there is deleted.
+        base: what it was trained on.
+        revision: of the base, as the training recorded it.
+        prompts: ids, whose logits are compared; of the first alone where the GPU is too small.
+        tolerance: largest difference that is accepted; ``None``: by the type of the weights.
+
+    Raises:
+        TablemendError: the base is gone, quantised or another one, or what was saved is not whole.
+    """
+    base = _at_revision(base, revision)
+    tokenizer = checkpoints.load_tokenizer(base.model_copy(update={"path": str(adapter)}))
+    plain = checkpoints.load_model(base)
+    shapes, dtype = checkpoints.saved_shapes(plain), plain.dtype
+    if torch.cuda.is_available() and checkpoints.device_for(plain).type == "cpu":
+        prompts = prompts[:1]  # a model that no GPU holds takes minutes a prompt
+    both = PeftModel.from_pretrained(plain, str(adapter))
+    before = final_logits(both, prompts)
+    merged = both.merge_and_unload()
+    align_special_tokens(merged, tokenizer)
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(adapter, out, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    merged.save_pretrained(out)
+    del plain, both, merged
+    clear_device_cache(garbage_collection=True)
+    checkpoints.check_weights(out, shapes)
+    checkpoints.check_generation(out, tokenizer)
+    saved = checkpoints.load_model(base.model_copy(update={"path": str(out)}))
+    after = final_logits(saved, prompts)
+    del saved
+    clear_device_cache(garbage_collection=True)
+    pairs = list(zip(before, after, strict=True))
+    same = torch.cat([one.argmax(-1) == other.argmax(-1) for one, other in pairs])
+    return Difference(
+        max(float((one - other).abs().max()) for one, other in pairs),
+        tolerance or TOLERANCES[dtype],
+        float(same.float().mean()),
+        len(pairs),
+    )
+
+
+def _at_revision(base: Model, revision: str) -> Model:
+    """The base as the adapter was trained on it.
+
+    Raises:
+        TablemendError: it is gone, quantised, or holds other weights now.
+    """
+    is_folder = local_folder(base.path) is not None
+    if not is_folder:
+        base = base.model_copy(update={"revision": revision})
+    refuse_quantised(base)
+    if is_folder and checkpoints.revision_of(base.path) != revision:
+        raise TablemendError(
+            f"{base.path} holds other weights than those that the adapter was trained on "
+            f"({revision}): put those back"
+        )
+    return base
+
+
+@torch.no_grad()
+def final_logits(
+    model: PreTrainedModel | PeftModel, prompts: Sequence[Sequence[int]]
+) -> list[torch.Tensor]:
+    """Logits at the last :data:`KEPT` positions of each prompt, float32 on the CPU."""
+    device = checkpoints.device_for(model)
+    model.to(device).eval()
+    found = []
+    for ids in prompts:
+        batch = torch.tensor([list(ids)], device=device)
+        logits = model(input_ids=batch, logits_to_keep=KEPT).logits
+        found.append(logits[0].float().cpu())
+    return found

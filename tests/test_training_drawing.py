@@ -1,0 +1,74 @@
+"""Answers drawn inside a training: in the order of the prompts, repeatable, without dropout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tablemend.backends.hf import HFModel, window_of
+from tablemend.backends.requests import Sampling
+from tablemend.training import drawing
+
+LENGTH = 12
+PROMPTS = [[5, 6, 7], [9, 8, 7, 6, 5, 4], [11], [5, 6, 7]]
+
+
+def _model(folder: Path, ends: frozenset[int] = frozenset()) -> HFModel:
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    window = window_of(model.config, "tiny")
+    return HFModel(model, AutoTokenizer.from_pretrained(folder), window, ends)
+
+
+def _draw(model: HFModel, temperature: float, seed: int = 0) -> list[list[int]]:
+    torch.manual_seed(seed)
+    return drawing.draw(model, PROMPTS, Sampling(LENGTH, temperature))
+
+
+def test_answers_are_those_of_generate_where_nothing_is_left_to_chance(tiny_model: Path) -> None:
+    model = _model(tiny_model)
+    wanted = [_greedy(model.model, prompt) for prompt in PROMPTS]
+    assert _draw(model, 1e-6) == wanted
+    assert len({tuple(answer) for answer in wanted}) == len(wanted) - 1  # two prompts are alike
+    end = wanted[1][LENGTH // 2]
+    cut = _draw(_model(tiny_model, frozenset({end})), 1e-6)
+    assert cut == [a[: a.index(end) + 1] if end in a else a for a in wanted]
+    assert len(cut[1]) <= LENGTH // 2 + 1
+
+
+def _greedy(model: Any, prompt: list[int]) -> list[int]:
+    ids = torch.tensor([prompt])
+    found = model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        do_sample=False,
+        max_new_tokens=LENGTH,
+        eos_token_id=None,
+        pad_token_id=0,
+    )
+    return found[0, len(prompt) :].tolist()
+
+
+def test_torchs_generator_alone_decides(tiny_model: Path) -> None:
+    model = _model(tiny_model)
+    first = _draw(model, 1.0)
+    assert first == _draw(model, 1.0) != _draw(model, 1.0, seed=1)
+    assert first[0] != first[3]  # one prompt, two answers
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_nothing_is_dropped_while_answers_are_drawn(tiny_model: Path, training: bool) -> None:
+    plain = _model(tiny_model)
+    lora = LoraConfig(r=4, lora_dropout=0.9, target_modules="all-linear", init_lora_weights=False)
+    torch.manual_seed(3)
+    adapted = get_peft_model(plain.model, lora)
+    answers = []
+    for mode in (training, False):
+        adapted.train(mode)
+        answers.append(_draw(HFModel(adapted, plain.tokenizer, plain.window, frozenset()), 1e-6))
+        assert adapted.training is mode
+    assert answers[0] == answers[1]
