@@ -336,5 +336,8 @@ def test_the_command_trains_and_shows(
     told = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
     assert told["rewards"]["last"]["parts/order"] == 0.25 and told["start"] == {}
     assert told["judge"].startswith("tablemend") and told["first_answer"]
+    means = told["rewards"]["mean"]
+    said = f"mean reward {means['reward']:.3f}, last {told['rewards']['last']['reward']:.3f}, "
+    assert f"{said}{means['equal_groups']:.0%} of the groups equal" in capsys.readouterr().out
     runpy.run_path(script)["main"]()
     assert "finished" in capsys.readouterr().out

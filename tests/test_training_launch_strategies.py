@@ -57,6 +57,8 @@ GOES_ON: dict[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 """Which strategies continue adapters, how they are launched then, and what is said."""
+SPREAD: dict[str, str] = {"zero2": "1", "zero3": "4"}
+"""On how many processes a training of all weights goes on that two began."""
 TOLERANCE = 1e-3
 """The losses of twenty steps are those of one process within it."""
 
@@ -79,7 +81,7 @@ def make(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
 
     def command(name: str, method: str) -> SftCommand:
         steps = ("train.epochs=null", f"train.max_steps={STEPS}", f"train.save_every={CUT}")
-        given = (*steps, "train.micro_batch=2", *METHODS[method])
+        given = (*steps, "train.micro_batch=2", "train.weight_decay=0.5", *METHODS[method])
         return short(SftCommand, tiny_model, folder / f"{name}-{method}", small_data(ROWS), *given)
 
     return command
@@ -199,6 +201,23 @@ def test_two_processes_that_are_killed_train_as_one_and_save(
         assert torch.allclose(saved[name], weight, rtol=0, atol=1e-3), name
     left = {path.name for path in run.path.iterdir()}
     assert left == {".lock", "manifest.json", "model", "sft", "sft.yaml"}
+    if strategy in SPREAD:
+        _go_on_elsewhere(strategy, config, saved)
+
+
+def _go_on_elsewhere(strategy: str, config: SftCommand, same: dict[str, torch.Tensor]) -> None:
+    """From the first checkpoint on, with another number of processes, to the same weights."""
+    run, count = Run.of(config), SPREAD[strategy]
+    _forget_the_end(run)
+    said = _launch(strategy, config, f"--num_processes={count}")
+    assert f"was saved by {strategy} on 2 processes, {strategy} on {count} process" in said
+    facts = _facts(config)
+    assert (facts["world_size"], facts["steps"]) == (int(count), STEPS)
+    assert str(facts["resumed_from"]).endswith(f"checkpoint-{CUT}")
+    # weight decay in the wrong group, or a step counted twice, would differ by 1e-4 and more
+    for name, weight in load_file(run.model / "model.safetensors").items():
+        assert torch.allclose(weight, same[name], rtol=0, atol=1e-5), name
+    assert not list((run.path / "sft" / f"checkpoint-{CUT}").glob("*_universal"))
 
 
 @pytest.mark.slow

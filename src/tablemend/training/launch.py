@@ -220,30 +220,35 @@ def note(folder: Path) -> None:
     write_json(folder / NOTE, asdict(from_environment(os.environ)))
 
 
-def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") -> None:
+def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") -> bool:
     """Say that a training goes on with another number of processes, or refuse it.
 
     Args:
         folder: the checkpoint.
         kept: what stays and what does not; the order of the rows and the global batch always stay.
 
+    Returns:
+        whether its shares are of another number of processes, and must be put together before
+        they are read (:mod:`tablemend.training.universal`).
+
     Raises:
         TablemendError: this launch cannot read the optimizer's state in the checkpoint.
     """
     if not (folder / NOTE).is_file():  # of an older version, which knew one format
-        return
+        return False
     saved = Launch(**read_object(folder / NOTE, "delete the checkpoint"))
     here = from_environment(os.environ)
     if saved == here:
-        return
+        return False
     fit = saved.strategy == here.strategy or {saved.strategy, here.strategy} == {"single", "ddp"}
-    if not fit or here.strategy.startswith("zero"):
+    if not fit:
         raise TablemendError(
             f"{folder} was saved by {saved} and cannot be continued by {here}: launch it as "
             "before, or give overwrite=true to start anew"
         )
     if PartialState().is_main_process:
         print(f"{folder} was saved by {saved}, {here} go on: {kept}")
+    return here.strategy.startswith("zero")
 
 
 class CheckStrategy(TrainerCallback):  # type: ignore[misc]

@@ -21,7 +21,7 @@ from tablemend.config import Train
 from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
-from tablemend.training import advice, checkpoints, launch
+from tablemend.training import advice, checkpoints, launch, universal
 from tablemend.training.models import trained_shapes
 from tablemend.training.start import refuse_adapter, refuse_quantised
 
@@ -205,7 +205,8 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     trainer.add_callback(launch.CheckStrategy(trainer))
     last = checkpoints.last_complete(checkpoints_of(run, config.stage))
     if last is not None:
-        launch.check_checkpoint(last, KEPT[config.stage])
+        if launch.check_checkpoint(last, KEPT[config.stage]):
+            universal.prepare(trainer, last)
         if trainer.accelerator.is_main_process:
             print(f"resuming from {last}")
     start = time.monotonic()
@@ -302,7 +303,14 @@ def report(run: Run, facts: dict[str, Any]) -> None:
     """The last line on the screen, once for all processes."""
     if PartialState().is_main_process:
         dropped = sum(facts["dropped"].values())
+        came_to = f"last loss {facts['last_loss']}"
+        if rewards := facts.get("rewards"):
+            mean, last = rewards["mean"], rewards["last"]
+            came_to = (
+                f"mean reward {mean['reward']:.3f}, last {last['reward']:.3f}, "
+                f"{mean['equal_groups']:.0%} of the groups equal"
+            )
         print(
             f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "
-            f"{facts['seconds']} s, last loss {facts['last_loss']}, {dropped} examples dropped"
+            f"{facts['seconds']} s, {came_to}, {dropped} examples dropped"
         )
