@@ -91,11 +91,15 @@ def test_without_a_config_accelerate_takes_all_gpus(monkeypatch: pytest.MonkeyPa
 def test_one_process_that_sees_several_gpus_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """transformers would multiply the batch by their number, and say nothing."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
-    monkeypatch.setattr(launch, "_parent_command", lambda: ["bash"])
+    train = Train(epochs=1, learning_rate=1, global_batch=8, micro_batch=4)
     with pytest.raises(TablemendError, match=r"one process sees 8 GPUs.*--num_processes 8"):
-        launch.join()
+        launch.refuse(train)
+    with monkeypatch.context() as patch:  # DeepSpeed takes one of them
+        patch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+        patch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+        launch.refuse(train)
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    assert launch.join() == Launch("single", 1)
+    launch.refuse(train)
 
 
 def test_the_environment_says_the_strategy() -> None:

@@ -237,6 +237,9 @@ def test_adapters_train_as_in_one_process_and_go_on(
         return
     _forget_the_end(Run.of(config))
     options, word = GOES_ON[strategy]
+    left = Run.of(config).path / "sft" / f"checkpoint-{CUT}" / f"global_step{CUT}_universal"
+    left.mkdir()  # by a launch on another number of processes that was killed
     assert word in _launch(strategy, config, *options)
+    assert not left.exists()
     # an optimizer that had begun anew would differ by 1e-2
     assert logged(_facts(config), "loss") == pytest.approx(losses, abs=TOLERANCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,26 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
     assert not list(run.path.glob(".*partial")) and not (run.model / "model.safetensors").exists()
     done = merging.merge_run(MergeCommand(run=str(run.path), prompts=1))  # as the line says
     assert done is not None and done.difference.accepted
+
+
+@pytest.mark.parametrize("method", [(), ("train.method=lora", "train.lora={r: 4, alpha: 8}")])
+def test_nothing_trained_stays_on_the_device(
+    method: tuple[str, ...], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The saved model is loaded beside it."""
+    monkeypatch.chdir(ROOT)
+    given = ("train.epochs=null", "train.max_steps=1", *method)
+    config = short(SftCommand, tiny_model, tmp_path / "run", small_data(8), *given)
+    run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
+    assert stage.begin(config, run, overwrite=False)
+    trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
+    stage.train(trainer, config, run)
+    inner = trainer.optimizer.optimizer
+    alive = [weakref.ref(each) for each in (inner, *trainer.model.parameters())]
+    alive += [weakref.ref(moments["exp_avg"]) for moments in inner.state.values()]
+    del inner
+    saving._release(trainer)
+    assert len(alive) > 10 and not [ref for ref in alive if ref() is not None]
 
 
 def test_a_model_that_the_gpu_cannot_hold_is_tried_on_the_cpu(

@@ -51,7 +51,7 @@ def main() -> None:
         tokenizer = checkpoints.load_tokenizer(pinned.model)
         prepared = preference.prepare(config, run, tokenizer)
         trainer = preference.build_trainer(pinned, run, tokenizer, prepared)
-        facts = {**prepared.facts, **start.start_facts(pinned)}
+        facts = {**prepared.facts, **stage.once(run, lambda: start.start_facts(pinned))}
         stage.record(run, config.stage, facts)
         facts |= stage.train(trainer, config, run)
         prompts = prepared.train[: adapters.PROMPTS]["prompt_ids"]

@@ -47,7 +47,7 @@ def main() -> None:
         tokenizer = checkpoints.load_tokenizer(pinned.model)
         prepared = stage.once(run, lambda: grpo.prepare(config, tokenizer))
         trainer = grpo.build_trainer(pinned, run, tokenizer, prepared)
-        facts = {**prepared.facts, **start.start_facts(pinned)}
+        facts = {**prepared.facts, **stage.once(run, lambda: start.start_facts(pinned))}
         stage.record(run, config.stage, facts)
         facts |= stage.train(trainer, config, run)
         facts["rewards"] = grpo.summary(facts["log"])

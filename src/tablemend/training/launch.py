@@ -68,7 +68,6 @@ def join() -> Launch:
     asked = from_command(_parent_command())
     if asked is not None and asked != launch:
         raise TablemendError(_mismatch(asked, launch))
-    _refuse_idle_gpus(launch)
     on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
     if on_cpu:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
@@ -184,7 +183,7 @@ def _refuse_idle_gpus(launch: Launch) -> None:
     That copies the model to each, and a step would take so many times train.global_batch.
     """
     seen = torch.cuda.device_count()
-    if launch.processes == 1 and seen > 1 and not parse_flag_from_env("ACCELERATE_USE_CPU"):
+    if launch.strategy == "single" and seen > 1 and not parse_flag_from_env("ACCELERATE_USE_CPU"):
         raise TablemendError(
             f"one process sees {seen} GPUs: launch one process for each (accelerate launch "
             f"--config_file accelerate_configs/ddp.yaml --num_processes {seen}), or take one GPU "
@@ -356,9 +355,11 @@ def refuse(train: Train) -> None:
     """Refuse a recipe that cannot be trained as it was launched.
 
     Raises:
-        TablemendError: the batch does not divide over the processes, or Muon on parts of matrices.
+        TablemendError: GPUs that no process was launched for, a batch that does not divide over
+            the processes, or Muon on parts of matrices.
     """
     launch = from_environment(os.environ)
+    _refuse_idle_gpus(launch)
     accumulation(train, launch.processes)
     if train.optimizer == "muon" and launch.strategy not in ("single", "ddp"):
         raise TablemendError(

@@ -101,8 +101,11 @@ def _whole_weights(trainer: Any, config: Trained) -> dict[str, torch.Tensor] | N
 
 def _release(trainer: Any) -> None:
     """Give the device's memory back, so that the saved model can be loaded."""
-    trainer.model = trainer.model_wrapped = trainer.optimizer = trainer.lr_scheduler = None
-    trainer.callback_handler.model = trainer.callback_handler.optimizer = None
+    kept = ("model", "optimizer", "lr_scheduler")  # a schedule knows its optimizer
+    for name in (*kept, "model_wrapped", "deepspeed", "ref_model", "_precompute_engine"):
+        setattr(trainer, name, None)
+    for name in kept:
+        setattr(trainer.callback_handler, name, None)
     trainer.accelerator.free_memory()
     clear_device_cache(garbage_collection=True)
 

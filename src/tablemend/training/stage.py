@@ -94,29 +94,33 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     refuse_adapter(config)
     if local_folder(config.model.path) is not None:
         refuse_quantised(config.model)
-    state = PartialState()
-    stage = config.stage
-    if state.is_main_process:
-        if line := advice.of_launch(config):
-            print(line)
-        _put_back(run)  # an earlier command was killed before its training began
-        _refuse_another(run, stage)
-        if overwrite:
-            _set_aside(run, stage)
-        elif not _is_begun(run, stage):
-            (run.path / f"{stage}.yaml").unlink(missing_ok=True)  # its settings bind nothing
-        run.begin(stage, config, FIXED)
-        if not overwrite and local_folder(config.model.path):
-            revision = checkpoints.revision_of(config.model.path)
-            refuse_changes(run, stage, {"model_revision": revision}, config.model.path)
-        (run.path / HANDED_OVER).unlink(missing_ok=True)
-        for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
-            print(f"{path} is half-written: deleted")
-    state.wait_for_everyone()
+    with launch.main_first() as is_main:
+        if is_main:
+            if line := advice.of_launch(config):
+                print(line)
+            _open(config, run, overwrite)
     finished = checkpoints.is_complete(run.model)
-    if finished and state.is_main_process:
+    if finished and is_main:
         print(f"finished: {run.model} (overwrite=true starts anew)")
     return not finished
+
+
+def _open(config: Trained, run: Run, overwrite: bool) -> None:
+    """Put the run folder in order, or refuse it."""
+    stage = config.stage
+    _put_back(run)  # an earlier command was killed before its training began
+    _refuse_another(run, stage)
+    if overwrite:
+        _set_aside(run, stage)
+    elif not _is_begun(run, stage):
+        (run.path / f"{stage}.yaml").unlink(missing_ok=True)  # its settings bind nothing
+    run.begin(stage, config, FIXED)
+    if not overwrite and local_folder(config.model.path):
+        revision = checkpoints.revision_of(config.model.path)
+        refuse_changes(run, stage, {"model_revision": revision}, config.model.path)
+    (run.path / HANDED_OVER).unlink(missing_ok=True)
+    for path in checkpoints.remove_partial(checkpoints_of(run, stage)):
+        print(f"{path} is half-written: deleted")
 
 
 def pinned(config: C, run: Run) -> C:
@@ -207,6 +211,8 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     if last is not None:
         if launch.check_checkpoint(last, KEPT[config.stage]):
             universal.prepare(trainer, last)
+        elif trainer.accelerator.is_main_process:
+            universal.remove(last)  # of a launch that was killed before it had read it
         if trainer.accelerator.is_main_process:
             print(f"resuming from {last}")
     start = time.monotonic()
@@ -260,14 +266,15 @@ class _MarkComplete(TrainerCallback):  # type: ignore[misc]
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         PartialState().wait_for_everyone()
-        if args.should_save:
-            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            if any(folder.glob("*.safetensors")):
-                checkpoints.check_shapes(folder, self.expected)
-                if any(entry.get("grad_norm") for entry in state.log_history):
-                    checkpoints.check_adapter(folder)
-            launch.note(folder)
-            checkpoints.mark_complete(folder)
+        with launch.main_first() as is_main:  # a slow disk takes longer than NCCL waits
+            if is_main:
+                folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+                if any(folder.glob("*.safetensors")):
+                    checkpoints.check_shapes(folder, self.expected)
+                    if any(entry.get("grad_norm") for entry in state.log_history):
+                        checkpoints.check_adapter(folder)
+                launch.note(folder)
+                checkpoints.mark_complete(folder)
 
 
 @contextmanager
