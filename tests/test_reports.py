@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import matplotlib as mpl
 import pytest
+from matplotlib.figure import Figure
 
 from tablemend.generations import Stored
 from tablemend.records import Answer, Constraints, Example, Fact, Finding, Judgement, Mention
@@ -249,6 +251,29 @@ def test_plot_colours_follow_the_page():
     assert "var(--arm-0)" in drawing
     assert "currentColor" in drawing
     assert not set(re.findall(r"#0[0-9a-f]{5}\b", drawing))  # no stand-in is left
+
+
+def test_every_arm_has_a_look_of_its_own():
+    looks = [tuple(plots.look(index).values()) for index in range(64)]
+    assert len(set(looks)) == 64
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 11, 14])
+@pytest.mark.parametrize("name", ["sft", "constrained", "sft+rationale+repair"])
+def test_the_legend_is_as_wide_as_the_plot_and_reads_by_row(count, name):
+    arms = [f"{name}{index}" for index in range(count)]
+    with mpl.rc_context(plots.STYLE):
+        figure = Figure(figsize=(plots.WIDTH, 3), layout="constrained")
+        plots._legend(figure, arms)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert legend.get_window_extent().width <= figure.bbox.width
+        by_place = sorted(
+            ((-round(box.y0), box.x0), text.get_text())
+            for text in legend.get_texts()
+            for box in [text.get_window_extent()]
+        )
+    assert [text for _, text in by_place] == arms
 
 
 def test_words_name_the_better_arm_and_no_other():

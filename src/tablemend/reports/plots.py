@@ -49,12 +49,18 @@ STYLE: Any = {
     "ytick.labelcolor": INK,
 }
 WIDTH = 9.0  # inches; the page scrolls a drawing that is wider than the screen
+SPACE, LETTER = 0.75, 0.095
+"""Inches of a column of the legend and of a letter in it; the page may have a wider font."""
+
+
+def marker(index: int) -> str:
+    """One of eight; where colours come round again, each has another marker than before."""
+    return MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
 
 
 def look(arm_index: int) -> dict[str, Any]:
-    """Colour and marker of an arm; both come round again after eight."""
-    index = arm_index % len(MARKERS)
-    return {"color": ARMS[index], "marker": MARKERS[index]}
+    """Colour and marker of an arm; no two of 64 have both alike."""
+    return {"color": ARMS[arm_index % len(ARMS)], "marker": marker(arm_index)}
 
 
 def plot_errors(results: Mapping[str, Any]) -> Markup:
@@ -180,12 +186,19 @@ def _panels(
             draw(axes, context)
             axes.set_title(CONTEXT_NAMES[context])
         panels[0].set_ylabel(ylabel)
-        handles = [
-            mpl.lines.Line2D([], [], linestyle="none", label=arm, **look(index))
-            for index, arm in enumerate(results["arms"])
-        ]
-        figure.legend(handles=handles, loc="outside upper left", ncols=min(8, len(handles)))
+        _legend(figure, list(results["arms"]))
         return _svg(figure, name)
+
+
+def _legend(figure: Figure, arms: Sequence[str]) -> None:
+    """The arms by row, in as many columns as the names leave room for."""
+    columns = max(1, min(len(arms), int(WIDTH / (SPACE + LETTER * max(map(len, arms))))))
+    order = [place for column in range(columns) for place in range(column, len(arms), columns)]
+    handles = [
+        mpl.lines.Line2D([], [], linestyle="none", label=arms[place], **look(place))
+        for place in order  # matplotlib fills column by column
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns)
 
 
 def _dots(axes: Axes, labels: Sequence[str], rates: Mapping[str, Sequence[Any]]) -> None:

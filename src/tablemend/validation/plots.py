@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from tablemend.reports.plots import INK, LINE, MARKERS, PAPER, STYLE, WIDTH
+from tablemend.reports.plots import INK, LINE, PAPER, STYLE, WIDTH, marker
 from tablemend.reports.rates import Rate
 from tablemend.validation.tables import scorer_name
 
@@ -69,7 +69,7 @@ def _point(
         xerr=bars if across else None,
         yerr=None if across else bars,
         color=COLOURS[index % len(COLOURS)],
-        marker=MARKERS[index % len(MARKERS)],
+        marker=marker(index),
         markersize=4.5,
         elinewidth=1.3,
         capsize=2.5,
