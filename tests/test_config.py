@@ -394,6 +394,13 @@ def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], 
     ]
 
 
+def test_where_no_key_is_like_it_the_section_is_named() -> None:
+    (line,) = problems("recipe=qwen3-8b", "train.lora.rank=3")
+    assert "train.lora.rank: unknown key; train.lora has r, alpha, dropout" in line
+    (line,) = problems("recipe=tiny", "trian.seed=3")
+    assert line == "trian: unknown key; did you mean train? (command line)"
+
+
 def test_a_key_that_has_moved_is_found_again() -> None:
     (line,) = problems("recipe=tiny", "evaluation.batch_size=4", cls=CompareCommand)
     assert "did you mean evaluation.options.batch_size?" in line

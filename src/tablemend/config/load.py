@@ -24,6 +24,8 @@ from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNa
 from tablemend.errors import TablemendError
 
 RECIPES = Path("recipes")
+FEW = 12
+"""Keys of a section that are named where none is like the one given."""
 SectionT = TypeVar("SectionT", bound=Section)
 
 
@@ -46,7 +48,10 @@ class _Reading:
     problems: list[str] = field(default_factory=list)
 
     def origin(self, path: str) -> str:
-        """Where the key, or the nearest section around it, was written."""
+        """Where the key, all that is in it, or the nearest section around it was written."""
+        inside = {where for name, where in self.origins.items() if name.startswith(f"{path}.")}
+        if path not in self.origins and len(inside) == 1:
+            return inside.pop()
         while path:
             if path in self.origins:
                 return self.origins[path]
@@ -310,7 +315,7 @@ def _options(expected: str) -> list[str]:
 
 
 def _nearest_key(path: str, keys: Sequence[Key]) -> str:
-    """The most similar sibling, else the same or a similar name in another section."""
+    """The most similar sibling, else the same name in another section, else what there is."""
     parent, _, last = path.rpartition(".")
     siblings = [key.path.rpartition(".")[2] for key in keys if key.is_child_of(parent)]
     hint = nearest(last, siblings)
@@ -319,6 +324,8 @@ def _nearest_key(path: str, keys: Sequence[Key]) -> str:
     by_leaf: dict[str, str] = {}
     for key in keys:
         by_leaf.setdefault(key.path.rpartition(".")[2], key.path)
+    if parent and last not in by_leaf and 0 < len(siblings) <= FEW:
+        return f"; {parent} has {', '.join(siblings)}"
     leaf = closest(last, by_leaf)
     return f"; did you mean {by_leaf[leaf]}?" if leaf else ""
 
