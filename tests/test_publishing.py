@@ -14,7 +14,14 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from finished_runs import LORA, N, copy_of, finished_training, second_training
+from finished_runs import (
+    LORA,
+    N,
+    copy_of,
+    finished_training,
+    second_training,
+    spoil_merges,
+)
 from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
@@ -375,6 +382,7 @@ COMMANDS = {
     "train/sft.py": SftCommand,
     "train/dpo.py": DpoCommand,
     "train/grpo.py": GrpoCommand,
+    "train/merge.py": MergeCommand,
     "eval/compare.py": CompareCommand,
 }
 
@@ -456,3 +464,44 @@ def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Pat
     assert own["model"]["path"] == first and (behind / "1-sft" / "manifest.json").is_file()
     second.record("sft", {**second.recorded("sft"), "model_revision": "sha256:other"})
     assert any("holds other weights now" in one for one in publish(second).missing)
+
+
+def _merge_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:
+    """Run train/merge.py; return the line that was typed."""
+    tokens = [f"run={run.path}", *options]
+    monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
+    runpy.run_path("train/merge.py", run_name="__main__")
+    return f"python train/merge.py {shlex.join(tokens)}\n"
+
+
+def test_a_published_merge_is_made_again_with_its_tolerance(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    spoil_merges(monkeypatch)
+    with pytest.raises(SystemExit):  # the default tolerance makes nothing of it
+        _merge_as_typed(run, monkeypatch)
+    typed = _merge_as_typed(run, monkeypatch, "tolerance=1000000.5", "prompts=2")
+    published = publish(run, merged=True)
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert text.count(typed) == 1
+    again = MergeCommand(run="again", tolerance=1000000.5, prompts=2)
+    assert _commands_of(text, published.folder)[-1] == ("train/merge.py", again)
+    assert "merge.py" not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["merged", "whole"])
+def test_a_chain_that_began_with_merged_weights_lists_the_merge(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    first = finished_training(tmp_path / "first", base, *LORA)
+    out = [f"out={first.path / folder}"] if folder != "merged" else []
+    typed = _merge_as_typed(first, monkeypatch, "tolerance=1e-02", "prompts=1", *out)
+    monkeypatch.setattr(sys, "argv", ["sft.py", "recipe=next"])
+    published = publish(finished_training(tmp_path / "second", first.path / folder))
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert text.count(typed) == 1 and text.index(typed) < text.index("sft.py recipe=next")
+    commands = _commands_of(text, published.folder)
+    assert [name for name, _ in commands] == ["train/sft.py", "train/merge.py", "train/sft.py"]
+    assert commands[1][1] == MergeCommand(run="again-1", tolerance=1e-2, prompts=1)
+    assert commands[2][1].model.path == "runs/again-1/merged"

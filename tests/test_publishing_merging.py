@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -95,8 +96,9 @@ def test_a_base_that_is_gone_or_unknown_is_refused(run: Run, base: Path) -> None
 
 def test_what_is_no_finished_adapter_is_refused(base: Path, tmp_path: Path, run: Run) -> None:
     whole = finished_training(tmp_path / "whole", base)
-    with pytest.raises(TablemendError, match="whole weights already"):
+    with pytest.raises(TablemendError, match="whole weights already") as refusal:
         merge(whole)
+    assert "only" not in str(refusal.value)  # lora.save=merged may leave an adapter as well
     (run.model / checkpoints.MARKER).unlink()
     with pytest.raises(TablemendError, match="finish the training first"):
         merge(run)
@@ -110,3 +112,32 @@ def test_a_folder_in_the_way_is_left_alone(run: Run, tmp_path: Path) -> None:
     with pytest.raises(TablemendError, match="no whole checkpoint"):
         merge(run, out=str(tmp_path / "out"))
     assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
+
+
+def test_a_whole_checkpoint_that_is_not_this_merge_is_not_taken_for_it(
+    run: Run, base: Path, tmp_path: Path
+) -> None:
+    checkpoints.mark_complete(base)
+    out = tmp_path / "out"
+    assert merge(run, prompts=1, out=str(out)) is not None
+    assert merge(run, out=str(out)) is None
+    for other in (base, run.model):
+        held = checkpoints.revision_of(str(other))
+        with pytest.raises(TablemendError, match=r"is there and .*: move it away"):
+            merge(run, out=str(other))
+        assert checkpoints.revision_of(str(other)) == held
+    adapter = load_file(run.model / "adapter_model.safetensors")
+    name = next(iter(adapter))
+    save_file({**adapter, name: adapter[name] + 1}, run.model / "adapter_model.safetensors")
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="is there and"):  # of the adapter that was there
+        merge(run, out=str(out))
+
+
+def test_what_was_asked_of_a_merge_is_noted_unless_it_is_the_default(run: Run) -> None:
+    merge(run, prompts=99, tolerance=0.9)
+    noted = read_object(run.manifest, "")["merge"]
+    assert noted["asked"] == {"prompts": 99, "tolerance": 0.9} and noted["prompts"] < 99
+    shutil.rmtree(run.path / "merged")
+    merge(run, prompts=8)
+    assert read_object(run.manifest, "")["merge"]["asked"] == {}

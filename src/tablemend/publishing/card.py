@@ -326,7 +326,7 @@ def _training(recorded: Recorded) -> list[str]:
 
 def _reproduction(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:
     compared = scores is not None
-    typed = "\n".join(filter(None, commands_as_run(recorded, compared)))
+    typed = "\n".join(filter(None, commands_as_run(recorded, compared, command.merged)))
     again = "\n".join(commands_from_card(recorded, compared, command.merged))
     return [
         "As it was run, in a clone of tablemend at the commit above; recipes, data and folders may "

@@ -96,11 +96,14 @@ def _source(recorded: Recorded, command: PublishCommand) -> Path:
             else "finish the training first"
         )
         raise TablemendError(f"{folder} is not there or not whole: {mend}")
-    noted = recorded.run.recorded("merge").get("adapter")
-    if command.merged and noted != checkpoints.revision_of(str(recorded.run.model)):
+    noted = recorded.run.recorded("merge")
+    there = {"adapter": recorded.run.model, "weights": folder}
+    if command.merged and any(
+        noted.get(name) != checkpoints.revision_of(str(path)) for name, path in there.items()
+    ):
         raise TablemendError(
-            f"{folder} was made of another adapter than {recorded.run.model} holds now: move it "
-            f"away and run python train/merge.py run={recorded.run.path}"
+            f"{folder} was made of another adapter than {recorded.run.model} holds now, or changed "
+            f"since: move it away and run python train/merge.py run={recorded.run.path}"
         )
     return folder
 

@@ -36,7 +36,7 @@ def merge_run(command: MergeCommand) -> Merged | None:
     """Merge, compare, verify; only then does the folder appear.
 
     Returns:
-        What was measured; ``None`` where the folder is there already, whole.
+        What was measured; ``None`` where the folder holds this adapter's merge already, whole.
 
     Raises:
         TablemendError: no adapter, a base that is gone, quantised or another one than it was
@@ -46,11 +46,24 @@ def merge_run(command: MergeCommand) -> Merged | None:
     out = Path(command.out).expanduser() if command.out else recorded.merged
     _check_adapter(recorded)
     with sole_writer(recorded.run.path):
-        if checkpoints.is_complete(out):
+        if _is_finished(recorded, out):
             return None
         if out.exists():
-            raise TablemendError(f"{out} is there and no whole checkpoint: move it away")
+            raise TablemendError(
+                f"{out} is there and no whole checkpoint that the adapter in {recorded.run.model} "
+                "was merged into: move it away, or name another folder (out=FOLDER)"
+            )
         return _merge(recorded, command, out)
+
+
+def _is_finished(recorded: Recorded, out: Path) -> bool:
+    """Whether a folder is what the run noted of its merge: a whole one may be anybody's."""
+    noted = recorded.run.recorded("merge")
+    return (
+        checkpoints.is_complete(out)
+        and noted.get("adapter") == checkpoints.revision_of(str(recorded.run.model))
+        and noted.get("weights") == checkpoints.revision_of(str(out))
+    )
 
 
 def _check_adapter(recorded: Recorded) -> None:
@@ -59,8 +72,7 @@ def _check_adapter(recorded: Recorded) -> None:
         raise TablemendError(f"{run.model} is not there or not whole: finish the training first")
     if not recorded.is_adapter:
         raise TablemendError(
-            f"{run.model} holds whole weights already; only train.lora.save=adapter leaves an "
-            "adapter to merge"
+            f"{run.model} holds whole weights already: there is no adapter to merge"
         )
 
 
@@ -94,6 +106,8 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
             "base_revision": revision,
             "adapter": checkpoints.revision_of(str(run.model)),
             "weights": checkpoints.revision_of(str(partial)),
+            # what was found says neither: fewer prompts may be compared, a default is filled in
+            "asked": command.model_dump(include={"prompts", "tolerance"}, exclude_defaults=True),
             **found.facts,
         },
     )

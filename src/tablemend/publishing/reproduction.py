@@ -32,14 +32,31 @@ def placed_chain(recorded: Recorded) -> list[tuple[int, Recorded]]:
     return [*enumerate(chain[:-1], 1), (0, chain[-1])]
 
 
-def commands_as_run(recorded: Recorded, compared: bool) -> Iterator[str]:
-    """What was typed, with the launch that each training noted, and what made its data."""
+def commands_as_run(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
+    """What was typed, with the launch that each training noted, and what made its data.
+
+    Args:
+        recorded: the training that is published.
+        compared: whether its results are.
+        merged: whether its merged weights are; a merge that nothing came of is left out.
+    """
     yield from _data_made(recorded)
+    before: Recorded | None = None
     for one in chain_of(recorded):
+        if before is not None and _began_merged(before, one):
+            yield _typed("train", before.run.recorded("merge"))
         yield _typed("data_gen", one.facts.get("pairs_made", {}))
         yield _typed("train", one.facts, launcher(one.facts))
+        before = one
     if compared:
         yield _typed("eval", recorded.run.recorded("compare"))
+    if merged:
+        yield _typed("train", recorded.run.recorded("merge"))
+
+
+def _began_merged(before: Recorded, after: Recorded) -> bool:
+    """Whether a training began with what train/merge.py made in the run before it (out= too)."""
+    return Path(after.config.model.path).name != before.run.model.name
 
 
 def _data_made(recorded: Recorded) -> list[str]:
@@ -99,12 +116,20 @@ def commands_from_card(recorded: Recorded, compared: bool, merged: bool) -> Iter
         )
         if not place:
             break
-        begun_with = Path(placed[number + 1][1].config.model.path).name  # model, or merged
-        if begun_with == MERGED:
-            yield f"python train/merge.py run={name}"
+        begun_with = one.run.model.name
+        if _began_merged(one, placed[number + 1][1]):
+            yield _merged_again(one, name)
+            begun_with = MERGED
         start = [f"model.path=runs/{name}/{begun_with}"]
     if compared:
         recipe = f"recipe=FOLDER/{BEHIND}/compare.yaml"
         yield " ".join(["python eval/compare.py", recipe, "run=again", *start])
     if merged:
-        yield "python train/merge.py run=again"
+        yield _merged_again(recorded, "again")
+
+
+def _merged_again(recorded: Recorded, name: str) -> str:
+    """The merge of a run with all that was asked of it: a default tolerance might refuse it."""
+    asked = recorded.run.recorded("merge").get("asked", {})
+    options = [f"{key}={value}" for key, value in asked.items()]
+    return " ".join([f"python train/merge.py run={name}", *options])
