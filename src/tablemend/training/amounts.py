@@ -38,6 +38,7 @@ class Amount:
         sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
             then, and all are taken to fit.
         assumed: what was taken for something that is not there yet.
+        per_sequence: rows in a sequence of a batch; more than one where they are packed.
     """
 
     rows: int
@@ -47,6 +48,7 @@ class Amount:
     longest: int
     sampled: int
     assumed: str = ""
+    per_sequence: float = 1.0
 
 
 def amount_of(config: Trained) -> Amount:
@@ -72,7 +74,8 @@ def amount_of(config: Trained) -> Amount:
     if isinstance(train, dict):
         mixed, _ = build_mixture(tokenizer, read_training(train), config)
         rows, dropped = len(mixed.rows), sum(mixed.dropped.values())
-        return _amount(mixed.rows, rows, dropped, rows + dropped)
+        found = _amount(mixed.rows, rows, dropped, rows + dropped)
+        return replace(found, per_sequence=_per_sequence(mixed.rows, config))
     return _examples(config, train, tokenizer)
 
 
@@ -128,7 +131,20 @@ def _examples(
     if not rows:
         raise TablemendError(f"no prompt of {len(chosen)} looked at fits {longest_prompt} tokens")
     times = len(contexts(config))
-    return _scaled(rows, len(chosen) * times, total * times)
+    found = _scaled(rows, len(chosen) * times, total * times)
+    return replace(found, per_sequence=_per_sequence(rows, config))
+
+
+def _per_sequence(rows: Sequence[Row], config: Trained) -> float:
+    """Rows in a packed one, as TRL packs them for the training."""
+    if not config.train.packing:
+        return 1.0
+    from datasets import Dataset, disable_progress_bars
+    from trl import pack_dataset
+
+    disable_progress_bars()
+    ids = Dataset.from_dict({"input_ids": [[0] * len(row) for row in rows]})
+    return len(rows) / len(pack_dataset(ids, config.longest_row, "bfd"))
 
 
 def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
+from tablemend.config import Train
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
 from tablemend.training import advice
@@ -231,26 +232,50 @@ def _amount_line(config: Trained, amount: Amount) -> str:
 
 def _steps_line(config: Trained, amount: Amount, unit: str, about: str) -> str:
     train = config.train
-    times = config.grpo.group if isinstance(config, GrpoExperiment) else 1
-    if train.max_steps:
-        steps = train.max_steps
-    else:
-        assert train.epochs is not None
-        steps = math.ceil(math.ceil(amount.rows * times / train.global_batch) * train.epochs)
-    sequences = steps * train.global_batch
-    text = f"steps: {steps} of {train.global_batch} {unit}"
     if isinstance(config, GrpoExperiment):
-        passes = sequences / times / amount.rows
-        text += f", {times} to a prompt, {passes:.2g} passes over the prompts"
+        return _drawn_line(config, amount)
+    if train.packing:
+        if not amount.sampled:
+            return f"steps: {train.max_steps or 'not counted,'} of {train.global_batch} packed rows"
+        unit, about = f"packed rows (about {amount.per_sequence:.1f} rows in each)", "about "
+    pass_steps = math.ceil(amount.rows / amount.per_sequence / train.global_batch)
+    steps = _steps(train, pass_steps)
+    text = f"steps: {about if train.packing else ''}{steps} of {train.global_batch} {unit}"
     if not amount.sampled:
         return text
-    if not isinstance(config, GrpoExperiment):
-        return f"{text}, {about}{sequences * amount.tokens / 1e6:.2f} M tokens"
-    gold = sequences * amount.supervised / 1e6
-    most = sequences * config.grpo.max_new_tokens / 1e6
+    tokens = steps * train.global_batch * amount.per_sequence * amount.tokens
+    return f"{text}, {about}{tokens / 1e6:.2f} M tokens"
+
+
+def _drawn_line(config: GrpoExperiment, amount: Amount) -> str:
+    """TRL leaves out of a pass the prompts that fill no step, and learns from each draw anew."""
+    grpo, batch = config.grpo, config.train.global_batch
+    at_once = batch // grpo.group
+    pass_steps = amount.rows // at_once * grpo.iterations
+    if not pass_steps:
+        return f"steps: none: {amount.rows} prompts, and one step takes {at_once}: refused"
+    steps = _steps(config.train, pass_steps)
+    answers = steps * batch / grpo.iterations
+    text = (
+        f"steps: {steps} of {batch} answers, {grpo.group} to a prompt, "
+        f"{steps / pass_steps:.2g} passes over the prompts"
+    )
+    if grpo.iterations > 1:
+        text += f", {grpo.iterations} steps on each answer"
+    if not amount.sampled:
+        return text
+    gold = answers * amount.supervised / 1e6
+    most = answers * grpo.max_new_tokens / 1e6
     return (
         f"{text}; {gold:.2f} M tokens drawn where answers are as long as gold, at most {most:.2f} M"
     )
+
+
+def _steps(train: Train, pass_steps: int) -> int:
+    if train.max_steps:
+        return train.max_steps
+    assert train.epochs is not None
+    return math.ceil(pass_steps * train.epochs)
 
 
 def print_plan(config: Trained, gpus: int | None = None) -> None:

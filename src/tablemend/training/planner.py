@@ -327,8 +327,9 @@ def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most
         weights = math.ceil(frozen / strategy.gpus) + part * 4
         gathered = (2 * counts.layer + counts.ends) * half
         return Memory(weights, part * 4, part * 4 * ADAMW, gathered, activations, logits)
-    whole = counts.total * half
-    buffers = REDUCE_BUCKET * half
+    # DeepSpeed casts floating-point weights alone
+    whole = (counts.total - counts.packed) * half + math.ceil(counts.packed * FOUR_BITS)
+    buffers = REDUCE_BUCKET * half + (counts.largest * 2 if counts.packed else 0)
     weights = whole
     if "weights" in strategy.shards:
         weights = math.ceil(whole / strategy.gpus)
