@@ -397,8 +397,25 @@ def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], 
 def test_where_no_key_is_like_it_the_section_is_named() -> None:
     (line,) = problems("recipe=qwen3-8b", "train.lora.rank=3")
     assert "train.lora.rank: unknown key; train.lora has r, alpha, dropout" in line
+    for key in ("r", "train.r"):  # the same name elsewhere comes first
+        (line,) = problems("recipe=qwen3-8b", f"{key}=4")
+        assert line == f"{key}: unknown key; did you mean train.lora.r? (command line)"
+    (line,) = problems("recipe=tiny-grpo", "temperature=0", cls=GrpoCommand)
+    assert "dpo.pairs.temperature or grpo.temperature or" in line
     (line,) = problems("recipe=tiny", "trian.seed=3")
     assert line == "trian: unknown key; did you mean train? (command line)"
+
+
+def test_gpus_to_plan_for_are_said_to_check_alone() -> None:
+    with pytest.raises(ConfigError, match="gpus: how many --check plans for"):
+        load(SftCommand, ["recipe=tiny", "gpus=16"])
+
+
+@pytest.mark.parametrize(("source", "needed"), [("hub:a/b", "a name"), ("data/x", "train|valid")])
+def test_a_split_is_asked_for_as_the_source_names_it(source: str, needed: str) -> None:
+    found = problems("recipe=tiny", f"data.test={{source: {source}}}")
+    (line,) = [line for line in found if line.startswith("data.test.split")]
+    assert needed in line
 
 
 def test_a_key_that_has_moved_is_found_again() -> None:
@@ -474,3 +491,9 @@ def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path
 def test_a_reward_that_pays_for_short_answers_is_refused() -> None:
     with pytest.raises(ValidationError, match="one row would pay as well as all"):
         Reward(cells=0, coverage=0)
+
+
+def test_adapters_on_no_layer_are_refused() -> None:
+    adapters = "train.lora={r: 4, target_modules: []}"
+    found = problems("recipe=tiny", "train.method=lora", adapters)
+    assert any("train.lora.target_modules" in line and "at least 1" in line for line in found)

@@ -179,6 +179,16 @@ def test_vllm_is_asked_as_transformers_is(
             "train.trl.generation_kwargs.seed",
             "would be equal",
         ),
+        (
+            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs=5"],
+            "train.trl.generation_kwargs:",
+            "needs a mapping",
+        ),
+        (
+            ["grpo.engine=vllm-server", SERVER, "train.trl.generation_kwargs=seed"],
+            "train.trl.generation_kwargs:",
+            "or null, not 'seed'",
+        ),
     ],
 )  # fmt: skip
 def test_an_engine_that_cannot_work_is_no_recipe(
@@ -188,6 +198,42 @@ def test_an_engine_that_cannot_work_is_no_recipe(
     with pytest.raises(ConfigError) as caught:
         parse(GrpoCommand, ["recipe=tiny-grpo", *overrides])
     assert any(key in found and message in found for found in caught.value.problems)
+
+
+@pytest.mark.parametrize("given", ["null", "{}", "{seed: null}", "{min_tokens: 8}"])
+def test_sampling_without_a_seed_is_a_recipe(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    chosen = ["grpo.engine=vllm-colocate", f"train.trl.generation_kwargs={given}"]
+    assert "generation_kwargs" in parse(GrpoCommand, ["recipe=tiny-grpo", *chosen]).train.trl
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "wanted"),
+    [
+        (
+            "vllm_gpu_memory_utilization",
+            "1 0.05 4e-1",
+            "lots null 0 -0.1 1.01 .nan true '0.4'",
+            "a number above 0 and at most 1",
+        ),
+        ("vllm_tensor_parallel_size", "1 2", "0 -1 1.5 null true two", "a whole number of at"),
+        ("vllm_enable_sleep_mode", "true false", "maybe null 1", "true or false"),
+        ("vllm_server_timeout", "0 0.5 60", "long null -1 true .inf", "a number of at least 0"),
+    ],
+)
+def test_what_the_plan_and_the_check_of_the_server_read_of_trl_has_its_type(
+    name: str, good: str, bad: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TRL's dataclass takes any value; the plan would end in a traceback."""
+    monkeypatch.chdir(ROOT)
+    key = f"train.trl.{name}"
+    for value in good.split():
+        assert name in parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"]).train.trl
+    for value in bad.split():
+        with pytest.raises(ConfigError) as caught:
+            parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"])
+        (line,) = caught.value.problems
+        assert line.startswith(f"{key}: needs {wanted}")
 
 
 @pytest.mark.parametrize("name", ["vllm-colocate", "vllm-server"])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -21,6 +23,7 @@ import torch
 import yaml
 from huggingface_hub import constants
 from test_config import KINDS
+from trl.trainer.utils import RepeatSampler
 
 from tablemend.config import ConfigError, SftCommand, Train, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, Trained
@@ -206,6 +209,11 @@ def test_four_bits_take_less_and_are_not_divided() -> None:
     config = recipe("qwen3-8b", "train.method=qlora", "train.max_length=2048")
     memory = plans_of(config).memory(config, SINGLE)
     assert 5 < memory.weights / GIB < 6.5  # 6.9 G weights in half a byte, the ends in two
+    # DeepSpeed casts floating-point weights, and the packed ones are bytes
+    zero2 = plans_of(config).memory(config, LAUNCHES["zero2"])
+    assert 5 < zero2.weights / GIB < 6.5
+    bucket = planner.REDUCE_BUCKET * 2
+    assert zero2.buffers - bucket == memory.buffers > 0  # one unpacked matrix
     assert "keeps whole weights" in advice.refused(config, LAUNCHES["zero3"])
     assert not advice.refused(config, LAUNCHES["ddp"])
 
@@ -435,6 +443,43 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
+def test_steps_on_rewards_are_those_of_trls_order(tiny_model: Path) -> None:
+    """A pass leaves out the prompts that fill no step, and each draw is learnt from anew."""
+    given = (f"model.path={tiny_model}", "thinking=off", "grpo.iterations=2", "grpo.group=8")
+    pass_of = (
+        "train.max_steps=null",
+        "train.epochs=1",
+        "train.global_batch=64",
+        "data.train.n=100",
+    )
+    config = grpo(*given, *pass_of, "train.save_every=4", name="tiny-grpo")
+    steps = len(RepeatSampler(range(100), 8, batch_size=8, repeat_count=2)) // 64
+    amount = replace(amount_of(config), rows=100)
+    said = plan._drawn_line(config, amount)
+    assert said.startswith(
+        f"steps: {steps} of 64 answers, 8 to a prompt, 1 passes over the prompts"
+    )
+    drawn = steps / 2 * 64 * config.grpo.max_new_tokens / 1e6
+    assert "2 steps on each answer" in said and said.endswith(f"at most {drawn:.2f} M")
+    few = plan._drawn_line(config, replace(amount, rows=7))
+    assert few == "steps: none: 7 prompts, and one step takes 8: refused"
+
+
+def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
+    given = (f"model.path={tiny_model}", "data.train.n=200", "train.epochs=1")
+    alone = amount_of(recipe("tiny", *given))
+    packed = ("train.packing=true", "model.attn=flash_attention_2", "model.dtype=bfloat16")
+    config = recipe("tiny", *given, *packed)
+    amount = amount_of(config)
+    least = amount.rows * amount.tokens / config.longest_row  # sequences, were all of them full
+    sequences = amount.rows / amount.per_sequence
+    assert alone.per_sequence == 1 < amount.per_sequence and least <= sequences < 1.5 * least
+    steps = math.ceil(sequences / config.train.global_batch)
+    assert plan._steps_line(config, amount, "rows", "").startswith(
+        f"steps: about {steps} of {config.train.global_batch} packed rows (about "
+    )
+
+
 @pytest.mark.usefixtures("_offline")
 def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
     lines = list(plan._data_lines(recipe("qwen3-8b", data)))
@@ -448,7 +493,7 @@ def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: P
     assert list(plan._data_lines(both))[2] == "steps: 6 of 16 rows"
     assert list(plan._data_lines(grpo(data, "train.max_steps=10")))[1:] == [
         "data: 20 prompts, all taken to fit",
-        "steps: 10 of 128 answers, 8 to a prompt, 8 passes over the prompts",
+        "steps: 10 of 128 answers, 8 to a prompt, 10 passes over the prompts",
     ]
     mixed = recipe(
         "qwen3-8b-mixed",
@@ -642,3 +687,29 @@ def test_a_plan_describes_the_launch_configs_that_are_there(launch: Strategy) ->
         for part in ("optimizer", "param"):
             device = settings[f"offload_{part}_device"]
             assert (device == "cpu") == launch.offload
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nope", "names no layer"),
+        ("q_proj, nope", "names no layer with nope:"),
+        ("fc1", "names no layer"),
+        ("mlp", r"names \S+\.layers\.0\.mlp, which takes no adapter"),
+    ],
+)
+@pytest.mark.parametrize("name", ["tiny", "gemma-3-12b"])
+def test_adapters_that_fit_no_layer_are_refused_in_one_line(
+    target: str, message: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of Gemma 3 its vision tower has layers too, which get none."""
+    config = recipe(name, "train.method=lora", f"train.lora={{r: 4, target_modules: [{target}]}}")
+    architecture = config_of(start_of(config.model.path))
+    with pytest.raises(TablemendError, match=message) as caught:
+        tracing.empty_model(architecture, torch.bfloat16, config.train.lora)
+    told = str(caught.value)
+    assert told.startswith(f"train.lora.target_modules=[{target}] ") and "\n" not in told
+    layers = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, and"
+    assert f"the linear layers are {layers}" in told
+    plan.print_plan(config)
+    assert told in capsys.readouterr().out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import runpy
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,10 +18,11 @@ from short_trainings import RECIPES, ROOT, short, small_data
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import Lora, Model, SftCommand, to_yaml
-from tablemend.config.experiment import Trained
+from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.errors import TablemendError
+from tablemend.preferences.command import DpoCommand
 from tablemend.runs import Run, write_json
-from tablemend.training import adapters, checkpoints, stage
+from tablemend.training import adapters, checkpoints, grpo, preference, sft, stage
 from tablemend.training.models import lora_config
 from tablemend.training.start import start_facts
 
@@ -164,3 +167,34 @@ def test_four_bits_without_a_gpu_are_refused_before_any_data_is_read(
     with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU"):
         runpy.run_path(script)["main"]()
     assert not (tmp_path / "run").exists()
+
+
+BUILDERS: dict[type[Trained], Any] = {
+    SftCommand: sft.build_trainer,
+    DpoCommand: preference.build_trainer,
+    GrpoCommand: grpo.build_trainer,
+}
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_adapters_that_fit_no_layer_are_refused_before_trl_gets_the_model(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path
+) -> None:
+    train = SimpleNamespace(rows=[])
+    prepared = SimpleNamespace(train=train, validation=None, tasks=[])
+    for target, what in (("nope", "no layer"), ("mlp", r"model\.layers\.0\.mlp")):
+        lora = ("train.method=lora", f"train.lora={{r: 4, target_modules: [{target}]}}")
+        config = short(kind, tiny_model, tmp_path / "run", small_data(16), *lora)
+        message = rf"^train\.lora\.target_modules=\[{target}\] names {what}.*q_proj, k_proj"
+        with pytest.raises(TablemendError, match=message) as caught:
+            BUILDERS[kind](config, Run.of(config), None, prepared)
+        assert "\n" not in str(caught.value)
+
+
+def test_adapters_go_where_peft_finds_their_layers(tiny_model: Path) -> None:
+    """By the end of a name or by all of it, and on an embedding too."""
+    model = checkpoints.load_model(Model(path=str(tiny_model), context_length=1024))
+    for target in ("v_proj", "self_attn.v_proj", "model.layers.1.mlp.up_proj", "embed_tokens"):
+        lora = lora_config(Lora(r=2, target_modules=(target,)), model)
+        found = get_peft_model(copy.deepcopy(model), lora).targeted_module_names
+        assert found and all(name.endswith(target) for name in found)

@@ -51,7 +51,10 @@ class Source(Section):
         if self.revision is not None and not self.source.startswith(HUB):
             yield "revision", "only a `hub:` source has a revision"
         if self.split is None and not Path(self.source).suffix:
-            yield "split", "a folder or a Hub data set needs `split: train|validation|test`"
+            if self.source.startswith(HUB):
+                yield "split", "a Hub data set needs `split:`, a name that it has there"
+            else:
+                yield "split", f"a folder needs `split: {'|'.join(SPLITS)}`"
         if not self.source.startswith(HUB) and self.split not in (*SPLITS, None):
             yield "split", f"{self.split} is no split of a folder: {', '.join(SPLITS)}"
         if self.split is not None and Path(self.source).suffix in EXAMPLE_FILES:

@@ -89,6 +89,8 @@ def load(
             if after_check is not None:
                 after_check(config)
         raise SystemExit(0)
+    if getattr(config, "gpus", None) is not None:
+        raise ConfigError(["gpus: how many --check plans for; give it with --check"])
     return config
 
 
@@ -315,19 +317,21 @@ def _options(expected: str) -> list[str]:
 
 
 def _nearest_key(path: str, keys: Sequence[Key]) -> str:
-    """The most similar sibling, else the same name in another section, else what there is."""
+    """The same name in other sections, else the most similar sibling, else what there is."""
     parent, _, last = path.rpartition(".")
-    siblings = [key.path.rpartition(".")[2] for key in keys if key.is_child_of(parent)]
-    hint = nearest(last, siblings)
-    if hint:
-        return hint
-    by_leaf: dict[str, str] = {}
+    by_leaf: dict[str, list[str]] = {}
     for key in keys:
-        by_leaf.setdefault(key.path.rpartition(".")[2], key.path)
-    if parent and last not in by_leaf and 0 < len(siblings) <= FEW:
+        by_leaf.setdefault(key.path.rpartition(".")[2], []).append(key.path)
+    if last in by_leaf:
+        plain = [known for known in by_leaf[last] if "<" not in known]
+        return f"; did you mean {' or '.join(plain or by_leaf[last])}?"
+    siblings = [key.path.rpartition(".")[2] for key in keys if key.is_child_of(parent)]
+    if hint := nearest(last, siblings):
+        return hint
+    if parent and 0 < len(siblings) <= FEW:
         return f"; {parent} has {', '.join(siblings)}"
     leaf = closest(last, by_leaf)
-    return f"; did you mean {by_leaf[leaf]}?" if leaf else ""
+    return f"; did you mean {by_leaf[leaf][0]}?" if leaf else ""
 
 
 def recipes_of(cls: type[Section]) -> list[tuple[str, str]]:

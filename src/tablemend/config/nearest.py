@@ -19,7 +19,7 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     """The most similar of ``names``; initials count as the name (``lr``: learning_rate)."""
     names = list(names)
     for candidate in names:
-        if name == "".join(word[:1] for word in candidate.split("_")):
+        if len(name) > 1 and name == "".join(word[:1] for word in candidate.split("_")):
             return candidate
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return close[0] if close else None

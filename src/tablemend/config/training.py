@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -21,7 +21,9 @@ class Lora(Section):
     """Scale: the adapter is multiplied by alpha / r."""
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the adapter's input."""
-    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    target_modules: Literal["all-linear"] | Annotated[tuple[str, ...], Field(min_length=1)] = (
+        "all-linear"
+    )
     """Layers that get an adapter."""
     save: Literal["merged", "adapter"] = "merged"
     """What the finished checkpoint holds: whole weights, or the adapter alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,13 +12,26 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
 from peft import LoraConfig, get_peft_model_state_dict
+from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
 from transformers import BitsAndBytesConfig, PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
 from tablemend.config import Lora, Train
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
 from tablemend.training import checkpoints
+
+ADAPTABLE = (
+    nn.Linear,
+    nn.Embedding,
+    nn.Conv1d,
+    nn.Conv2d,
+    nn.Conv3d,
+    nn.MultiheadAttention,
+    Conv1D,
+)
+"""What PEFT can put an adapter on (0.21, ``peft.tuners.lora.layer.dispatch_default``)."""
 
 
 def check_method(train: Train) -> None:
@@ -118,14 +132,17 @@ def lora_config(
 
     Args:
         lora: the recipe's section.
-        model: gets none in what a text never passes through; only a model with more than a
-            language model (Gemma 3) needs to be given.
+        model: gets none in what a text never passes through, and is looked through for the
+            targets, before PEFT does.
         revision: of the base, noted in the saved adapter, so that all who load it find that base.
+
+    Raises:
+        TablemendError: target_modules names nothing in the model that takes an adapter.
     """
     targets = lora.target_modules
     unused = _unused(model) if model is not None else []
     outside = "|".join(re.escape(name) for name in unused)
-    return LoraConfig(
+    found = LoraConfig(
         task_type="CAUSAL_LM",
         revision=revision,
         r=lora.r,
@@ -133,4 +150,34 @@ def lora_config(
         lora_dropout=lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
         exclude_modules=rf"({outside})\..*" if outside else None,
+    )
+    if model is not None and not isinstance(targets, str):
+        _check_targets(found, model, targets)
+    return found
+
+
+def _check_targets(config: LoraConfig, model: PreTrainedModel, targets: Sequence[str]) -> None:
+    """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
+    named = {
+        name: module
+        for name, module in model.named_modules()
+        if check_target_module_exists(config, name)
+    }
+    wrong = [name for name, module in named.items() if not isinstance(module, ADAPTABLE)]
+    missing = [
+        target for target in targets if not any(f".{name}".endswith(f".{target}") for name in named)
+    ]
+    if not missing and not wrong:
+        return
+    linear = dict.fromkeys(
+        name.rpartition(".")[2]
+        for name, module in model.get_decoder().named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    )
+    what = f"names no layer with {', '.join(missing)}"
+    if wrong:
+        what = f"names {wrong[0]}, which takes no adapter"
+    raise TablemendError(
+        f"train.lora.target_modules=[{', '.join(targets)}] {what}: the linear layers are "
+        f"{', '.join(linear)}, and all-linear means all of them"
     )
