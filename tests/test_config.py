@@ -407,7 +407,7 @@ def test_where_no_key_is_like_it_the_section_is_named() -> None:
 
 
 def test_gpus_to_plan_for_are_said_to_check_alone() -> None:
-    with pytest.raises(ConfigError, match="gpus: how many --check plans for"):
+    with pytest.raises(ConfigError, match="gpus: only --check reads it"):
         load(SftCommand, ["recipe=tiny", "gpus=16"])
 
 

@@ -89,8 +89,8 @@ def load(
             if after_check is not None:
                 after_check(config)
         raise SystemExit(0)
-    if getattr(config, "gpus", None) is not None:
-        raise ConfigError(["gpus: how many --check plans for; give it with --check"])
+    if unread := [name for name in cls.check_only if name in config.model_fields_set]:
+        raise ConfigError([f"{name}: only --check reads it: give both" for name in unread])
     return config
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -35,6 +35,9 @@ class Section(BaseModel):
         use_attribute_docstrings=True,
         protected_namespaces=(),
     )
+
+    check_only: ClassVar[tuple[str, ...]] = ()
+    """Fields that ``--check`` alone reads."""
 
     def conflicts(self) -> Iterable[tuple[str, str]]:
         """Pairs of the dotted path below this section and what is wrong there."""

@@ -122,6 +122,8 @@ class Train(Section):
 class Planned(Section):
     """What a script that trains takes for ``--check`` alone."""
 
+    check_only = ("gpus",)
+
     gpus: int | None = Field(default=None, ge=2, exclude=True)
     """GPUs that --check plans for, beside one; null: as many as were launched, else 8 of one
     machine and 32 of four."""

@@ -234,13 +234,15 @@ def _steps_line(config: Trained, amount: Amount, unit: str, about: str) -> str:
     train = config.train
     if isinstance(config, GrpoExperiment):
         return _drawn_line(config, amount)
+    nearly = ""
     if train.packing:
         if not amount.sampled:
             return f"steps: {train.max_steps or 'not counted,'} of {train.global_batch} packed rows"
-        unit, about = f"packed rows (about {amount.per_sequence:.1f} rows in each)", "about "
+        unit = f"packed rows (about {amount.per_sequence:.1f} rows in each)"
+        nearly = about = "about "
     pass_steps = math.ceil(amount.rows / amount.per_sequence / train.global_batch)
     steps = _steps(train, pass_steps)
-    text = f"steps: {about if train.packing else ''}{steps} of {train.global_batch} {unit}"
+    text = f"steps: {nearly}{steps} of {train.global_batch} {unit}"
     if not amount.sampled:
         return text
     tokens = steps * train.global_batch * amount.per_sequence * amount.tokens

@@ -17,8 +17,6 @@ from tablemend.errors import TablemendError
 from tablemend.training import launch
 
 CONVERTER = "deepspeed.checkpoint.ds_to_universal"
-LATEST = "latest_universal"
-"""File that names the folder with what was converted, as DeepSpeed looks for it."""
 
 
 def prepare(trainer: Any, checkpoint: Path) -> None:
