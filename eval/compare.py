@@ -20,10 +20,10 @@ def main() -> None:
 
     run = Run.of(config)
     examples = evaluation.read_test(config)
+    arms = [] if config.rejudge else evaluation.plan_arms(config, run)
     similarity = load_similarity(config.evaluation.similarity)  # or hours end in a refusal
     with sole_writer(run.path):
         if not config.rejudge:
-            arms = evaluation.plan_arms(config, run)
             evaluation.begin(config, run, examples)
             evaluation.generate(arms, examples, config, run)
             evaluation.mend(arms, examples, config, run)

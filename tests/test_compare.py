@@ -18,6 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from tablemend import evaluation
+from tablemend.backends import vllm_engine
 from tablemend.config import parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
@@ -294,6 +295,13 @@ def test_a_base_that_is_not_there_is_refused_without_asking_the_hub(recipe, monk
     monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
     with pytest.raises(TablemendError, match=r"no checkpoint folder recipes/nowhere; model\.path"):
         compare(recipe, "model.path=recipes/nowhere")
+
+
+def test_without_vllm_a_comparison_is_refused_before_anything_is_loaded(recipe, monkeypatch):
+    monkeypatch.setattr(vllm_engine, "find_spec", lambda _: None)
+    config = parse(CompareCommand, [*recipe, "backend=vllm"])
+    with pytest.raises(TablemendError, match=r"^vllm is not installed .*backend=hf"):
+        evaluation.plan_arms(config, Run.of(config))
 
 
 def test_check_prints_the_configuration_and_stops(recipe, tmp_path):

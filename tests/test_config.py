@@ -21,7 +21,7 @@ from tablemend.config import (
     parse,
     to_yaml,
 )
-from tablemend.config.experiment import DpoExperiment, GrpoCommand, GrpoExperiment
+from tablemend.config.experiment import STAGES, DpoExperiment, GrpoCommand, GrpoExperiment
 from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
@@ -108,9 +108,23 @@ def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> No
     data = parse(Experiment, [f"recipe={name}"]).data
     made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])
     own = [source for source in data.training_sources if source.source == made.out]
-    for source, split in (*((one, "train") for one in own), (data.test, "test")):
+    held_out = [(data.validation, "validation"), (data.test, "test")]
+    for source, split in (*((one, "train") for one in own), *held_out):
+        assert source is not None
         assert (source.source, source.split, source.n) == (made.out, split, None)
     assert own
+
+
+TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and not name.startswith("tiny")]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_recipes_for_gpus_answer_through_vllm_and_have_held_out_data(name: str) -> None:
+    config = parse(CompareCommand, [f"recipe={name}"])
+    assert config.default_engine == "vllm"
+    assert config.kind == "grpo" or config.data.validation is not None  # GRPO has no loss there
+    assert config.train is not None
+    assert config.train.lora is None or config.train.lora.dropout == 0
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

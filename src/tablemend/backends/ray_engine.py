@@ -51,7 +51,7 @@ class RayEngine(VllmEngine):
                 vllm = self.options.vllm
                 self._replicas = RayReplicas(
                     self._launch(),
-                    vllm.data_parallel,
+                    vllm.data_parallel or 1,
                     vllm.tensor_parallel,
                     vllm.ray_address,
                     self.options.timeout,

@@ -47,6 +47,21 @@ from tablemend.runs import disk_errors
 GIB = 1 << 30
 
 
+def require_vllm() -> None:
+    """Refuse, before anything is read or loaded, to go on without vLLM.
+
+    Raises:
+        TablemendError: it is not installed.
+    """
+    if find_spec("vllm") is None:
+        raise TablemendError(
+            "vllm is not installed in this environment: pip install 'tablemend[train,vllm]' "
+            "on a machine with GPUs; on a CPU, make vllm-env and run with "
+            ".venv-vllm/bin/python; or answer with transformers (backend=hf, or hf: before the "
+            "model's name)"
+        )
+
+
 class VllmEngine(BatchEngine):
     """vLLM, in one process for each copy of the weights.
 
@@ -63,12 +78,7 @@ class VllmEngine(BatchEngine):
 
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
         super().__init__()
-        if find_spec("vllm") is None:
-            raise TablemendError(
-                "vllm is not installed in this environment: pip install 'tablemend[train,vllm]' "
-                "on a machine with GPUs; on a CPU, make vllm-env and run with "
-                ".venv-vllm/bin/python"
-            )
+        require_vllm()
         checkpoint.check()
         self.checkpoint = checkpoint
         self.options = options

@@ -24,8 +24,12 @@ CANNOT = (
 """Fields of an adapter's configuration that vLLM does not apply, where they are set."""
 
 
-def assign_devices(tensor_parallel: int, data_parallel: int) -> list[dict[str, str]]:
+def assign_devices(tensor_parallel: int, data_parallel: int | None) -> list[dict[str, str]]:
     """Environment variables of each copy of the weights: which devices it sees.
+
+    Args:
+        tensor_parallel: devices of a copy.
+        data_parallel: copies; ``None``: on GPUs as many as they hold, on a CPU one.
 
     Raises:
         TablemendError: this machine has fewer than are asked for.
@@ -38,6 +42,8 @@ def assign_devices(tensor_parallel: int, data_parallel: int) -> list[dict[str, s
         devices = [str(core) for core in sorted(os.sched_getaffinity(0))]
     else:  # vLLM binds no threads there
         devices = list(map(str, range(os.cpu_count() or 1)))
+    if data_parallel is None:
+        data_parallel = max(1, len(devices) // tensor_parallel) if on_gpus else 1
     wanted = tensor_parallel * data_parallel
     if len(devices) < wanted:
         raise TablemendError(

@@ -77,7 +77,7 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
     """Name every arm's model, and find the checkpoints that are to be loaded here.
 
     Raises:
-        TablemendError: a checkpoint that is not there, with the command that makes it.
+        TablemendError: vLLM or a checkpoint that is not there, with the command that makes it.
     """
     arms = []
     for name, recipe in config.evaluation.arms.items():
@@ -220,6 +220,10 @@ def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison
             f"evaluation.arms.{name}.model is base, {config.stage or 'sft'}, a folder, a name on "
             "the Hub or a model string"
         )
+    if model.engine == "vllm":
+        from tablemend.backends.vllm_engine import require_vllm  # transformers, only for it
+
+        require_vllm()
     try:
         Checkpoint.parse(model.model).check()
     except TablemendError as error:

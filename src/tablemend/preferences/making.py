@@ -60,12 +60,13 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         if path.is_file() and noted.get("pairs_hash") == hash_file(path):
             return noted
         run.record(STAGE, inputs)
-        similarity = load_similarity(config.evaluation.similarity)
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
+        sampling = sampling_config(config)
+        arms = plan_arms(sampling, run) if asked else []
+        similarity = load_similarity(config.evaluation.similarity)
         answers: JudgedArms = {}
         if asked:
-            sampling = sampling_config(config)
-            generate(plan_arms(sampling, run), asked, sampling, run)
+            generate(arms, asked, sampling, run)
             answers = judge(asked, sampling, run, similarity)
         maker = PairMaker(config, similarity)
         pairs = maker.make(_prompts(examples, config, answers))

@@ -132,7 +132,11 @@ def _file(path: Path, split: str | None) -> Path:
     if len(found) != 1:
         present = ", ".join(sorted(entry.name for entry in path.iterdir())) or "nothing"
         wanted = " or ".join(candidate.name for candidate in candidates)
-        raise TablemendError(f"{path}: needs exactly one of {wanted}, has {present}")
+        none = "; data.validation=null trains without a held-out loss"
+        raise TablemendError(
+            f"{path}: needs exactly one of {wanted}, has {present}"
+            f"{none if split == 'validation' else ''}"
+        )
     return found[0]
 
 
