@@ -6,7 +6,7 @@ Launches train/sft.py under the configs of accelerate_configs/ with the same rec
 batch in float32, reads the manifests, and prints for each strategy the largest difference from
 the single process's loss at any step, and the seconds of the steps and of the whole command.
 On a machine without GPUs the processes share the CPU: the seconds then say what a strategy costs,
-not what it gains. ZeRO needs `pip install 'tablemend[deepspeed]'`.
+not what it gains. ZeRO needs `pip install -e '.[deepspeed]' -c constraints.txt`.
 """
 
 from __future__ import annotations

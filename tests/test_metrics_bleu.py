@@ -65,6 +65,6 @@ def test_a_missing_extra_is_one_line(
     with pytest.raises(SystemExit):
         run_script(lambda: print(bleu.score([TEXT], [[TEXT]])))
     assert capsys.readouterr().err == (
-        "error: sacrebleu is not installed: pip install 'tablemend[metrics]'\n"
+        "error: sacrebleu is not installed: pip install -e '.[metrics]' -c constraints.txt\n"
     )
     assert EXTRAS["sacrebleu"] == "metrics"

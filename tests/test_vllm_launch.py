@@ -35,7 +35,9 @@ def test_without_vllm_one_line_says_what_to_do(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vllm_engine, "find_spec", lambda name: None)
-    with pytest.raises(TablemendError, match=r"not installed.*tablemend\[train,vllm\].*vllm-env.*backend=hf"):
+    with pytest.raises(
+        TablemendError, match=r"not installed.*\[train,vllm\].*vllm-env.*backend=hf"
+    ):
         vllm_engine.VllmEngine(Checkpoint(str(tiny_model)), BackendOptions(cache=None))
 
 
@@ -43,7 +45,10 @@ def test_copies_on_gpus_see_gpus_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     on_gpus(monkeypatch, 8)
     assert assign_devices(8, 1) == assign_devices(8, None) == assign_devices(5, None) == [{}]
     assert [one["CUDA_VISIBLE_DEVICES"] for one in assign_devices(1, None)] == list("01234567")
-    assert [one["CUDA_VISIBLE_DEVICES"] for one in assign_devices(4, None)] == ["0,1,2,3", "4,5,6,7"]
+    assert [one["CUDA_VISIBLE_DEVICES"] for one in assign_devices(4, None)] == [
+        "0,1,2,3",
+        "4,5,6,7",
+    ]
     with pytest.raises(TablemendError, match="needs 9 GPUs, there are 8"):
         assign_devices(9, None)
     assert assign_devices(2, 3) == [

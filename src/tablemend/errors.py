@@ -1,4 +1,4 @@
-"""The exceptions that a user is meant to see, and what a full disk is called."""
+"""The exceptions that a user is meant to see, and words that many of them share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ FULL_DISK = {
     errno.EFBIG: "the file may not grow any more (ulimit -f)",
 }
 """What the system says of a disk, a quota or a file that has no room left."""
+GPU_EXTRAS = frozenset(("gpu", "qlora", "ray", "vllm"))
+"""Extras of pyproject.toml that constraints-gpu.txt pins."""
 
 
 class TablemendError(Exception):
@@ -31,3 +33,9 @@ class Stopped(TablemendError):
 
 MOST_FAILURES = 20
 """Failures in a row after which a server counts as gone, and a run is :class:`Stopped`."""
+
+
+def install(*extras: str) -> str:
+    """The command that installs extras of pyproject.toml, from the folder of the repository."""
+    pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"
+    return f"pip install -e '.[{','.join(extras)}]' -c {pins}"

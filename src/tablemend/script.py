@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from tablemend.backends.limits import BudgetSpent
-from tablemend.errors import FULL_DISK, Stopped, TablemendError
+from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
 
 REFUSED = TablemendError.status
 INTERRUPTED = 130
@@ -59,7 +59,7 @@ def run_script(main: Callable[[], None]) -> None:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        _leave(f"error: {error.name} is not installed: pip install 'tablemend[{extra}]'", REFUSED)
+        _leave(f"error: {error.name} is not installed: {install(extra)}", REFUSED)
     except BrokenPipeError:
         _drop_output()
         raise SystemExit(1) from None

@@ -11,7 +11,7 @@ from tablemend.backends.ray_replicas import RayReplicas
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 
 
 class RayEngine(VllmEngine):
@@ -28,7 +28,7 @@ class RayEngine(VllmEngine):
 
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
         if find_spec("ray") is None:
-            raise TablemendError("ray is not installed: pip install 'tablemend[ray]'")
+            raise TablemendError(f"ray is not installed: {install('ray')}")
         if checkpoint.adapter_base is not None:
             if options.vllm.ray_address is not None:
                 raise TablemendError(

@@ -40,7 +40,7 @@ from tablemend.backends.vllm_replica import (
     Runner,
 )
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.renderer import prompt_ids
 from tablemend.runs import disk_errors
 
@@ -55,7 +55,7 @@ def require_vllm() -> None:
     """
     if find_spec("vllm") is None:
         raise TablemendError(
-            "vllm is not installed in this environment: pip install 'tablemend[train,vllm]' "
+            f"vllm is not installed in this environment: {install('train', 'vllm')} "
             "on a machine with GPUs; on a CPU, make vllm-env and run with "
             ".venv-vllm/bin/python; or answer with transformers (backend=hf, or hf: before the "
             "model's name)"

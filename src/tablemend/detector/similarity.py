@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.values.inclusion import digit_words, modifiers, negations
 from tablemend.values.text import tokens_of
 
@@ -239,8 +239,8 @@ class EmbeddingSimilarity:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise TablemendError(
-                f"similarity {model!r} needs sentence-transformers: pip install 'tablemend[embed]'"
-                " (or use the embedded 'lexical')"
+                f"similarity {model!r} needs sentence-transformers: {install('embed')} (or use the "
+                "embedded 'lexical')"
             ) from error
         try:
             self._model: Any = SentenceTransformer(model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.synthesis.settings import SPLITS
 
@@ -30,9 +30,7 @@ def hub_token(settings: LlmSynthesis) -> str | None:
     try:
         import huggingface_hub  # noqa: F401
     except ImportError as error:
-        raise TablemendError(
-            "push_to_hub needs the extra: pip install 'tablemend[data]'"
-        ) from error
+        raise TablemendError(f"push_to_hub needs the extra: {install('data')}") from error
     return token
 
 

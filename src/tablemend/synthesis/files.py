@@ -12,7 +12,7 @@ from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tablemend.disk import replace_file
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.records import Example
 from tablemend.synthesis.settings import Split
 
@@ -174,7 +174,7 @@ def _parquet() -> Any:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise TablemendError(
-            "format=parquet needs the extra: pip install 'tablemend[data]', or format=jsonl"
+            f"format=parquet needs the extra: {install('data')}, or format=jsonl"
         ) from error
     return pq
 

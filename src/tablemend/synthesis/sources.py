@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tablemend.config import HUB
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.synthesis.settings import POOL, Synthesis
 from tablemend.synthesis.topics import make_table
 from tablemend.tables.csvtable import read_csv
@@ -187,9 +187,7 @@ class DatasetSource:
             from datasets import load_dataset
             from datasets.exceptions import DatasetsError
         except ImportError as error:
-            raise TablemendError(
-                "a `hub:` source needs the extra: pip install 'tablemend[data]'"
-            ) from error
+            raise TablemendError(f"a `hub:` source needs the extra: {install('data')}") from error
         try:
             self._rows = load_dataset(name, config, split=split, revision=revision)
         except (OSError, ValueError, DatasetsError) as error:

@@ -16,7 +16,7 @@ from accelerate import PartialState
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import read_window
 from tablemend.config.experiment import GrpoExperiment
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 
 PATIENCE = 10.0
 """Seconds that a server may take to say that it is there."""
@@ -41,7 +41,7 @@ def refuse_engine(config: GrpoExperiment) -> None:
     if find_spec("vllm") is None:
         raise TablemendError(
             f"grpo.engine={grpo.engine} needs vllm, which is not installed: "
-            "pip install 'tablemend[train,vllm]', or set grpo.engine=transformers"
+            f"{install('train', 'vllm')}, or set grpo.engine=transformers"
         )
     if not torch.cuda.is_available():
         raise TablemendError(

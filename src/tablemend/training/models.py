@@ -19,7 +19,7 @@ from transformers.pytorch_utils import Conv1D
 
 from tablemend.config import Lora, Train
 from tablemend.config.experiment import Trained
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.training import checkpoints
 
 ADAPTABLE = (
@@ -49,8 +49,7 @@ def check_method(train: Train) -> None:
         )
     if find_spec("bitsandbytes") is None:
         raise TablemendError(
-            "train.method=qlora needs bitsandbytes: pip install 'tablemend[qlora]', or set "
-            "train.method=lora"
+            f"train.method=qlora needs bitsandbytes: {install('qlora')}, or set train.method=lora"
         )
     stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
     if parse_flag_from_env("ACCELERATE_USE_FSDP") or stage == "3":
