@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,15 @@ def test_an_answer_comes_back_whole_and_under_the_id_that_asks(path: Path) -> No
     cache.close()
     again = RequestCache(path, dict(reversed(IDENTITY.items())))
     assert again.get(again.key(REQUEST), "a") == DONE
+
+
+def test_half_a_surrogate_pair_that_was_stored_comes_back_as_a_replacement(path: Path) -> None:
+    with closing(RequestCache(path, IDENTITY)) as cache:
+        stored = replace(DONE)
+        object.__setattr__(stored, "text", "Gr\udc80")  # as it was stored once
+        cache.put([(b"key", stored)])
+        found = cache.get(b"key", "a")
+    assert found is not None and found.text == "Gr\ufffd"
 
 
 CHANGES: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.cli import answer_format, main
+from tablemend.cli import answer_format, main, read_submissions
 from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.tables.read import SUFFIXES
 from tablemend.tables.table import Table
@@ -230,6 +230,14 @@ def test_a_batch_gives_rates_with_intervals(
     assert rates["format_error"]["rate"] == 0.0
     assert main(["detect", option]) == 0
     assert "total hallu           0.250  [" in capsys.readouterr().out
+
+
+def test_half_a_surrogate_pair_in_a_batch_is_a_replacement_character(
+    folder: Path,
+) -> None:
+    line = {"answer": "Al\ud83d\ude00 \ud800", "gold": GOLD.to_json(), "context": "Birch \udc80"}
+    (found,) = read_submissions(batch(folder, [line]).removeprefix("--batch="), "auto")
+    assert (found.text, found.context) == ("Al\U0001f600 \ufffd", "Birch \ufffd")
 
 
 @pytest.mark.parametrize(

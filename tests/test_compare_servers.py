@@ -167,6 +167,29 @@ def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None
     assert (spent["requests"], spent["cached"]) == (0, N)
 
 
+def test_half_a_surrogate_pair_is_stored_judged_and_reported(recipe, tmp_path, server) -> None:
+    name = EXAMPLES[0].gold_table.rows[0][0]
+
+    def reply(body):
+        text = right_answer(body, MANY)
+        half = r"\ud800" if text.startswith(("{", "[")) else "A\ud83d\ude00\ud800"
+        return text.replace(name, half)
+
+    server.reply = reply
+    cache = f"evaluation.options.cache={tmp_path / 'requests.sqlite'}"
+    tokens = recipe({"md": {}, "js": {"format": "json"}}, cache)
+    first = compare(tokens, "evaluation.second_judge=exact")
+    assert first["arms"]["js"]["adversarial"]["format_error"]["rate"] == 1 / N
+    assert (
+        "A\U0001f600\ufffd"
+        in {one["example_id"]: one["text"] for one in lines(tmp_path, "md")}[EXAMPLES[0].id]
+    )
+    write_reports(tmp_path / "run")
+    asked_so_far = len(server.bodies)
+    compare(tokens, f"run={tmp_path / 'again'}")
+    assert len(server.bodies) == asked_so_far
+
+
 def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
     arms = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
     both = "evaluation.contexts=[clean,adversarial]"

@@ -381,6 +381,7 @@ def test_an_experiment_reads_examples_from_the_hub(
     [
         ("deep.jsonl", b"[" * 100_000 + b"\n", r"deep\.jsonl:1 is not a line of JSON"),
         ("latin.jsonl", b'"\xe9"\n', r"latin\.jsonl:1 is not a line of JSON"),
+        ("half.jsonl", rb'{"id": "\ud800"}', r"half\.jsonl:1 .*: it holds the character U\+D800"),
         ("list.jsonl", b"[]\n", r"record 1 is no tablemend example"),
         ("bad.parquet", b"PAR1 no PAR1", r"bad\.parquet is not readable as Parquet"),
     ],

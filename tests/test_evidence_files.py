@@ -223,6 +223,9 @@ def test_numbers_keep_their_spelling(tmp_path: Path) -> None:
         ("a.txt", b"\x00\x01", "binary"),
         ("a.html", b"<p>no table</p>", "no HTML table"),
         ("a.json", b"[" * 100_000, "nested too deeply"),
+        ("a.json", rb'{"a": {"b": "x \ud800"}, "c": 1}', r"U\+D800, half of a pair"),
+        ("a.json", rb'[{"a": "x \udc80"}]', r"U\+DC80, half of a pair"),
+        ("a.jsonl", rb'{"a \ud800": 1}', r"U\+D800, half of a pair"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(

@@ -96,18 +96,20 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
         {"text": "", "source": TABLE},
         {"answer": "no table", "context": "Alba has 41 points."},
         {"answer": "|Team|Points|\n|---|---|\n|Alba|41|", "context": "Alba has 41 points."},
+        {"text": "Sella has 39 points \ud83d\ude00 \ud800.", "source": f"{TABLE}\ud800,1,\n"},
     ]
     batch = folder / "batch.jsonl"
     batch.write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
     assert main(["verify", "--batch", str(batch), "--json"]) == 0
     captured = capsys.readouterr()
     found = [json.loads(line) for line in captured.out.splitlines()]
-    assert [one["line"] for one in found] == [1, 2, 3, 4, 5]
+    assert [one["line"] for one in found] == [1, 2, 3, 4, 5, 6]
     assert [one.get("staf") for one in found[:3]] == [1.0, 0.0, None]
+    assert "39 points \U0001f600 \ufffd" in found[5]["claims"][0]["text"]  # half of a pair
     assert "no table found" in found[3]["error"] and "no table found" in captured.err
     assert main(["verify", "--batch", str(batch)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("STAF") and "documents       5, 2 without a judged claim" in out
+    assert out.startswith("STAF") and "documents       6, 2 without a judged claim" in out
 
 
 @pytest.mark.parametrize(

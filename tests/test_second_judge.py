@@ -166,6 +166,7 @@ def test_the_table_behind_the_marker_counts_else_the_last() -> None:
         ("json", '[{"Club": "Ama", "Wins": [1]}]'),
         ("json", '[{"Club": "Ama", '),
         ("json", '{"Club": "Ama", "Wins": 0}'),
+        ("json", r'[{"Club": "Ama \ud800", "Wins": 0}]'),
         ("latex", r"\begin{tabular}{ll} Club & Wins \\ Ama & 0"),
         ("latex", r"\begin{tabular}{ll} Club & Wins \\ Ama & 0 & 1 \\ \end{tabular}"),
     ],

@@ -32,6 +32,7 @@ from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
+from tablemend.values.foreign import whole_fields
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
@@ -192,6 +193,7 @@ def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]
             f"{where}: wanted an object with the texts answer and context, a table as gold and,"
             " if there is one, the text query"
         )
+    data = whole_fields(data)
     try:
         gold = data["gold"]
         table = read_table(gold) if isinstance(gold, str) else read_json(json.dumps(gold))

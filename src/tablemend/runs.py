@@ -25,6 +25,7 @@ import yaml
 from tablemend.config import Recipe, Section, to_yaml
 from tablemend.disk import replace_file
 from tablemend.errors import FULL_DISK, TablemendError
+from tablemend.values.foreign import load_json
 
 RUNS = Path("runs")
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
@@ -109,7 +110,7 @@ def read_jsonl(path: Path) -> Iterator[Any]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield json.loads(line)
+                yield load_json(line)
             except ValueError as error:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 

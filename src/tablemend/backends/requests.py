@@ -9,6 +9,7 @@ from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
+from tablemend.values.foreign import whole_characters
 
 Message = Mapping[str, str]
 """One turn of a chat: ``role`` and ``content``."""
@@ -107,6 +108,11 @@ class Completion:
     cached_tokens: int = 0
     estimated: bool = False
     lost_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        """Half of a surrogate pair, which a server can spell and no file can hold, is U+FFFD."""
+        for name in ("text", "error"):
+            object.__setattr__(self, name, whole_characters(getattr(self, name)))
 
     @property
     def answer(self) -> str:

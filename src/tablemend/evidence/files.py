@@ -16,6 +16,7 @@ from tablemend.tables.latex import locate_latex
 from tablemend.tables.markdown import locate_markdown
 from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import EmptyTableError, Table, TableError
+from tablemend.values.foreign import load_json
 
 PROSE = (".txt", ".text", ".rst")
 MAX_TABLES = 200
@@ -121,9 +122,11 @@ def _is_grid(data: Any) -> bool:
 def _parse(text: str) -> Any:
     """JSON with numbers as they are written."""
     try:
-        return json.loads(text.removeprefix("\ufeff"), parse_float=str, parse_int=str)
+        return load_json(text.removeprefix("\ufeff"), parse_float=str, parse_int=str)
     except json.JSONDecodeError as error:
         raise TableError(f"invalid JSON at line {error.lineno}: {error.msg}") from error
+    except ValueError as error:
+        raise TableError(f"the JSON cannot be read: {error}") from error
     except RecursionError as error:
         raise TableError("the JSON is nested too deeply") from error
 

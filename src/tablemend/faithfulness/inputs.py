@@ -20,6 +20,7 @@ from tablemend.records import Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import answer_format, load_text
 from tablemend.tables.table import Table, TableError
+from tablemend.values.foreign import whole_fields
 
 NOTHING = 1
 """Exit status where nothing can be judged: no claim, an answer without a table, a text by the
@@ -166,6 +167,7 @@ def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
     for name in ("text", "answer", "context", "query"):
         if not isinstance(data.get(name, ""), str):
             raise TablemendError(f"{where}: {name} must be a string, not {_json_name(data[name])}")
+    data = whole_fields(data)
     if ("text" in data) == ("answer" in data):
         which = "not both" if "text" in data else "and it has neither"
         raise TablemendError(

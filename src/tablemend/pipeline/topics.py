@@ -20,6 +20,7 @@ from tablemend.errors import TablemendError
 from tablemend.pipeline.drafts import Topic
 from tablemend.pipeline.topic_lists import LISTS, TEMPLATES, YEARS
 from tablemend.synthesis.topic_pool import SUB_CATEGORIES
+from tablemend.values.foreign import load_json
 
 OWN = "Own topics"
 """Category and domain of a user's topic that names none."""
@@ -171,7 +172,7 @@ def _topic(line: str, where: str) -> Topic:
     if not line.startswith("{"):
         return Topic(line, OWN, OWN)
     try:
-        data = json.loads(line)
+        data = load_json(line)
     except ValueError as error:
         raise TablemendError(f"{where} is neither text nor JSON: {error}") from error
     unknown = sorted(set(data) - {"text", "category", "domain"})

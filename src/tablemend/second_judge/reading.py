@@ -107,6 +107,7 @@ def _markdown_text(cell: str) -> str:
     return html.unescape(_ESCAPE.sub(r"\1", cell))
 
 
+_HALF = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder(
     parse_float=str,
@@ -154,6 +155,8 @@ def _read_json(value: Any) -> Grid | Unreadable:
         if any(isinstance(cell, list) for _, cell in record):
             return Unreadable(f"record {number} holds a list or an object")
         rows.append(tuple(_json_text(cell) for _, cell in record))
+    if any(_HALF.search(text) for row in (columns, *rows) for text in row):
+        return Unreadable("half of a surrogate pair, which is no character")
     return Grid(columns, tuple(rows))
 
 

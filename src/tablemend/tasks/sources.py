@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.synthesis import small_world
 from tablemend.tasks.chats import Chat
+from tablemend.values.foreign import load_json
 
 
 def read_examples(source: Source) -> list[Example]:
@@ -167,7 +167,7 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield json.loads(line.decode("utf-8"))
+                yield load_json(line)
             except (ValueError, RecursionError) as error:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 
