@@ -31,7 +31,7 @@ from tablemend.backends.chat import body_of
 from tablemend.backends.local_server import LocalServer
 from tablemend.backends.plain_wire import PlainWire
 from tablemend.backends.requests import Request, Sampling
-from tablemend.backends.wire import Wire
+from tablemend.backends.wire import MIB, Wire
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -171,12 +171,12 @@ def ways(settings: Benchmark, folder: Path) -> Iterator[Measured]:
     cache = str(folder / "requests.sqlite")
 
     async def plain(url: str) -> int:
-        return await bare(PlainWire({url: "none"}), url, settings, n)
+        return await bare(PlainWire({url: "none"}, MIB), url, settings, n)
 
     async def openai(url: str) -> int:
         from tablemend.backends.openai_wire import OpenAIWire
 
-        return await bare(OpenAIWire({url: "none"}, settings.concurrency), url, settings, few)
+        return await bare(OpenAIWire({url: "none"}, settings.concurrency, MIB), url, settings, few)
 
     yield measure("own connections alone", settings, lambda url: asyncio.run(plain(url)))
     yield measure("backend", settings, lambda url: generate(open_for(url, settings), settings, n))

@@ -32,6 +32,7 @@ class Reply:
         seconds: before the reply.
         cut: bytes of the body that are sent before the connection ends; ``None``: all.
         trickle: seconds between single bytes of the body.
+        endless: the body is sent again and again, until the client hangs up.
     """
 
     body: bytes = b""
@@ -40,6 +41,7 @@ class Reply:
     seconds: float = 0.0
     cut: int | None = None
     trickle: float = 0.0
+    endless: bool = False
 
 
 def answer(text: str | None = "hi", finish: str | None = "stop", **more: Any) -> Reply:
@@ -64,13 +66,17 @@ Respond = Callable[[Seen], Reply]
 
 
 class ChatServer:
-    """Serves while it is open; ``seen`` holds every request, ``most`` the most at once."""
+    """Serves while it is open.
+
+    ``seen`` holds every request, ``most`` the most at once, ``sent`` the bytes of endless bodies.
+    """
 
     def __init__(self, respond: Respond, port: int = 0) -> None:
         self.respond = respond
         self.seen: list[Seen] = []
         self.most = 0
         self.connections = 0
+        self.sent = 0
         self._now = 0
         self._loop = asyncio.new_event_loop()
         self._server = self._loop.run_until_complete(
@@ -138,9 +144,14 @@ class ChatServer:
                 await asyncio.sleep(reply.seconds)
         finally:
             self._now -= 1
-        fields = {"Content-Length": str(len(reply.body)), **reply.headers}
+        length = "" if reply.endless else str(len(reply.body))
+        fields = {"Content-Length": length, **reply.headers}
         text = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
         writer.write(f"HTTP/1.1 {reply.status} Some Reason\r\n{text}\r\n".encode())
+        while reply.endless:
+            writer.write(reply.body)
+            await writer.drain()
+            self.sent += len(reply.body)
         if reply.trickle:
             for place in range(len(reply.body)):
                 writer.write(reply.body[place : place + 1])

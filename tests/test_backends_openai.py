@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import json
 import logging
@@ -323,6 +324,51 @@ def test_a_fault_that_stays_is_recorded_and_the_rest_goes_on(kind: str) -> None:
     assert "\n" not in failed.error and "prompt 3" not in failed.error
     assert {one.finish_reason for one in by_id.values()} == {"stop"}
     assert tries == {f"prompt {n}": 3 if n == 3 else 1 for n in range(8)}
+
+
+@TRANSPORTS
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    "headers", [{}, {"Transfer-Encoding": "chunked"}], ids=["plain", "chunked"]
+)
+def test_a_reply_without_an_end_is_given_up_and_its_request_recorded(
+    status: int, headers: dict[str, str], transport: str
+) -> None:
+    block = b"x" * (1 << 16)
+    if headers:
+        block = b"%x\r\n%s\r\n" % (len(block), block)
+    flood = Reply(block, status, headers, endless=True)
+    with ChatServer(first(flood)) as server:
+        lost, good = ask(server, requests(2), transport=transport, max_reply_mib=0.5, concurrency=1)
+        assert server.sent < 16 << 20  # what fits into the buffers between
+    assert lost.error == "a reply of more than 0.5 MiB (max_reply_mib) (1 try)"
+    assert (lost.finish_reason, good.finish_reason) == ("error", "stop")
+
+
+@TRANSPORTS
+def test_a_reply_without_an_end_is_given_up_after_its_time(transport: str) -> None:
+    flood = Reply(b"x" * 1000, endless=True)
+    began = time.monotonic()
+    lost, _ = ask_one(
+        lambda _: flood, transport=transport, timeout=0.3, retries=0, max_reply_mib=1 << 20
+    )
+    assert lost.error == "no whole answer within 0.3 s (1 try)"
+    assert time.monotonic() - began < 5
+
+
+def test_a_head_without_an_end_is_given_up_too() -> None:
+    head = replace(answer(), headers={"X-Long": "x" * (1 << 20)})
+    one, _ = ask_one(lambda _: head, max_reply_mib=0.5)
+    assert one.error == "a reply of more than 0.5 MiB (max_reply_mib) (1 try)"
+
+
+def test_no_compressed_reply_is_asked_for_or_unpacked() -> None:
+    bomb = replace(
+        answer(), body=gzip.compress(bytes(1 << 24)), headers={"Content-Encoding": "gzip"}
+    )
+    one, seen = ask_one(lambda _: bomb, transport="openai", retries=0)
+    assert one.error == "a compressed reply, which was not asked for (1 try)"
+    assert seen[0].headers["accept-encoding"] == "identity"
 
 
 @TRANSPORTS

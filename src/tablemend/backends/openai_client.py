@@ -21,7 +21,7 @@ from tablemend.backends.names import ModelName
 from tablemend.backends.replicas import Replica, Replicas
 from tablemend.backends.requests import Completion, Request
 from tablemend.backends.stream import AHEAD, stream
-from tablemend.backends.wire import Broken, Reply, Wire
+from tablemend.backends.wire import MIB, Broken, Reply, Wire
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
@@ -288,7 +288,7 @@ class OpenAIEngine:
             return Fault(f"no whole answer within {self._options.timeout:g} s", billed=True)
         except Broken as error:
             lost = error.unreachable
-            return Fault(error.reason, unreachable=lost, billed=not lost, at_once=lost)
+            return Fault(error.reason, error.again, unreachable=lost, billed=not lost, at_once=lost)
         if reply.status == 200:
             try:
                 seconds = time.monotonic() - asked.begun
@@ -389,13 +389,14 @@ def _hint(words: str, code: str, field: str) -> str | None:
 
 def _open_wire(keys: Mapping[str, str], options: BackendOptions) -> Wire:
     """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
+    most = int(options.max_reply_mib * MIB)
     if options.transport == "auto" and all(_is_plain(url) for url in keys):
         from tablemend.backends.plain_wire import PlainWire
 
-        return PlainWire(keys)
+        return PlainWire(keys, most)
     from tablemend.backends.openai_wire import OpenAIWire  # half a second
 
-    return OpenAIWire(keys, options.concurrency)
+    return OpenAIWire(keys, options.concurrency, most)
 
 
 def _is_plain(url: str) -> bool:

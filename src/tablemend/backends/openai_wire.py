@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 import openai
 
-from tablemend.backends.wire import CONNECT_SECONDS, PATH, Broken, Reply
+from tablemend.backends.wire import CONNECT_SECONDS, PATH, Broken, Reply, too_long
 
 
 class OpenAIWire:
@@ -17,10 +17,14 @@ class OpenAIWire:
         keys: what each server is sent as the bearer token, by its base URL; one client each, over
             one pool of connections.
         connections: connections that are kept open.
+        most: bytes of a reply's body.
     """
 
-    def __init__(self, keys: Mapping[str, str], connections: int) -> None:
+    def __init__(self, keys: Mapping[str, str], connections: int, most: int) -> None:
+        self._most = most
         self._http = httpx2.AsyncClient(
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [self._limit]},
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         )
@@ -49,9 +53,35 @@ class OpenAIWire:
             raise _broken(error) from None
         return Reply(response.status_code, response.headers, response.content)
 
+    async def _limit(self, response: httpx2.Response) -> None:
+        """Count the body while it is read; a compressed one could grow as it is unpacked."""
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise Broken("a compressed reply, which was not asked for")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Limited(response.stream, self._most)
+
     async def close(self) -> None:
         """See :class:`Wire`."""
         await self._http.aclose()
+
+
+class _Limited(httpx2.AsyncByteStream):
+    """A body that is given up once it has too many bytes."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, most: int) -> None:
+        self._body = body
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._body:
+            size += len(part)
+            if size > self._most:
+                raise too_long(self._most)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
 def _broken(error: Exception) -> Broken:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httptools
 
-from tablemend.backends.wire import CONNECT_SECONDS, PATH, Broken, Reply
+from tablemend.backends.wire import CONNECT_SECONDS, PATH, Broken, Reply, too_long
 
 IDLE_SECONDS = 3.0
 """Longest time that a connection waits to be used again; servers close theirs after 5."""
@@ -26,10 +26,11 @@ class PlainWire:
 
     Args:
         keys: what each server is sent as the bearer token, by its base URL.
+        most: bytes of a reply.
     """
 
-    def __init__(self, keys: Mapping[str, str]) -> None:
-        self._hosts = {url: _Host(url, key) for url, key in keys.items()}
+    def __init__(self, keys: Mapping[str, str], most: int) -> None:
+        self._hosts = {url: _Host(url, key, most) for url, key in keys.items()}
 
     async def post(self, url: str, body: bytes) -> Reply:
         """See :class:`Wire`."""
@@ -44,8 +45,9 @@ class PlainWire:
 class _Host:
     """One server's connections; the one used last is used first."""
 
-    def __init__(self, url: str, key: str) -> None:
+    def __init__(self, url: str, key: str, most: int) -> None:
         parts = urlsplit(url)
+        self._most = most
         self._host = parts.hostname or ""
         self._port = parts.port or 80
         self._idle: list[_Connection] = []
@@ -84,7 +86,9 @@ class _Host:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                _, connection = await loop.create_connection(_Connection, self._host, self._port)
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(self._most), self._host, self._port
+                )
         except OSError as error:  # TimeoutError is one
             reason = error.strerror or "no connection in time"
             raise Broken(f"no connection to the server ({reason})", unreachable=True) from None
@@ -103,7 +107,8 @@ class _Connection(asyncio.Protocol):
         since: when it was used last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self.usable = True
         self.since = 0.0
         self._reply: asyncio.Future[Reply] | None = None
@@ -120,6 +125,7 @@ class _Connection(asyncio.Protocol):
         self._headers: dict[str, str] = {}
         self._headers_done = False
         self._body: list[bytes] = []
+        self._size = 0  # of the head too: it could go on for ever
         self._transport.write(data)
         return await self._reply
 
@@ -138,23 +144,27 @@ class _Connection(asyncio.Protocol):
         if self._reply is None:  # more than the reply: nobody asked for it
             self.abort()
             return
+        self._size += len(data)
+        if self._size > self._most:
+            self._fail(too_long(self._most))
+            return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            self._fail("a reply that is no HTTP")
+            self._fail(Broken("a reply that is no HTTP"))
 
     def connection_lost(self, error: Exception | None) -> None:
         """Of asyncio."""
         self.usable = False
         if self._headers_done and not {"content-length", "transfer-encoding"} & set(self._headers):
             self._finish()  # such a body ends with the connection
-        self._fail("the connection broke off")
+        self._fail(Broken("the connection broke off"))
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, broken: Broken) -> None:
         self.usable = False
         reply, self._reply = self._reply, None
         if reply is not None and not reply.done():
-            reply.set_exception(Broken(reason))
+            reply.set_exception(broken)
         self._transport.abort()
 
     def _finish(self) -> None:

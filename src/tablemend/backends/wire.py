@@ -9,6 +9,7 @@ from typing import Protocol
 CONNECT_SECONDS = 10.0
 """Longest wait for a connection."""
 PATH = "/chat/completions"
+MIB = 1 << 20
 
 
 class Broken(Exception):
@@ -17,12 +18,19 @@ class Broken(Exception):
     Attributes:
         reason: in a few words.
         unreachable: not even a connection was made.
+        again: whether another try may do better.
     """
 
-    def __init__(self, reason: str, unreachable: bool = False) -> None:
+    def __init__(self, reason: str, unreachable: bool = False, again: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
         self.unreachable = unreachable
+        self.again = again
+
+
+def too_long(most: int) -> Broken:
+    """A reply of more bytes than are read."""
+    return Broken(f"a reply of more than {most / MIB:g} MiB (max_reply_mib)", again=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class BackendOptions(Section):
     timeout: float = Field(default=600, gt=0)
     """Seconds that one try may take from its first byte to its last; then it is given up and
     tried again."""
+    max_reply_mib: float = Field(default=8, gt=0)
+    """Most MiB of a server's reply; a longer one is given up at once and recorded as failed."""
     retries: int = Field(default=6, ge=0)
     """Times that a request is tried again before it is recorded as failed."""
     backoff: float = Field(default=1, gt=0)
