@@ -263,6 +263,21 @@ def test_a_bad_batch_line_is_named(
     assert "batch.jsonl, line 2: " in capsys.readouterr().err
 
 
+def test_an_answer_that_a_defect_of_ours_ends_does_not_end_the_batch(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("tuple index out of range")
+
+    monkeypatch.setattr("tablemend.detector.judge._check_format", fail)
+    good = {"answer": "no table", "gold": GOLD.to_json(), "context": ""}
+    lines: list[object] = [good, {**good, "answer": write_table(GOLD, "markdown")}]
+    assert main(["detect", batch(folder, lines), "--json"]) == 1
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["unjudged"]["rate"] == 0.5
+    assert "answer 2: a defect of tablemend (IndexError at test_cli_detect.py:" in shown.err
+
+
 def test_a_misspelt_field_of_a_batch_is_refused_and_others_are_named_once(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,9 @@ import pytest
 from tablemend.cli import main
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
+from tablemend.records import Claim, Verdict
 from tablemend.tables.table import Table
+from tablemend.verification.program import DocumentJudge
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
 TEXT = "Alba won 41 points. Sella has 39 points."
@@ -140,6 +142,29 @@ def test_a_line_that_is_not_what_is_wanted_is_refused(
         captured = capsys.readouterr()
         assert "batch.jsonl, line 1: " in captured.err and message in captured.err
         assert captured.err.count("\n") == 1 and captured.out == ""
+
+
+@pytest.mark.parametrize("command", ["verify", "mend"])
+def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def judge(self: DocumentJudge, claim: Claim) -> Verdict:
+        if "Vey" in claim.text:
+            raise IndexError("tuple index out of range")
+        return whole(self, claim)
+
+    whole = DocumentJudge.judge
+    monkeypatch.setattr(DocumentJudge, "judge", judge)
+    texts = ["Alba has 41 points.", "Vey has 12 points.", "Sella has 37 points."]
+    batch = folder / "batch.jsonl"
+    lines = [json.dumps({"text": text, "source": TABLE}) for text in texts]
+    batch.write_text("\n".join(lines), "utf-8")
+    assert main([command, "--batch", str(batch), *["--json"][: command == "verify"]]) == 1
+    shown = capsys.readouterr()
+    found = [json.loads(line) for line in shown.out.splitlines()]
+    assert [one["line"] for one in found if "error" not in one] == [1, 3]
+    assert "line 2: a defect of tablemend (IndexError at test_faithfulness_verify.py:" in shown.err
+    assert found[1]["error"] == shown.err.splitlines()[0]
 
 
 def test_rows_in_a_list_are_a_table_whose_header_is_first(

@@ -186,6 +186,21 @@ def test_finds_the_numbers_of_a_text() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("20 $5 tickets", ["20", "$ 5"]),
+        ("twenty-five and 20 €5 tickets", ["20", "eur 5"]),
+        ("20 US$5 tickets", ["20", "usd 5"]),
+        ("10-$20", ["10", "$ 20"]),
+        ("5$ 6$", ["$ 5", "$ 6"]),
+        ("20 $ 5 tickets", ["$ 20", "5"]),  # whose it is nobody can say, but of one alone
+    ],
+)
+def test_a_currency_belongs_to_one_number(text: str, numbers: list[str]) -> None:
+    assert [number.canonical() for number in quantities(text)] == numbers
+
+
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     parse_number(text)

@@ -72,6 +72,8 @@ PHONE = Table.of(
     "Zed 5",
 )
 
+TICKETS = Table.of(["Team", "Tickets", "Price"], [["Reds", "20", "$5"], ["Blues", "10", "$4"]])
+
 Found = tuple[str, str | None, tuple[str, ...], tuple[str, ...]]
 
 
@@ -111,6 +113,9 @@ SUPPORTED: list[tuple[str, str, Table]] = [
     ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "Friday", LINE),
     ("The Hawks outscored the Bucks 51-49 in the first half.", "51", LINE),
     ("All three cities lie in the north.", "three", CITIES),
+    ("The Reds sold 20 $5 tickets, the highest of all.", "20", TICKETS),
+    ("The Reds sold 20 $5 tickets, the highest of all.", "highest", TICKETS),
+    ("The Reds sold 20%3d tickets, the highest of all.", "highest", TICKETS),
 ]  # fmt: skip
 
 
@@ -140,6 +145,7 @@ CONTRADICTED: list[tuple[str, str, Table, str, str, tuple[str, ...]]] = [
     ("The Hawks beat the Bucks on Tuesday.", "Tuesday", LINE, "TMP", "Tuesday", ("Friday",)),
     ("The Hawks outscored the Bucks 60-49 in the first half.", "60", LINE, "NUM", "60", ("51",)),
     ("All five cities lie in the north.", "five", CITIES, "NUM", "five", ("3",)),
+    ("The Reds sold 30 $5 tickets.", "30", TICKETS, "NUM", "30", ("20",)),
 ]  # fmt: skip
 
 
@@ -163,6 +169,11 @@ UNJUDGED: list[tuple[str, str, Table]] = [
 def test_not_contradicted_on_doubt(text: str, focus: str, table: Table) -> None:
     assert judge(text, table)[focus][0] in ("unjudged", "not_in_source")
     assert judge(text, table)[focus][0] != "contradicted"
+
+
+def test_a_price_before_what_is_counted_is_not_its_number() -> None:
+    assert judge("The Reds sold 20 $5 tickets.", TICKETS)["$5"][0] == "supported"
+    assert judge("The Reds sold 20 $4 tickets.", TICKETS)["$4"][0] != "contradicted"
 
 
 def test_a_bound_far_off_is_not_wrong() -> None:

@@ -24,7 +24,7 @@ from tablemend.detector.judge import (
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
-from tablemend.errors import TablemendError
+from tablemend.errors import DEFECT, TablemendError
 from tablemend.faithfulness.command import add_verify_options, verify
 from tablemend.mitigations.command import add_mend_options, mend
 from tablemend.records import Finding, Judgement
@@ -132,11 +132,15 @@ def detect_batch(options: argparse.Namespace) -> int:
     judgements = list(judge_answers(submissions, similarity))
     if not judgements:
         raise TablemendError(f"the batch file {options.batch} holds no answer")
+    for number, one in enumerate(judgements, 1):
+        if one.unjudged:
+            print(f"{options.batch}, answer {number}: {one.unjudged}", file=sys.stderr)
+    status = int(any(one.unjudged.startswith(DEFECT) for one in judgements))
     rates = summarise(judgements)
     judge = judge_name(similarity)
     if options.json:
         print(json.dumps({**rates, "judge": judge}, indent=2))
-        return 0
+        return status
     for name, rate in rates.items():
         title = _TITLES.get(name, name.replace("_", " "))
         if rate["rate"] is None:
@@ -147,7 +151,7 @@ def detect_batch(options: argparse.Namespace) -> int:
                 f"  n = {rate['n']}"
             )
     print(f"{'judge':<22}{judge}")
-    return 0
+    return status
 
 
 def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submission]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import traceback
+from pathlib import Path
 from typing import ClassVar
 
 FULL_DISK = {
@@ -29,6 +31,16 @@ class Stopped(TablemendError):
 
     Scripts exit with status 1.
     """
+
+
+DEFECT = "a defect of tablemend"
+
+
+def defect(error: Exception) -> str:
+    """One line on an exception that no input should bring about: what, and where in the code."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return f"{DEFECT} ({type(error).__name__} at {place}): please report it"
 
 
 MOST_FAILURES = 20

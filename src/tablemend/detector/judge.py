@@ -13,6 +13,7 @@ from tablemend.detector.matching import Cells, Steps, match_rows
 from tablemend.detector.order import SortRule, find_disorder
 from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
 from tablemend.detector.source import index_context
+from tablemend.errors import defect
 from tablemend.records import Finding, Judgement
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
@@ -22,7 +23,7 @@ from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
-DETECTOR_VERSION = "1.1.1"
+DETECTOR_VERSION = "1.1.2"
 _NO_TABLE = "no readable table: "
 _REPEATED = "a column stands more than once: "
 _LEXICAL = LexicalSimilarity()
@@ -89,7 +90,10 @@ def judge_answer(
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
     """Judge one raw answer; see :func:`judge_answers`."""
-    return next(judge_answers([Submission(text, gold, context, order, format)], similarity))
+    one = Submission(text, gold, context, order, format)
+    scores: dict[Pair, float] = {}
+    steps = _judge_submission(one, scores, judge_name(similarity))
+    return _run_together([steps], scores, similarity)[0]
 
 
 def judge_answers(
@@ -105,14 +109,14 @@ def judge_answers(
         chunk: answers judged side by side.
 
     Yields:
-        One judgement a submission. A failed request or an unusable gold table gives an
-        unjudged one, with the reason.
+        One judgement a submission. A failed request, an unusable gold table or a defect of ours
+        gives an unjudged one, with the reason.
     """
     name = judge_name(similarity)
     stream = iter(submissions)
     while part := list(islice(stream, chunk)):
         scores: dict[Pair, float] = {}
-        runs = [_judge_submission(one, scores, name) for one in part]
+        runs = [_or_unjudged(_judge_submission(one, scores, name), name) for one in part]
         yield from _run_together(runs, scores, similarity)
 
 
@@ -141,6 +145,14 @@ def _run_together(
         if pairs:
             scores.update(zip(pairs, similarity.score(pairs), strict=True))
     return [done[index] for index in range(len(runs))]
+
+
+def _or_unjudged(steps: Steps[Judgement], name: str) -> Steps[Judgement]:
+    """A judgement that a defect of ours ends is unjudged: the others of its stream go on."""
+    try:
+        return (yield from steps)
+    except Exception as error:
+        return _unjudged(defect(error), name)
 
 
 def _judge_submission(one: Submission, scores: dict[Pair, float], name: str) -> Steps[Judgement]:

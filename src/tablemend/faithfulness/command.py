@@ -63,12 +63,14 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     from tablemend.reports.rates import mean_interval  # scipy.stats takes a second to import
 
     judged = []
+    status = 0
     for line, found in of_lines(lines, partial(_verify, options)):
         if options.json:
             print(line_json(line, found))
         judged += [] if found is None else [found]
+        status |= line.failed
     if options.json:
-        return 0
+        return status
     scores = [one.staf for one in judged if one.staf is not None]
     rate = mean_interval(scores)
     if rate["rate"] is None:
@@ -84,7 +86,7 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
         totals.update(verification.counts)
     print(_counts(totals))
     print(_judge(judged))
-    return 0
+    return status
 
 
 def _verify(options: argparse.Namespace, given: Sequence[Input]) -> list[Verification]:

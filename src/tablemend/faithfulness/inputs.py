@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tablemend.config.nearest import check_fields
 from tablemend.detector.judge import AnswerFormat
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
@@ -60,12 +60,14 @@ class Line(NamedTuple):
     Attributes:
         number: from 1.
         input: what it holds; ``None`` for an answer without a table.
-        error: why there is none.
+        error: why there is none, or why nothing came of it.
+        failed: whether nothing came of it for a defect of ours.
     """
 
     number: int
     input: Input | None
     error: str = ""
+    failed: bool = False
 
 
 class _Printable(Protocol):
@@ -223,12 +225,32 @@ def apart(
 def of_lines(
     lines: Sequence[Line], run: Callable[[list[Input]], Sequence[T]]
 ) -> Iterator[tuple[Line, T | None]]:
-    """Every line with what comes of it; an answer without a table is said on stderr."""
-    found = iter(run([line.input for line in lines if line.input is not None]))
+    """Every line with what comes of it; why nothing comes of one is said on stderr."""
+    found = iter(_run([line.input for line in lines if line.input is not None], run))
     for line in lines:
-        if line.input is None:
+        result = None
+        if line.input is not None:
+            one = next(found)
+            if isinstance(one, Exception):
+                line = line._replace(error=f"{line.input.name}: {defect(one)}", failed=True)
+            else:
+                result = one
+        if line.error:
             print(line.error, file=sys.stderr)
-        yield line, None if line.input is None else next(found)
+        yield line, result
+
+
+def _run(given: list[Input], run: Callable[[list[Input]], Sequence[T]]) -> list[T | Exception]:
+    """What comes of all; halves find the ones that fail for a defect of ours, the rest goes on."""
+    try:
+        return list(run(given))
+    except (TablemendError, OSError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if len(given) == 1:
+            return [error]
+        half = len(given) // 2
+        return [*_run(given[:half], run), *_run(given[half:], run)]
 
 
 def line_json(line: Line, found: P | None) -> str:

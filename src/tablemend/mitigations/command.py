@@ -95,9 +95,11 @@ def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     from tablemend.runs import write_text
 
     written = []
+    status = 0
     totals: Counter[str] = Counter()
     for line, found in of_lines(lines, partial(_mend, options)):
         written.append(line_json(line, found) + "\n")
+        status |= line.failed
         if found is not None:
             totals["documents"] += 1
             totals["edits"] += len(found.edits)
@@ -112,7 +114,7 @@ def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
         f" {totals['edits']} edits, {totals['undone']} undone, {totals['calls']} calls",
         file=sys.stderr,
     )
-    return 0
+    return status
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -187,10 +187,10 @@ def _find_digits(text: str) -> list[Stated]:
     found: list[Stated] = []
     position = 0
     while match := _DIGITS.search(text, position):
-        position = match.end()
+        floor, position = position, match.end()
         if match.start() and text[match.start() - 1].isalpha():
             continue
-        scanned = _scan(text, match)
+        scanned = _scan(text, match, floor)
         if scanned is None:
             continue
         number, start, end = scanned
@@ -251,8 +251,11 @@ def _read_metre_as_million(number: Number, beside: Number, header: Unit) -> tupl
     return number, beside
 
 
-def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
-    """The number around matched digits, with where its currency or sign starts and it ends."""
+def _scan(text: str, match: re.Match[str], floor: int = 0) -> tuple[Number, int, int] | None:
+    """The number around matched digits, with where its currency or sign starts and it ends.
+
+    What stands before ``floor`` belongs to the number before.
+    """
     digits, kind = match[0], match.lastgroup
     if len(digits) > _MAX_DIGITS:
         return None
@@ -270,7 +273,7 @@ def _scan(text: str, match: re.Match[str]) -> tuple[Number, int, int] | None:
         if (
             start
             and not currency
-            and (before := _CURRENCY_BEFORE.search(text, max(0, start - 6), start))
+            and (before := _CURRENCY_BEFORE.search(text, max(floor, start - 6), start))
         ):
             first = before.start()
             if not (first and text[first - 1].isalpha() and before[1][0].isalpha()):

@@ -181,8 +181,8 @@ def read_unit(text: str, start: int, currency: str = "") -> tuple[Unit, int]:
             scale = MILLION
         elif word in SCALES and scale == ONE and not symbol:
             scale = SCALES[word]
-        elif word in CURRENCIES and not currency:
-            currency = CURRENCIES[word]
+        elif word in CURRENCIES and not currency and not folded[end : end + 1].isdigit():
+            currency = CURRENCIES[word]  # that of "20 $5" is the next number's
         elif word in _SYMBOLS and not symbol:
             symbol = _SYMBOLS[word]
         else:

@@ -97,6 +97,8 @@ class Values:
             else:
                 named = [(start + first, start + last) for first, last in headers]
                 doubtful = scoped or is_computed(plain, amount, end, named)
+                if amount.number.unit.currency:  # "20 $5 tickets": the 20 are counted, at $5
+                    doubtful |= any(one.end + 1 == amount.start for one in binder.amounts)
                 found = self._judge_amount(binder, amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)

@@ -146,6 +146,9 @@ class Shape:
             self._add(shape, part.start)
             shape += f"{part.mark}{number}"
             place = part.end
+            if plain[place : place + 1].isdigit():  # no digit of the mark
+                self._add(shape, place)
+                shape += " "
         self._add(shape, place)
         return shape + plain[place : self.end]
 
