@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -58,6 +59,13 @@ def test_a_file_gets_the_text_and_the_output_the_edits(
     assert main([*TEXT, "--out", "out.txt"]) == 0
     assert (folder / "out.txt").read_bytes().decode() == RIGHT
     assert "'39' -> '37'" in capsys.readouterr().out
+    Path("out.txt").write_text("old")
+    Path("link").symlink_to("out.txt")
+    Path("null").symlink_to(os.devnull)
+    for out in ("link", "null"):
+        assert main([*TEXT, "--out", out]) == 0 and Path(out).is_symlink()
+    assert Path("out.txt").read_bytes().decode() == RIGHT and Path(os.devnull).is_char_device()
+    capsys.readouterr()
     assert main([*TEXT, "--out", "summary.txt"]) == 2
     assert "is one of the files that are read" in capsys.readouterr().err
     assert (folder / "summary.txt").read_bytes() == WRONG.encode()

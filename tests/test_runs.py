@@ -229,6 +229,7 @@ def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
         (OSError(errno.ENOSPC, "No space left"), 1, "error: no space left on the disk"),
         (OSError(errno.EDQUOT, "Quota", "/a"), 1, "error: the disk quota is used up at /a; what"),
         (PermissionError(errno.EACCES, "Permission denied", "/a"), 2, "error: /a: Permission den"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/proc/x"), 2, "error: /proc/x: No such"),
         (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl.x is not installed: pip install"),
         (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),
     ],

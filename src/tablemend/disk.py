@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
@@ -35,8 +36,35 @@ def sync_all(folder: Path) -> None:
         sync(path)
 
 
+def is_special(path: Path) -> bool:
+    """Whether a device, a FIFO or a socket is there: it is written into, never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def written_to(path: Path) -> Path:
+    """The place that a name stands for: what a link leads to is written, the link stays."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def moved_beside(new: Path, path: Path) -> Path:
+    """A finished file or folder where ``path`` can be its name: on the disk of that place."""
+    if new.parent.samefile(path.parent):
+        return new
+    return Path(shutil.move(new, path.with_name(f".{path.name}.{os.getpid()}.new")))
+
+
 def replace_file(new: Path, path: Path) -> None:
-    """Give a finished file its name: after a power cut the old one is there, or all of the new."""
+    """Give a finished file its name: after a power cut the old one is there, or all of the new.
+
+    Links are followed; a device or a FIFO takes the bytes and stays what it is.
+    """
+    if is_special(path):
+        with new.open("rb") as file, path.open("wb") as special:
+            shutil.copyfileobj(file, special)
+        new.unlink()
+        return
+    path = written_to(path)
+    new = moved_beside(new, path)
     sync(new)
     new.replace(path)
     sync(path.parent)

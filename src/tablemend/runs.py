@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from tablemend.config import Recipe, Section, to_yaml
-from tablemend.disk import replace_file
+from tablemend.disk import is_special, replace_file, written_to
 from tablemend.errors import FULL_DISK, TablemendError
 from tablemend.values.foreign import load_json
 
@@ -54,9 +54,15 @@ PACKAGES = (
 def write_text(path: Path, text: str) -> None:
     """Write a whole file or leave the old one: a temporary file beside it, then a rename.
 
+    Links are followed; a device or a FIFO is written into.
+
     Raises:
         OSError: for example of a full disk; the old file is then untouched.
     """
+    if is_special(path):
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    path = written_to(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

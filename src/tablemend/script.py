@@ -16,6 +16,7 @@ INTERRUPTED = 130
 FORBIDDEN = (
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR),  # a file in a folder's place, and the reverse
+    *(errno.ENOENT, errno.ENXIO, errno.ELOOP, errno.ENAMETOOLONG),  # /proc/x, a socket, a link
 )
 EXTRAS = {
     "accelerate": "train",

@@ -21,7 +21,7 @@ from transformers.core_model_loading import revert_weight_conversion
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Model
-from tablemend.disk import sync, sync_all
+from tablemend.disk import moved_beside, sync, sync_all, written_to
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_file, write_json
 
@@ -77,8 +77,11 @@ def remove_partial(folder: Path) -> list[Path]:
 def put_in_place(folder: Path, new: Path) -> None:
     """Put a whole folder under its name; the old one is deleted last, or put back.
 
-    A kill in between leaves no folder of that name, never half of one; nor does a power cut.
+    A kill in between leaves no folder of that name, never half of one; nor does a power cut. A
+    link to a folder stays one.
     """
+    folder = written_to(folder)
+    new = moved_beside(new, folder)
     sync_all(new)
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
