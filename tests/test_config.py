@@ -206,7 +206,6 @@ def test_an_unknown_key_does_not_hide_a_conflict() -> None:
         (["train.epochs=null"], "train.epochs"),
         (["train.micro_batch=5"], "train.micro_batch"),
         (["train.optimizer=muon"], "train.muon_learning_rate"),
-        (["train.packing=true"], "train.packing"),
         (["data.train={source: data/x, split: train_sft}"], "data.train.split"),
         (["train.max_length=99999"], "train.max_length"),
         (["thinking=on"], "thinking"),

@@ -136,18 +136,15 @@ def test_4_nothing_is_cut_in_silence_and_packed_examples_stay_apart(
     for name in ("max_length", "truncation_mode", "packing_strategy", "padding_free"):
         with pytest.raises(ConfigError, match=rf"train\.trl\.{name}: is set by train\."):
             recipe(f"train.trl.{name}=1")
-    with pytest.raises(ConfigError, match="would attend across examples"):
-        recipe("train.packing=true")
     packed = recipe(
         f"model.path={tiny_model}",
-        "model.attn=flash_attention_2",
         "train.packing=true",
         "train.max_length=64",
         "train.precision=float32",
     )
     shorter = [20, 30, 64, 40, 33, 31, 17, 63]
     trainer = rehearsal.random_trainer(
-        packed, tokenizer, shorter, [5] * len(shorter), str(tmp_path), attention="sdpa"
+        packed, tokenizer, shorter, [5] * len(shorter), str(tmp_path)
     )
     drawn = rehearsal.random_rows(
         shorter, [5] * len(shorter), 600, tokenizer.pad_token_id, packed.seed

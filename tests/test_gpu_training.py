@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
 from tablemend.training import rehearsal
+from tablemend.training.data import IGNORED
 from tablemend.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
 Make = Callable[..., Trainer]
+KERNELS = ("sdpa", "eager", "flex_attention")
 
 
 @pytest.fixture
@@ -231,14 +233,52 @@ def test_random_rows_hold_no_padding() -> None:
     assert {len(row.target) for row in rows} == {10}
 
 
+@pytest.fixture
+def packed(trainer_of: Make) -> Iterator[Callable[[str], Trainer]]:
+    """A trainer on packed rows; flex attention is not compiled, which takes minutes on a CPU."""
+
+    def make(kernel: str) -> Trainer:
+        drawn = random.Random(0)
+        lengths = [drawn.randint(16, 24) for _ in range(12)]
+        packing = (f"model.attn={kernel}", "train.packing=true", "train.precision=bfloat16")
+        torch.compiler.set_stance("force_eager")
+        return trainer_of(*LORA, *packing, lengths=lengths, attention=kernel)
+
+    yield make
+    torch.compiler.set_stance("default")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_packed_example_is_trained_as_if_alone(
+    kernel: str, packed: Callable[[str], Trainer]
+) -> None:
+    trainer = packed(kernel)
+    batch = next(iter(trainer.get_train_dataloader()))
+    ids, labels, places = (batch[name] for name in ("input_ids", "labels", "position_ids"))
+    assert batch.keys().isdisjoint({"attention_mask"})
+    first, *_, last = (places[0] == 0).nonzero().flatten()[1:].tolist()
+    others, watched = ids.clone(), torch.full_like(labels, IGNORED)
+    others[0, :first] = ids[0, :first].flip(0)
+    watched[0, last:] = labels[0, last:]
+
+    @torch.no_grad()
+    def loss(**changed: torch.Tensor) -> float:
+        return trainer.compute_loss(trainer.model, {**batch, "labels": watched, **changed}).item()
+
+    assert loss(input_ids=others) == loss()
+    unpacked = torch.arange(ids.shape[1]).expand_as(ids)
+    assert loss(input_ids=others, position_ids=unpacked) != loss(position_ids=unpacked)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("keeps_places", [True, False])
 def test_what_crosses_packed_examples_is_measured(
-    keeps_places: bool, trainer_of: Make, monkeypatch: pytest.MonkeyPatch
+    keeps_places: bool,
+    kernel: str,
+    packed: Callable[[str], Trainer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn = random.Random(0)
-    lengths = [drawn.randint(16, 24) for _ in range(12)]
-    packing = ("train.packing=true", "model.attn=flash_attention_2", "train.micro_batch=1")
-    trainer = trainer_of(*LORA, *packing, lengths=lengths)
+    trainer = packed(kernel)
     if not keeps_places:
         decoder: Any = trainer.model.get_base_model().get_decoder()
         forward = decoder.forward

@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tablemend.errors import TablemendError  # noqa: E402
+from tablemend.training import attention  # noqa: E402
 from tablemend.training.attention import is_plain, short_causal_attention  # noqa: E402
 
 
@@ -88,3 +89,22 @@ def test_only_plain_causal_attention_is_replaced() -> None:
     assert not is_plain(Qwen3Config(attention_dropout=0.1))
     assert not is_plain(Qwen3Config(use_sliding_window=True))
     assert not is_plain(Gemma2Config()) and not is_plain(GPT2Config())
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("flash_attention_2", "flash-attn has no wheel for torch 2.13.*set model.attn=sdpa"),
+        ("flex_attention", "no backward pass on CPUs: set model.attn=sdpa"),
+    ],
+)
+def test_a_kernel_that_cannot_train_here_is_refused_before_anything_is_read(
+    name: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for installed in ("is_flash_attn_2_available", "is_kernels_available"):
+        monkeypatch.setattr(attention, installed, lambda: False)
+    with pytest.raises(TablemendError, match=f"model.attn={name}.*{advice}"):
+        attention.refuse_kernel(name)
+    attention.refuse_kernel("sdpa")
+    monkeypatch.setattr(attention, "is_kernels_available", lambda: True)
+    attention.refuse_kernel("flash_attention_2")

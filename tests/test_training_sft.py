@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,6 +99,21 @@ def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
     assert not stage.begin(command("full"), run, overwrite=False)
     assert stage.begin(command("full"), run, overwrite=True)
     assert not run.model.exists()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "mps", "xpu"])
+def test_the_loss_for_cpus_is_taken_on_cpus_alone(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere rows are laid out for TRL's own."""
+    monkeypatch.setattr(SFTTrainer, "compute_loss", lambda *_: "TRL's")
+    ids = SimpleNamespace(device=torch.device(device), is_cuda=device == "cuda")
+    trainer = object.__new__(Trainer)
+    if device != "cpu":
+        assert trainer.compute_loss(nn.Identity(), {"input_ids": ids}) == "TRL's"
+    else:
+        with pytest.raises(KeyError, match="labels"):
+            trainer.compute_loss(nn.Identity(), {"input_ids": ids})
 
 
 @pytest.mark.parametrize("method", [(), LORA], ids=["full", "lora"])

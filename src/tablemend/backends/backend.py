@@ -268,4 +268,5 @@ def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine
         return VllmEngine(checkpoint, options)
     from tablemend.backends.hf_engine import HFEngine
 
-    return HFEngine(checkpoint, options, attn)
+    # flex attention would be compiled anew for every width of the cache
+    return HFEngine(checkpoint, options, "sdpa" if attn == "flex_attention" else attn)

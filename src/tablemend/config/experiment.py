@@ -36,8 +36,11 @@ class Model(Section):
     """Type of the weights in memory; auto: as stored."""
     context_length: int | None = Field(default=None, ge=16)
     """Most tokens of prompt and answer together; null: what the model was made for."""
-    attn: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] = "sdpa"
-    """Attention kernel of transformers."""
+    attn: Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"] = (
+        "sdpa"
+    )
+    """Attention kernel of transformers. flex_attention is compiled, on GPUs, and is for training:
+    answers are drawn with sdpa."""
     pad_token: str | None = None
     """Token that fills rows in training, where the tokenizer has none of its own."""
     end_of_turn: str | None = None
@@ -127,8 +130,6 @@ class Comparison(Recipe):
                 "thinking",
                 "a training target has no thinking of its own: set off, empty, quote or rationale",
             )
-        if train.packing and not self.model.attn.startswith("flash"):
-            yield "train.packing", f"model.attn: {self.model.attn} would attend across examples"
         window = self.model.context_length
         if window is not None and (train.max_length or 0) > window:
             yield "train.max_length", f"above model.context_length: {window}"

@@ -72,7 +72,8 @@ class Train(Section):
     micro_batch: int = Field(ge=1)
     """Sequences per forward pass on one device."""
     packing: bool = False
-    """Several examples in one row; needs a flash attention, which keeps them apart."""
+    """Several examples in one row of at most max_length tokens, none attending to another;
+    global_batch and micro_batch count such rows."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     """Type that the forward and backward pass compute in."""
     gradient_checkpointing: bool = False

@@ -10,8 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from accelerate import PartialState
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PretrainedConfig
+from transformers.utils import (
+    is_flash_attn_2_available,
+    is_flash_attn_3_available,
+    is_kernels_available,
+)
 
 from tablemend.errors import TablemendError
 
@@ -81,6 +87,28 @@ def short_causal_attention(
         weights = torch.softmax(scores + future.triu(1), dim=-1)
         mixed = torch.matmul(weights, value)
     return mixed.transpose(1, 2).contiguous(), None
+
+
+def refuse_kernel(name: str) -> None:
+    """Refuse an attention kernel that cannot train here, before anything is read.
+
+    Raises:
+        TablemendError: no flash attention is installed, or flex attention has no GPU.
+    """
+    installed = {
+        "flash_attention_2": is_flash_attn_2_available,
+        "flash_attention_3": is_flash_attn_3_available,
+    }
+    if name in installed and not (installed[name]() or is_kernels_available()):
+        raise TablemendError(
+            f"model.attn={name} is not installed: flash-attn has no wheel for torch 2.13 (build "
+            "it, or install kernels, which fetches it from the Hub); or set model.attn=sdpa, or "
+            "flex_attention, which keep packed examples apart as well"
+        )
+    if name == "flex_attention" and PartialState().device.type == "cpu":
+        raise TablemendError(
+            "model.attn=flex_attention has no backward pass on CPUs: set model.attn=sdpa"
+        )
 
 
 def is_plain(config: PretrainedConfig) -> bool:

@@ -41,7 +41,7 @@ from tablemend.training.attention import is_plain, register
 from tablemend.training.memory import Counts, Engine, Memory, Strategy
 from tablemend.training.rollout import Drawn, Rollout, cache_bytes, drawn
 from tablemend.training.tracing import Held, Step, empty_model, held
-from tablemend.training.trainer import SHORT
+from tablemend.training.trainer import MASKED, SHORT
 
 FOUR_BITS = (4 + 8 / 64 + 32 / (64 * 256)) / 8
 """Bytes a weight in NF4 with double quantisation (Dettmers et al. 2023, section 3)."""
@@ -120,7 +120,7 @@ def step_of(
     dtype = weight_type(config, architecture)
     if strategy.shards:  # gathered in the type that is computed in, adapters too
         dtype = torch.bfloat16 if half else torch.float32
-    short = config.longest_row <= SHORT and is_plain(architecture)
+    short = config.longest_row <= SHORT and is_plain(architecture) and not train.packing
     rows = train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1)
     if supervised is None or not (on_gpu or tuning):
         supervised = config.longest_row
@@ -137,16 +137,23 @@ def step_of(
         rows=rows,
         length=config.longest_row,
         supervised=supervised,
-        padded=not tuning or (on_gpu and train.micro_batch > 1 and not train.packing),
+        padded=_takes_mask(config) if tuning and (on_gpu or train.packing) else not tuning,
         head="triton" if on_gpu else "columns" if tuning else "torch",
         reference=_scorer(config),
         accumulated=bool(strategy.shards) or train.global_batch > train.micro_batch * strategy.gpus,
     )
 
 
+def _takes_mask(config: Trained) -> bool:
+    """Whether fine-tuning gives the attention a mask: for padding, or between packed examples."""
+    if config.train.packing:
+        return config.model.attn in MASKED
+    return config.train.micro_batch > 1
+
+
 def _kernel(config: Trained) -> str:
-    """The attention that is traced: flash kernels keep what sdpa's keep."""
-    return "sdpa" if config.model.attn.startswith("flash") else config.model.attn
+    """The attention that is traced: flash and flex kernels keep what sdpa's keep."""
+    return "eager" if config.model.attn == "eager" else "sdpa"
 
 
 def _scorer(config: Trained) -> Literal["start", "copy"] | None:

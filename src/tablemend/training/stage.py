@@ -22,6 +22,7 @@ from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
 from tablemend.training import advice, checkpoints, launch, universal
+from tablemend.training.attention import refuse_kernel
 from tablemend.training.models import trained_shapes
 from tablemend.training.start import refuse_adapter, refuse_quantised
 
@@ -88,9 +89,11 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
 
     Raises:
         TablemendError: the folder holds a training with other settings or from other weights, or
-            this one cannot be trained as it was launched, or from where it starts.
+            this one cannot be trained as it was launched, with its attention kernel, or from
+            where it starts.
     """
     launch.refuse(config.train)
+    refuse_kernel(config.model.attn)
     refuse_adapter(config)
     if local_folder(config.model.path) is not None:
         refuse_quantised(config.model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import TrainerCallback
 from trl import SFTTrainer
+from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from trl.trainer.utils import RepeatSampler
 
 from tablemend.config import Train
@@ -21,6 +23,8 @@ from tablemend.training.muon import MuonAdamW
 
 SHORT = 1024
 """Longest row in tokens for which attention as bfloat16 matrix products pays on a CPU."""
+MASKED = ("sdpa", "eager")
+"""Kernels that keep packed examples apart by a mask; the others take where each begins."""
 
 
 class LengthGrouped(torch.utils.data.Sampler[int]):
@@ -133,6 +137,23 @@ class Paced:
         """No card beside each checkpoint: TRL's asks the Hub about the base model."""
 
 
+@dataclass
+class PackedRows(DataCollatorForLanguageModeling):  # type: ignore[misc]
+    """Packed rows side by side, for kernels that take a mask.
+
+    TRL's collator lays a batch out as one row, of which a mask has the square. transformers makes
+    the mask that keeps examples apart from their positions, where no other mask is given.
+    """
+
+    return_position_ids: bool = True
+
+    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+        """The batch without an attention mask: padding has positions of its own."""
+        batch: dict[str, Any] = super().torch_call(examples)
+        del batch["attention_mask"]
+        return batch
+
+
 class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
     """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
 
@@ -143,7 +164,10 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
-        if fits and attention.is_plain(self.model.config):
+        if self.recipe.packing:
+            if self.model.config._attn_implementation in MASKED:
+                self.data_collator = PackedRows(self.processing_class.pad_token_id)
+        elif fits and attention.is_plain(self.model.config):
             self.model.set_attn_implementation(attention.register())
 
     def _longest(self) -> int:
@@ -163,17 +187,17 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
     ) -> Any:
         """Cross-entropy of the supervised ids, averaged over all of the optimizer step.
 
-        TRL's fused head (1.16) skips ignored positions only where Triton runs. Elsewhere this
+        TRL's fused head (1.16) skips ignored positions only where Triton runs. On a CPU this
         asks the model for the columns that hold a target, and leaves the attention mask out:
-        rows are padded on the right, where causal attention never looks.
+        rows are padded on the right, where causal attention never looks. The positions stay,
+        which tell packed examples apart.
         """
-        if return_outputs or inputs["input_ids"].is_cuda:
+        if return_outputs or inputs["input_ids"].device.type != "cpu":
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         labels = inputs["labels"][:, 1:]
         columns = (labels != IGNORED).any(dim=0).nonzero().squeeze(1)
-        logits = model(
-            input_ids=inputs["input_ids"], logits_to_keep=columns, use_cache=False
-        ).logits
+        shown = {name: inputs[name] for name in inputs if name not in ("labels", "attention_mask")}
+        logits = model(**shown, logits_to_keep=columns, use_cache=False).logits
         wanted = labels[:, columns]
         total = nn.functional.cross_entropy(
             logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORED, reduction="sum"
