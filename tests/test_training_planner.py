@@ -25,7 +25,7 @@ from huggingface_hub import constants
 from test_config import KINDS
 from trl.trainer.utils import RepeatSampler
 
-from tablemend.config import ConfigError, SftCommand, Train, parse, to_yaml
+from tablemend.config import ConfigError, SftCommand, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand
@@ -231,15 +231,15 @@ def test_four_bits_need_adapters_and_bfloat16(overrides: tuple[str, ...], where:
     assert any(problem.startswith(where) for problem in caught.value.problems)
 
 
-def qlora() -> Train:
-    return recipe("qwen3-8b", "train.method=qlora").train
+def qlora() -> Any:
+    return recipe("qwen3-8b", "train.method=qlora")
 
 
 def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU.*method=lora"):
         models.check_method(qlora())
-    models.check_method(recipe("qwen3-8b").train)
+    models.check_method(recipe("qwen3-8b"))
 
 
 def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(
@@ -254,6 +254,20 @@ def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(TablemendError, match=r"launch it with accelerate_configs/ddp\.yaml"):
         models.check_method(qlora())
+
+
+def test_kernels_are_refused_without_a_gpu_or_their_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = recipe("qwen3-8b", "model.kernels=true")
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
+    with pytest.raises(TablemendError, match=r"^model\.kernels=true needs a GPU"):
+        models.check_method(config)
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    with pytest.raises(TablemendError, match=r"needs the package kernels: .*\[gpu\]"):
+        models.check_method(config)
+    monkeypatch.setattr(models, "is_kernels_available", lambda: True)
+    models.check_method(config)
 
 
 @pytest.mark.slow

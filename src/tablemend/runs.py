@@ -38,7 +38,7 @@ PACKAGES = (
     "datasets",
     "deepspeed",
     "flash-attn",
-    "liger-kernel",
+    "kernels",
     "numpy",
     "peft",
     "sentence-transformers",

@@ -41,6 +41,8 @@ class Model(Section):
     )
     """Attention kernel of transformers. flex_attention is compiled, on GPUs, and is for training:
     answers are drawn with sdpa."""
+    kernels: bool = False
+    """In training, norms and the like by kernels of Hugging Face's Hub (CUDA; the extra gpu)."""
     pad_token: str | None = None
     """Token that fills rows in training, where the tokenizer has none of its own."""
     end_of_turn: str | None = None

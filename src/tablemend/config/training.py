@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Prompt, Section, UnknownNames
-from tablemend.config.trl_names import OWNED, TRL_NAMES
+from tablemend.config.trl_names import DEPRECATED, OWNED, TRL_NAMES
 
 
 class Lora(Section):
@@ -108,13 +108,15 @@ class Train(Section):
         if cls.trl_config is None:  # read for a comparison alone
             return trl
         owned, names = OWNED[cls.trl_config], TRL_NAMES[cls.trl_config]
-        wrong = [
-            (name, f"is set by {owned[name]}")
-            if name in owned
-            else (name, f"is no field of trl.{cls.trl_config}{nearest(name, names - set(owned))}")
-            for name in trl
-            if name in owned or name not in names
-        ]
+        free = names - set(owned) - set(DEPRECATED)
+        wrong = []
+        for name, value in trl.items():
+            if instead := DEPRECATED.get(name) or DEPRECATED.get(f"{name}: {value}"):
+                wrong.append((name, f"is deprecated in TRL: {instead}"))
+            elif name in owned:
+                wrong.append((name, f"is set by {owned[name]}"))
+            elif name not in names:
+                wrong.append((name, f"is no field of trl.{cls.trl_config}{nearest(name, free)}"))
         if wrong:
             raise UnknownNames(wrong)
         return trl

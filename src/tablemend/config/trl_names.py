@@ -7,10 +7,10 @@ from __future__ import annotations
 
 _COMMON = frozenset(
     """
-    accelerator_config activation_checkpointing activation_checkpointing_kwargs adam_beta1
-    adam_beta2 adam_epsilon auto_find_batch_size average_tokens_across_devices
-    batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_drop_last dataloader_in_order
-    dataloader_multiprocessing_context dataloader_num_workers dataloader_persistent_workers
+    accelerator_config adam_beta1 adam_beta2 adam_epsilon auto_find_batch_size
+    average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval data_seed
+    dataloader_drop_last dataloader_in_order dataloader_multiprocessing_context
+    dataloader_num_workers dataloader_persistent_workers
     dataloader_pin_memory dataloader_prefetch_factor ddp_backend ddp_broadcast_buffers
     ddp_bucket_cap_mb ddp_find_unused_parameters ddp_static_graph ddp_timeout debug deepspeed
     disable_tqdm do_eval do_predict do_train enable_jit_checkpoint eval_accumulation_steps
@@ -100,7 +100,6 @@ _OWNED = {
     "max_grad_norm": "train.max_grad_norm",
     "bf16": "train.precision",
     "fp16": "train.precision",
-    "activation_checkpointing": "train.gradient_checkpointing",
     "gradient_checkpointing": "train.gradient_checkpointing",
     "model_init_kwargs": "model",
     "seed": "seed",
@@ -174,3 +173,13 @@ OWNED = {
     },
 }
 """Fields of each configuration that a key of the recipe decides, and which."""
+
+DEPRECATED = {
+    "use_liger_kernel": "set model.kernels",
+    "liger_kernel_config": "set model.kernels",
+    "label_smoothing_factor": "leave it out (DPO: dpo.label_smoothing)",
+    "loss_type: chunked_nll": "chunked_nll is nll, the default; leave it out",
+    "use_transformers_paged": "set use_transformers_continuous_batching",
+    "vllm_importance_sampling_cap": "set vllm_importance_sampling_clip_max",
+}
+"""What TRL 1.16 still takes and 2.0 will not, fields or values, and what to do instead."""

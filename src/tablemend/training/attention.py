@@ -19,7 +19,7 @@ from transformers.utils import (
     is_kernels_available,
 )
 
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 
 NAME = "short_causal"
 PLAIN = ("qwen3",)
@@ -101,8 +101,8 @@ def refuse_kernel(name: str) -> None:
     }
     if name in installed and not (installed[name]() or is_kernels_available()):
         raise TablemendError(
-            f"model.attn={name} is not installed: flash-attn has no wheel for torch 2.13 (build "
-            "it, or install kernels, which fetches it from the Hub); or set model.attn=sdpa, or "
+            f"model.attn={name} is not installed: {install('gpu')} (kernels, which fetches it from "
+            "the Hub: flash-attn has no wheel for torch 2.13), or set model.attn=sdpa or "
             "flex_attention, which keep packed examples apart as well"
         )
     if name == "flex_attention" and PartialState().device.type == "cpu":

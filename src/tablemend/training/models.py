@@ -16,8 +16,9 @@ from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
 from transformers import BitsAndBytesConfig, PreTrainedModel
 from transformers.pytorch_utils import Conv1D
+from transformers.utils import is_kernels_available
 
-from tablemend.config import Lora, Train
+from tablemend.config import Lora
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError, install
 from tablemend.training import checkpoints
@@ -34,13 +35,19 @@ ADAPTABLE = (
 """What PEFT can put an adapter on (0.21, ``peft.tuners.lora.layer.dispatch_default``)."""
 
 
-def check_method(train: Train) -> None:
-    """Refuse 4-bit weights where they cannot be trained on; the rest runs anywhere.
+def check_method(config: Trained) -> None:
+    """Refuse kernels and 4-bit weights where they cannot be trained with; the rest runs anywhere.
 
     Raises:
-        TablemendError: no CUDA GPU, no bitsandbytes, or a launch that shards the weights.
+        TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
     """
-    if train.method != "qlora":
+    if config.model.kernels and not torch.accelerator.is_available():
+        raise TablemendError(
+            "model.kernels=true needs a GPU, and there is none here: set model.kernels=false"
+        )
+    if config.model.kernels and not is_kernels_available():
+        raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
+    if config.train.method != "qlora":
         return
     if not torch.cuda.is_available():
         raise TablemendError(
@@ -65,10 +72,9 @@ def trainable_model(config: Trained) -> PreTrainedModel:
     Parts that a text never passes through (a vision tower) are frozen.
 
     Raises:
-        TablemendError: they cannot be loaded, or not be trained on here.
+        TablemendError: they cannot be loaded.
     """
-    check_method(config.train)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"use_kernels": config.model.kernels}
     if config.train.method == "qlora":
         # the settings of QLoRA (Dettmers et al. 2023, sections 3 and 4)
         options["quantization_config"] = BitsAndBytesConfig(

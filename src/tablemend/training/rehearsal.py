@@ -153,6 +153,7 @@ def random_model(config: Trained, attention: str | None = None) -> PreTrainedMod
             dtype=planner.weight_type(config, architecture),
             attn_implementation=attention or config.model.attn,
         )
+    model.set_use_kernels(config.model.kernels)
     models.freeze_unused(model)
     return model
 

@@ -32,6 +32,7 @@ from trl.kernels import ChunkedLogProbFunction, chunked_logprob
 from trl.trainer import utils as trl_utils
 
 from tablemend.config import Lora
+from tablemend.training.arguments import CHECKPOINTING
 from tablemend.training.models import freeze_unused, lora_config
 
 FUSED_OUTPUTS = ("log_probs", "entropy", "is_top1")
@@ -243,9 +244,8 @@ def _trace(step: Step, kinds: Sequence[str]) -> Held:
         alive = Alive()
         base = ready(model, step.attention, alive)
         if step.checkpointing:
-            base.activation_checkpointing_enable(
-                {"use_reentrant": False, "preserve_rng_state": False}
-            )
+            enable = getattr(base, f"{CHECKPOINTING}_enable")
+            enable({"use_reentrant": False, "preserve_rng_state": False})
             if step.lora is not None:
                 base.enable_input_require_grads()
         if other is not None:
