@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -217,11 +218,16 @@ def test_a_sheet_cuts_nothing_and_holds_no_formula(tmp_path: Path, examples: lis
 
 
 @pytest.mark.parametrize(
-    "text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "''-", "'a", "a=1", ""]
+    "text",
+    [
+        *("=1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "''-", "'a", "a=1", "", "\t=1", " =1"),
+        *("x;=cmd()", "x; =1;'-2", 'x;"=1', "a\n@b", "a\t+1", "a;b", "a; 'b", "5 - 3; a=b"),
+    ],
 )
 def test_guarded_cells_come_back(text: str) -> None:
     assert unguard(guard(text)) == text
-    assert not guard(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    for part in re.split("[;\t\r\n]", guard(text)):
+        assert not part.strip(' "').startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def test_cells_are_split_behind_white_space() -> None:

@@ -14,6 +14,7 @@ from datasets import load_dataset
 from tablemend.config import Experiment, Source, parse
 from tablemend.errors import TablemendError
 from tablemend.records import Example
+from tablemend.runs import sole_writer
 from tablemend.synthesis import dataset
 from tablemend.synthesis.dataset import make_dataset
 from tablemend.synthesis.engine import Engine, split_of
@@ -120,6 +121,13 @@ def test_a_run_interrupted_while_joining_continues(
         with pytest.raises(OSError, match="space"):
             make(tmp_path / "out")
     assert make(tmp_path / "out") == whole
+
+
+def test_a_second_process_on_one_folder_is_refused(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    out = tmp_path / "out"
+    with sole_writer(out), pytest.raises(TablemendError, match=r"another process .* is writing"):
+        make(out)
+    assert make(out) == whole
 
 
 def test_other_settings_in_the_same_folder_are_refused(tmp_path: Path) -> None:

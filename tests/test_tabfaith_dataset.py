@@ -15,6 +15,7 @@ import yaml
 
 from tablemend.config.load import ConfigError
 from tablemend.errors import TablemendError
+from tablemend.runs import sole_writer
 from tablemend.scripted.summaries import summarise
 from tablemend.tabfaith import dataset
 from tablemend.tabfaith.dataset import make_dataset
@@ -140,6 +141,15 @@ def test_a_finished_set_is_found_and_other_settings_are_refused(made: Path) -> N
     with pytest.raises(TablemendError, match=r"other settings .*seed was 3, is 4"):
         make_dataset(settings(made, seed=4), nothing)
     assert bytes_of(made) == before
+
+
+@pytest.mark.parametrize("generator", [None, "scripted:"])
+def test_a_second_process_on_one_folder_is_refused(generator: str | None, tmp_path: Path) -> None:
+    given = settings(tmp_path, generator=generator)
+    make = make_dataset if generator is None else make_model_dataset
+    with sole_writer(tmp_path), pytest.raises(TablemendError, match=r"another process .* is writ"):
+        make(given, nothing)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tablemend.errors import FULL_DISK, TablemendError
 from tablemend.values.foreign import load_json
 
 RUNS = Path("runs")
+LOCK = ".lock"
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 PROBE = 1 << 20
 """Bytes that must fit on a disk that is not full."""
@@ -198,7 +199,7 @@ def sole_writer(folder: Path) -> Iterator[None]:
     import fcntl  # not on every system; only what writes runs needs it
 
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a+") as file:
+    with (folder / LOCK).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -92,8 +92,8 @@
     };
   }
 
-  // A spreadsheet would calculate a cell that begins like a formula.
-  const guard = (text) => (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+  // A spreadsheet would calculate a cell, or what it cuts from one, that begins like a formula.
+  const guard = (text) => text.replace(/(?<![^;\t\r\n])(?=[ "']*[=+\-@\t\r])/g, "'");
   const cell = (text) => `"${guard(text).replaceAll('"', '""')}"`;
 
   function sheet() {

@@ -19,7 +19,12 @@ ID_SIGN = "#"
 """Stands before hashes: ``12e4567890123456`` is a number to a spreadsheet."""
 LONGEST_CELL = 16_000
 """Characters; spreadsheets cut a cell at 32,767 units of UTF-16."""
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_BEGINS = r"(?<![^;\t\r\n])"
+_FORMULA = r"(?=[ \"']*[=+\-@\t\r])"
+FORMULA = re.compile(_BEGINS + _FORMULA)
+"""Where a formula would begin: at a cell's first character, and behind what a spreadsheet with
+another separator would cut the cell at."""
+GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 
 
 def write_sheet(data: Data, chosen: Sequence[Example]) -> str:
@@ -82,10 +87,14 @@ def split_cell(text: str, longest: int = LONGEST_CELL) -> list[str]:
 
 
 def guard(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula: those get an apostrophe in front."""
-    return f"'{text}" if FORMULA.match(text) else text
+    """A cell that no spreadsheet takes for a formula, whatever separates its cells.
+
+    >>> guard("=1; -2")
+    "'=1;' -2"
+    """
+    return FORMULA.sub("'", text)
 
 
 def unguard(text: str) -> str:
     """The inverse of :func:`guard`."""
-    return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
+    return GUARDED.sub("", text)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 from tablemend.config import SMALL_WORLD
 from tablemend.errors import TablemendError
 from tablemend.records import Example
-from tablemend.runs import write_json, write_jsonl, write_text
+from tablemend.runs import LOCK, sole_writer, write_json, write_jsonl, write_text
 from tablemend.synthesis import small_world
 from tablemend.synthesis.card import write_card
 from tablemend.synthesis.engine import (
@@ -72,15 +73,48 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
 
     Raises:
         TablemendError: the source has no usable table or gives no example, or the folder holds
-            another data set.
+            another data set or is being written.
     """
     out = Path(settings.out)
     check_folder(out, _noted(settings))
-    counts_path = out / COUNTS
-    if counts_path.exists():  # written last: the parts are no longer needed, nor whole maybe
-        rmtree(out / PARTS, ignore_errors=True)
+    if is_finished(out):
         progress(settings.n)
-        return dict(json.loads(counts_path.read_text("utf-8")))
+    return make_once(out, lambda: _make(settings, progress))
+
+
+def is_finished(out: Path) -> bool:
+    """Whether a set is done: its counts are written last."""
+    return (out / COUNTS).exists()
+
+
+def make_once(out: Path, make: Callable[[], None]) -> dict[str, Any]:
+    """Make a set where it is not there yet, as the only process that does.
+
+    Args:
+        out: its folder.
+        make: writes it, the counts last.
+
+    Returns:
+        The counts.
+
+    Raises:
+        TablemendError: another process is making it.
+    """
+    if not is_finished(out):
+        with sole_writer(out):
+            try:
+                if not is_finished(out):  # by another process, meanwhile
+                    make()
+            finally:  # no data set holds a lock, and a refusal leaves no folder
+                (out / LOCK).unlink(missing_ok=True)
+                with suppress(OSError):
+                    out.rmdir()
+    rmtree(out / PARTS, ignore_errors=True)  # no longer needed, nor whole maybe
+    return dict(json.loads((out / COUNTS).read_text("utf-8")))
+
+
+def _make(settings: Synthesis, progress: Callable[[int], object]) -> None:
+    out = Path(settings.out)
     tables, skipped = _find_tables(settings)
     _note_start(out, settings, tables, skipped)
     for part in _make_parts(settings, tables):
@@ -95,9 +129,7 @@ def make_dataset(settings: Synthesis, progress: Callable[[int], object]) -> dict
     for split in SPLITS:
         join_parts(out, PARTS, split, settings.format)
     write_text(out / "README.md", write_card(settings, counts))
-    write_json(counts_path, counts)
-    rmtree(out / PARTS)
-    return counts
+    write_json(out / COUNTS, counts)
 
 
 def check_folder(out: Path, noted: dict[str, Any]) -> None:
@@ -129,8 +161,8 @@ def check_folder(out: Path, noted: dict[str, Any]) -> None:
 
 
 def _is_leftover(path: Path) -> bool:
-    """Whether a file was left half-written by an interruption."""
-    return path.name.startswith(".") and path.suffix == ".tmp"
+    """Whether a file was left by an interruption: half-written, or the lock."""
+    return path.name == LOCK or (path.name.startswith(".") and path.suffix == ".tmp")
 
 
 def _noted(settings: Synthesis) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from tablemend.errors import TablemendError
@@ -23,6 +22,8 @@ from tablemend.synthesis.dataset import (
     SETTINGS,
     TABLES,
     check_folder,
+    is_finished,
+    make_once,
     map_in_workers,
     reason_kind,
 )
@@ -55,17 +56,20 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
 
     Raises:
         TablemendError: a source has no table that can be summarised, or the folder holds another
-            data set.
+            data set or is being written.
     """
     out = Path(settings.out)
     check_folder(out, noted(settings, ENGINE))
-    if (done := finished(out)) is not None:
+    if is_finished(out):
         progress(settings.sizes.total)
-        return done
+    return make_once(out, lambda: _make(settings, progress))
+
+
+def _make(settings: TabFaith, progress: Callable[[int], object]) -> None:
     opened, skipped = begin(settings, ENGINE)
     for part in _make_parts(settings, opened):
         progress(part["asked"])
-    return finish(settings, ENGINE, skipped)
+    finish(settings, ENGINE, skipped)
 
 
 def noted(settings: TabFaith, engine: str) -> dict[str, Any]:
@@ -74,14 +78,6 @@ def noted(settings: TabFaith, engine: str) -> dict[str, Any]:
     if settings.generator is not None:  # the same model may answer from another address
         given["generator"] = settings.generator.partition("@")[0]
     return {"engine_version": engine, **given}
-
-
-def finished(out: Path) -> dict[str, Any] | None:
-    """The counts of a set that is done; they are written last, when the parts are not needed."""
-    if not (out / COUNTS).exists():
-        return None
-    rmtree(out / PARTS, ignore_errors=True)
-    return dict(json.loads((out / COUNTS).read_text("utf-8")))
 
 
 def begin(settings: TabFaith, engine: str) -> tuple[Opened, dict[str, dict[str, int]]]:
@@ -212,7 +208,7 @@ def save_part(
     return state
 
 
-def finish(settings: TabFaith, engine: str, skipped: dict[str, dict[str, int]]) -> dict[str, Any]:
+def finish(settings: TabFaith, engine: str, skipped: dict[str, dict[str, int]]) -> None:
     """Join the parts, write manifest and card, and then the counts.
 
     Raises:
@@ -246,5 +242,3 @@ def finish(settings: TabFaith, engine: str, skipped: dict[str, dict[str, int]]) 
     )
     write_text(out / "README.md", write_card(settings, engine, counts))
     write_json(out / COUNTS, counts)
-    rmtree(out / PARTS)
-    return counts

@@ -16,12 +16,11 @@ from tablemend.faithfulness.staf import open_verifier, verify_texts
 from tablemend.faithfulness.verifier import Verifier
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Verification
-from tablemend.synthesis.dataset import check_folder
+from tablemend.synthesis.dataset import check_folder, is_finished, make_once
 from tablemend.tabfaith.dataset import (
     Opened,
     begin,
     finish,
-    finished,
     noted,
     numbers_of,
     parts_of,
@@ -60,16 +59,20 @@ def make_model_dataset(settings: TabFaith, progress: Callable[[int], object]) ->
         The counts, as in ``counts.json``.
 
     Raises:
-        TablemendError: no such model or verifier, no table, another set in the folder.
+        TablemendError: no such model or verifier, no table, another set in the folder, or a
+            process that is writing into it.
         Stopped: the server is gone; the same command goes on.
     """
-    assert settings.generator is not None
     out = Path(settings.out)
     engine = _engine(settings)
     check_folder(out, noted(settings, engine))
-    if (done := finished(out)) is not None:
+    if is_finished(out):
         progress(settings.sizes.total)
-        return done
+    return make_once(out, lambda: _make(settings, engine, progress))
+
+
+def _make(settings: TabFaith, engine: str, progress: Callable[[int], object]) -> None:
+    assert settings.generator is not None
     with open_backend(settings.generator, settings.generator_options) as backend:
         verifier = open_verifier(settings.verifier, settings.generator_options)
         try:
@@ -80,7 +83,7 @@ def make_model_dataset(settings: TabFaith, progress: Callable[[int], object]) ->
                 progress(len(numbers_of(settings, part)))
         finally:
             verifier.close()
-    return finish(settings, engine, skipped)
+    finish(settings, engine, skipped)
 
 
 def _engine(settings: TabFaith) -> str:
