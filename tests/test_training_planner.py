@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import partial, partialmethod
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -23,16 +23,20 @@ import torch
 import yaml
 from huggingface_hub import constants
 from test_config import KINDS
+from transformers import PreTrainedModel
 from trl.trainer.utils import RepeatSampler
 
-from tablemend.config import ConfigError, SftCommand, parse, to_yaml
+from tablemend.config import ConfigError, SftCommand, Source, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand
 from tablemend.preferences.pairs import FILE as PAIRS
 from tablemend.synthesis import small_world
+from tablemend.tasks.sources import read_examples
 from tablemend.training import advice, amounts, launch, models, plan, planner, rollout, tracing
 from tablemend.training.amounts import amount_of
+from tablemend.training.arguments import CHECKPOINTING
+from tablemend.training.data import build_rows
 from tablemend.training.launch import Launch
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
 from tablemend.training.planner import Plans
@@ -149,6 +153,36 @@ def test_what_is_kept_grows_with_the_batch_and_shrinks_with_checkpointing() -> N
     assert hidden < lean.forward < one.forward / 4
 
 
+def test_what_is_offloaded_leaves_the_latest_layers_alone() -> None:
+    kept, lean = held(checkpointing=True), held(checkpointing=True, offloaded=True)
+    hidden = 512 * 1024 * 2  # the input of a layer
+    copying = tracing.COPYING * 2 * hidden  # the last norm's is float32
+    assert kept.forward - lean.forward == pytest.approx(28 * hidden - copying, rel=0.15)
+    assert kept.first - lean.first == pytest.approx(28 * hidden - copying, rel=0.15)
+
+
+def test_every_second_layer_keeps_half_of_what_all_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of("Qwen/Qwen3-0.6B")
+    kinds = tracing.layer_kinds(config)[:8]
+    step = tracing.Step(config, torch.bfloat16, None, False, True, True, "sdpa", 1, 512, 512)
+    least, most = (
+        tracing._trace(step, kinds),
+        tracing._trace(replace(step, checkpointing=False), kinds),
+    )
+    enable = f"{CHECKPOINTING}_enable"
+    every_second = partialmethod(getattr(PreTrainedModel, enable), every_n_layers=2)
+    monkeypatch.setattr(PreTrainedModel, enable, every_second)
+    assert least.between(most, 0.5).peak == pytest.approx(
+        tracing._trace(step, kinds).peak, rel=0.05
+    )
+
+
+@pytest.mark.parametrize("command", [dpo, grpo])
+def test_trl_would_forget_what_is_said_of_checkpointing(command: Callable[..., Trained]) -> None:
+    with pytest.raises(ConfigError, match=r"every_n_layers.*only for fine-tuning"):
+        command("train.trl.gradient_checkpointing_kwargs={every_n_layers: 2}")
+
+
 def test_trl_never_makes_the_logits() -> None:
     config = config_of("Qwen/Qwen3-0.6B")
     logits = 4096 * config.vocab_size * 4
@@ -240,6 +274,9 @@ def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU.*method=lora"):
         models.check_method(qlora())
     models.check_method(recipe("qwen3-8b"))
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
+    with pytest.raises(TablemendError, match=r"activation_offloading .* no GPU here"):
+        models.check_method(recipe("qwen3-8b", "train.trl.activation_offloading=true"))
 
 
 def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(
@@ -426,7 +463,9 @@ def test_a_plan_says_what_fits_and_what_to_change() -> None:
     assert set(rows) == set(LAUNCHES)
     assert rows["single-gpu"].endswith("40 GB")
     (advice,) = [line for line in lines if line.startswith("24 GB:")]
-    assert "one GPU with train.method=qlora" in advice and "8 GPUs with fsdp2" in advice
+    assert "one GPU with train.trl.activation_offloading=true train.method=qlora (" in advice
+    assert "8 GPUs with fsdp2" in advice
+    assert any("every_n_layers: 2" in line for line in lines)
     assert any(line.startswith("steps: rows x 2 / 16") for line in lines)
 
 
@@ -443,7 +482,42 @@ def data(tmp_path: Path) -> str:
     text = "".join(f"{json.dumps(example.to_json())}\n" for example in examples)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text(text)
-    return f"data.train={{source: {tmp_path / 'data'}, split: train}}"
+    return f"data.train={{source: {tmp_path / 'data'}, split: train, n: null, seed: 0}}"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "most"),
+    [
+        ((), "the longest"),
+        (("train.max_length=280",), "the window"),  # longer ones are dropped
+        (("data.train={source: small-world, split: null, n: 20, seed: 1}",), "the window"),
+    ],
+    ids=["rows", "dropped", "generated"],
+)
+def test_a_plan_is_for_the_longest_row_of_the_data(
+    overrides: tuple[str, ...], most: str, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(amounts, "SAMPLE", 1)  # which the longest is not in
+    monkeypatch.setattr(amounts, "LONGEST", 3)
+    monkeypatch.setattr(Plans, "memory", lambda *_: Memory(GIB, 0, 0, 0, 0, 0))
+    config = recipe("tiny", data, *overrides)
+    tokenizer = amounts._tokenizer(config.model)
+    assert isinstance(config.data.train, Source)
+    rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
+    longest = max(map(len, rows))
+    assert amount_of(config).longest < longest < config.longest_row
+    said = f"rows of {longest} tokens, the longest of the data"
+    if most == "the window":
+        said = f"rows of {config.longest_row} tokens, the longest that the recipe allows"
+    assert any(said in line for line in plan.lines(config))
+
+
+def test_a_plan_of_rewards_is_for_the_longest_prompt_and_answer(data: str) -> None:
+    config = grpo(data, f"model.path={ROOT / 'checkpoints' / 'tiny-base'}", name="tiny-grpo")
+    tokenizer = amounts._tokenizer(config.model)
+    rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
+    most = max(len(row.prompt) for row in rows) + config.grpo.max_new_tokens
+    assert amount_of(config).most == most < config.longest_row
 
 
 @pytest.fixture
@@ -495,7 +569,7 @@ def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
 
 @pytest.mark.usefixtures("_offline")
 def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
-    lines = list(plan._data_lines(recipe("qwen3-8b", data)))
+    lines = plan._count(recipe("qwen3-8b", data))[1]
     assert lines == [
         "data: tokens are not counted: the tokenizer of Qwen/Qwen3-8B is not on this machine, and "
         "a plan fetches nothing",
@@ -503,8 +577,8 @@ def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: P
         "steps: 4 of 16 rows",
     ]
     both = recipe("qwen3-8b", data, "train.context=both")
-    assert list(plan._data_lines(both))[2] == "steps: 6 of 16 rows"
-    assert list(plan._data_lines(grpo(data, "train.max_steps=10")))[1:] == [
+    assert plan._count(both)[1][2] == "steps: 6 of 16 rows"
+    assert plan._count(grpo(data, "train.max_steps=10"))[1][1:] == [
         "data: 20 prompts, all taken to fit",
         "steps: 10 of 128 answers, 8 to a prompt, 10 passes over the prompts",
     ]

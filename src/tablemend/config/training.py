@@ -101,6 +101,15 @@ class Train(Section):
             yield "precision", "method: qlora computes in bfloat16"
         if self.optimizer == "muon" and self.method != "full":
             yield "optimizer", "muon is for full matrices; adapters take adamw"
+        checkpointing = self.trl.get("gradient_checkpointing_kwargs") or {}
+        if self.trl_config in ("DPOConfig", "GRPOConfig"):
+            for name in ("every_n_layers", "offload"):
+                if name in checkpointing:
+                    yield (
+                        f"trl.gradient_checkpointing_kwargs.{name}",
+                        "TRL switches checkpointing off for scoring and on again without it: "
+                        "only for fine-tuning",
+                    )
 
     @field_validator("trl")
     @classmethod

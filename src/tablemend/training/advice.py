@@ -58,6 +58,8 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
         yield ("train.micro_batch=1",)
     if not train.gradient_checkpointing:
         yield ("train.gradient_checkpointing=true",)
+    if not isinstance(config, GrpoExperiment):  # GRPOConfig has no such field
+        yield ("train.trl.activation_offloading=true",)
     if isinstance(config, GrpoExperiment) and config.grpo.engine == "transformers":
         batch = train.global_batch  # as many answers are drawn at once
         while (batch := batch // 2) >= config.grpo.group:

@@ -23,6 +23,8 @@ from tablemend.training.data import Row, build_mixture, build_rows, contexts
 
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
+LONGEST = 20
+"""Those with the most characters that are rendered to find the longest row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,12 @@ class Amount:
         dropped: that do not.
         tokens: of a row on average; of a pair's two sequences together, of a prompt alone.
         supervised: of these with loss; beside a prompt, of its gold answer.
-        longest: sequence of the rows that fit.
+        longest: sequence of the rows that fit and were looked at.
         sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
             then, and all are taken to fit.
         assumed: what was taken for something that is not there yet.
         per_sequence: rows in a sequence of a batch; more than one where they are packed.
+        most: tokens of a sequence of a step, at the most, where the data says less than the recipe.
     """
 
     rows: int
@@ -49,6 +52,7 @@ class Amount:
     sampled: int
     assumed: str = ""
     per_sequence: float = 1.0
+    most: int | None = None
 
 
 def amount_of(config: Trained) -> Amount:
@@ -75,7 +79,8 @@ def amount_of(config: Trained) -> Amount:
         mixed, _ = build_mixture(tokenizer, read_training(train), config)
         rows, dropped = len(mixed.rows), sum(mixed.dropped.values())
         found = _amount(mixed.rows, rows, dropped, rows + dropped)
-        return replace(found, per_sequence=_per_sequence(mixed.rows, config))
+        most = None if config.train.packing else found.longest
+        return replace(found, per_sequence=_per_sequence(mixed.rows, config), most=most)
     return _examples(config, train, tokenizer)
 
 
@@ -116,7 +121,8 @@ def _examples(
     config: Trained, train: Source, tokenizer: Tokenizer, longest_prompt: int | None = None
 ) -> Amount:
     """Every example with its gold target; where its prompt is not too long."""
-    if train.source == SMALL_WORLD:
+    most: int | None = None
+    if train.source == SMALL_WORLD:  # generated, and not read whole for a plan
         assert train.n is not None  # refused by the configuration
         total = train.n
         chosen = read_examples(train.model_copy(update={"n": min(total, SAMPLE)}))
@@ -124,6 +130,7 @@ def _examples(
         examples = read_examples(train)
         total = len(examples)
         chosen = examples[:: max(1, total // SAMPLE)]
+        most = _most(examples, config, tokenizer)
     built = build_rows(tokenizer, chosen, config)
     rows = built.rows
     if longest_prompt is not None:
@@ -132,7 +139,22 @@ def _examples(
         raise TablemendError(f"no prompt of {len(chosen)} looked at fits {longest_prompt} tokens")
     times = len(contexts(config))
     found = _scaled(rows, len(chosen) * times, total * times)
-    return replace(found, per_sequence=_per_sequence(rows, config))
+    return replace(found, per_sequence=_per_sequence(rows, config), most=most)
+
+
+def _most(examples: Sequence[Example], config: Trained, tokenizer: Tokenizer) -> int | None:
+    """Tokens of the longest row, which is among those with the most characters; ``None`` where
+    some are dropped, and so what the recipe allows is full, or where rows are packed until it is.
+    """
+    kinds = contexts(config)
+    by_length = sorted(examples, key=lambda each: -max(len(each.context(kind)) for kind in kinds))
+    built = build_rows(tokenizer, by_length[:LONGEST], config)
+    if built.dropped or config.train.packing:
+        return None
+    if isinstance(config, GrpoExperiment):
+        most = max(len(row.prompt) for row in built.rows) + config.grpo.max_new_tokens
+        return min(most, config.longest_row)
+    return max(map(len, built.rows))
 
 
 def _per_sequence(rows: Sequence[Row], config: Trained) -> float:
@@ -157,6 +179,7 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
             gold,
             tokens=2 * gold.tokens,
             supervised=2 * gold.supervised,
+            most=None,  # drawn answers may be as long as they are let
             assumed=f"no pairs in {folder} yet, so a pair for each prompt is taken, with two "
             "answers as long as gold",
         )
@@ -173,14 +196,26 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
             f"no pair of {len(chosen)} looked at in {folder} is of data.train and fits"
         )
     found = _scaled([row for each in fitting for row in each], 2 * len(chosen), 2 * len(pairs))
+    long = sorted(
+        (pair for pair in pairs if pair.example_id in known),
+        key=lambda pair: -_characters(known[pair.example_id], pair),
+    )
+    rows = [_both(config, tokenizer, known[pair.example_id], pair) for pair in long[:LONGEST]]
+    most = max(len(row) for pair in rows for row in pair)
     return replace(
         found,
+        most=min(most, config.longest_row),
         rows=found.rows // 2,
         dropped=len(pairs) - found.rows // 2,
         tokens=2 * found.tokens,
         supervised=2 * found.supervised,
         sampled=len(chosen),
     )
+
+
+def _characters(example: Example, pair: Pair) -> int:
+    """Length of the longer of a pair's rows, but for what all have."""
+    return len(example.context(pair.context)) + max(len(pair.chosen), len(pair.rejected))
 
 
 def _both(

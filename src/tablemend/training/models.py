@@ -36,7 +36,7 @@ ADAPTABLE = (
 
 
 def check_method(config: Trained) -> None:
-    """Refuse kernels and 4-bit weights where they cannot be trained with; the rest runs anywhere.
+    """Refuse kernels, 4-bit weights and moved activations where there is no place for them.
 
     Raises:
         TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
@@ -47,6 +47,11 @@ def check_method(config: Trained) -> None:
         )
     if config.model.kernels and not is_kernels_available():
         raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
+    if config.train.trl.get("activation_offloading") and not torch.accelerator.is_available():
+        raise TablemendError(
+            "train.trl.activation_offloading moves activations from a GPU into the machine's "
+            "memory, and there is no GPU here: leave it out"
+        )
     if config.train.method != "qlora":
         return
     if not torch.cuda.is_available():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import torch
 
 from tablemend.config import Train
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.config.training import SftTrain
 from tablemend.errors import TablemendError
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
@@ -52,7 +54,9 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
         )
     plans = Plans(architecture)
     counts = plans.counts(config)
-    yield f"plan: {_what(config, named)}"
+    amount, data = _count(config)
+    long = _of_longest(config, amount)
+    yield f"plan: {_what(long, named)}"
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
     yield (
@@ -64,16 +68,27 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
             "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
-    yield from _data_lines(config)
+    yield from data
     found = {
-        each: None if advice.refused(config, each) else plans.memory(config, each)
+        each: None if advice.refused(long, each) else plans.memory(long, each)
         for each in launches(gpus)
     }
     yield from _reference_lines(config)
-    yield from _generation_lines(config, plans)
-    yield from _table(config, found)
-    yield from _other_checkpointing(config, plans)
-    yield from advice.lines(config, plans, found)
+    yield from _generation_lines(long, plans)
+    yield from _table(long, amount, found)
+    yield from _other_checkpointing(long, plans)
+    yield from advice.lines(long, plans, found)
+
+
+def _of_longest(config: Trained, amount: Amount | None) -> Trained:
+    """The recipe with rows as long as the longest of its data, where that is known."""
+    if amount is None or amount.most is None:
+        return config
+    trl = config.train.trl
+    if isinstance(config, GrpoExperiment):  # vLLM's window stays what the recipe says
+        trl = {"vllm_max_model_length": config.longest_row, **trl}
+    train = config.train.model_copy(update={"max_length": amount.most, "trl": trl})
+    return config.model_copy(update={"train": train})
 
 
 def _what(config: Trained, path: str) -> str:
@@ -91,7 +106,9 @@ def _what(config: Trained, path: str) -> str:
     )
 
 
-def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
+def _table(
+    config: Trained, amount: Amount | None, found: Mapping[Strategy, Memory | None]
+) -> Iterator[str]:
     """Memory under each launch."""
     shown = [memory for memory in found.values() if memory is not None]
     columns = [
@@ -101,7 +118,12 @@ def _table(config: Trained, found: Mapping[Strategy, Memory | None]) -> Iterator
     ]
     what = "the greater of a step and of generation" if "generation" in columns else "their sum"
     beside = ", without vLLM's share" if shown[0].engine else ""
-    yield f"memory in GiB on each GPU, for rows of the greatest length; total: {what}{beside}:"
+    known = amount is not None and amount.most is not None
+    longest = "the longest of the data" if known else "the longest that the recipe allows"
+    yield (
+        f"memory in GiB on each GPU, for rows of {config.longest_row} tokens, {longest}; total: "
+        f"{what}{beside}:"
+    )
     titles = "".join(f"{name:>{len(name) + 2}}" for name in columns)
     yield f"{'launch':<14}{'GPUs':>5}{titles}{'total':>8}  fits on"
     for strategy, memory in found.items():
@@ -121,13 +143,25 @@ def _row(config: Trained, strategy: Strategy, memory: Memory | None, columns: li
 
 
 def _other_checkpointing(config: Trained, plans: Plans) -> Iterator[str]:
-    other = not config.train.gradient_checkpointing
-    train = config.train.model_copy(update={"gradient_checkpointing": other})
-    memory = plans.memory(config.model_copy(update={"train": train}), STRATEGIES[0])
-    yield (
-        f"with train.gradient_checkpointing={str(other).lower()}: activations "
-        f"{memory.activations / GIB:.2f}, total {memory.total / GIB:.2f} ({STRATEGIES[0].config})"
-    )
+    """With the other choice, and with checkpointing for every second layer."""
+    train = config.train
+    other = not train.gradient_checkpointing
+    ways: dict[str, dict[str, Any]] = {
+        f"train.gradient_checkpointing={str(other).lower()}": {"gradient_checkpointing": other}
+    }
+    kwargs = train.trl.get("gradient_checkpointing_kwargs")
+    if isinstance(train, SftTrain) and train.gradient_checkpointing and not kwargs:
+        selective = {"gradient_checkpointing_kwargs": {"every_n_layers": 2}}
+        ways["train.trl.gradient_checkpointing_kwargs={every_n_layers: 2}"] = {
+            "trl": {**train.trl, **selective}
+        }
+    for name, update in ways.items():
+        changed = train.model_copy(update=update)
+        memory = plans.memory(config.model_copy(update={"train": changed}), STRATEGIES[0])
+        yield (
+            f"with {name}: activations {memory.activations / GIB:.2f}, total "
+            f"{memory.total / GIB:.2f} ({STRATEGIES[0].config})"
+        )
 
 
 def _reference_lines(config: Trained) -> Iterator[str]:
@@ -185,7 +219,8 @@ def _generation_lines(config: Trained, plans: Plans) -> Iterator[str]:
     )
 
 
-def _data_lines(config: Trained) -> Iterator[str]:
+def _count(config: Trained) -> tuple[Amount | None, list[str]]:
+    """How much data there is, where it can be counted, and what the plan says of it."""
     train = config.train
     unit = of = "rows"
     if isinstance(config, DpoExperiment):
@@ -198,17 +233,17 @@ def _data_lines(config: Trained) -> Iterator[str]:
     except TablemendError as error:
         each = f" x {config.grpo.group}" if isinstance(config, GrpoExperiment) else ""
         formula = f"{of} x {train.epochs:g}{each} / {train.global_batch}," if train.epochs else ""
-        yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}{until}"
-        yield f"data: not counted: {error}"
-        return
+        return None, [
+            f"steps: {train.max_steps or formula} of {train.global_batch} {unit}{until}",
+            f"data: not counted: {error}",
+        ]
     about = "about " if amount.sampled < amount.rows + amount.dropped else ""
-    if amount.assumed:
-        yield f"data: {amount.assumed}"
+    said = [f"data: {amount.assumed}"] if amount.assumed else []
     if amount.sampled:
-        yield f"data: {about}{_amount_line(config, amount)}"
+        said.append(f"data: {about}{_amount_line(config, amount)}")
     else:
-        yield f"data: {amount.rows} {of}, all taken to fit"
-    yield f"{_steps_line(config, amount, unit, about)}{until}"
+        said.append(f"data: {amount.rows} {of}, all taken to fit")
+    return amount, [*said, f"{_steps_line(config, amount, unit, about)}{until}"]
 
 
 def _amount_line(config: Trained, amount: Amount) -> str:

@@ -141,6 +141,7 @@ def step_of(
         head="triton" if on_gpu else "columns" if tuning else "torch",
         reference=_scorer(config),
         accumulated=bool(strategy.shards) or train.global_batch > train.micro_batch * strategy.gpus,
+        offloaded=bool(train.trl.get("activation_offloading") or _checkpointing(train, "offload")),
     )
 
 
@@ -149,6 +150,11 @@ def _takes_mask(config: Trained) -> bool:
     if config.train.packing:
         return config.model.attn in MASKED
     return config.train.micro_batch > 1
+
+
+def _checkpointing(train: Train, name: str) -> Any:
+    """What a recipe says of checkpointing to transformers: ``every_n_layers`` or ``offload``."""
+    return (train.trl.get("gradient_checkpointing_kwargs") or {}).get(name)
 
 
 def _kernel(config: Trained) -> str:
@@ -212,11 +218,12 @@ def engine_of(
         return None
     trl = config.train.trl
     over = int(trl.get("vllm_tensor_parallel_size", 1))
+    longest = int(trl.get("vllm_max_model_length") or config.longest_row)
     whole = _loaded(counts) if counts.packed else counts.total * 2  # vLLM computes in bfloat16
     return Engine(
         share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
         weights=whole // over,
-        row=math.ceil(cache_bytes(architecture, config.longest_row) / over),
+        row=math.ceil(cache_bytes(architecture, longest) / over),
         sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
     )
 
@@ -247,9 +254,11 @@ class Plans:
     ) -> Memory:
         """What one GPU holds at the worst moment of a step; for the arguments see step_of."""
         step = step_of(config, self.architecture, strategy, on_gpu=on_gpu, supervised=supervised)
-        if step not in self._held:
-            self._held[step] = held(step)
-        counts, most = self.counts(config), self._held[step]
+        counts, most = self.counts(config), self._of_step(step)
+        every = _checkpointing(config.train, "every_n_layers") or 1
+        if step.checkpointing and every > 1:  # of every so many layers one is checkpointed
+            whole = self._of_step(replace(step, checkpointing=False))
+            most = most.between(whole, 1 - 1 / every)
         found = memory(config, counts, strategy, step, most)
         if has_copy(config, strategy) or step.reference:
             copy = _copy_bytes(config, counts, strategy) if has_copy(config, strategy) else 0
@@ -257,6 +266,11 @@ class Plans:
         if isinstance(config, GrpoExperiment):
             found = self._with_answers(config, strategy, found, on_gpu)
         return found
+
+    def _of_step(self, step: Step) -> Held:
+        if step not in self._held:
+            self._held[step] = held(step)
+        return self._held[step]
 
     def drawn(self, config: GrpoExperiment, strategy: Strategy, *, on_gpu: bool = True) -> Drawn:
         """What drawing answers holds where no vLLM does it."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import astuple, dataclass, field
@@ -25,6 +26,7 @@ import torch
 from peft import PeftModel, get_peft_model
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, PretrainedConfig
 from transformers.initialization import no_init_weights
@@ -39,6 +41,9 @@ FUSED_OUTPUTS = ("log_probs", "entropy", "is_top1")
 """What SFTTrainer asks of the fused head (trl 1.16, ``SFTTrainer.__init__``); DPOTrainer and
 GRPOTrainer ask for one more or less, a number a token."""
 
+COPYING, SMALL = 5, 1024
+"""Tensors that TRL's offloading copies at a time, and bytes from which on it takes one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -52,6 +57,7 @@ class Step:
             them float32 otherwise.
         autocast: compute in bfloat16.
         checkpointing: layers keep their input alone.
+        offloaded: what is kept waits in the machine's memory.
         attention: name of the kernel in transformers.
         rows, length: of the batch, in sequences and tokens.
         supervised: tokens a row that bear loss.
@@ -78,6 +84,7 @@ class Step:
     head: Literal["triton", "torch", "columns"] = "triton"
     reference: Literal["start", "copy"] | None = None
     accumulated: bool = True
+    offloaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,11 @@ class Held:
     def peak(self) -> int:
         """The most at any time."""
         return max(self.own, self.reference)
+
+    def between(self, other: Held, share: float) -> Held:
+        """Where so much of the layers is held as in the other."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Held(*(round(own + share * (its - own)) for own, its in pairs))
 
 
 def held(step: Step) -> Held:
@@ -257,7 +269,8 @@ def _trace(step: Step, kinds: Sequence[str]) -> Held:
             alive.ignore(weight.grad for weight in trained if weight.grad is not None)
         _mark_layers(base.get_decoder().layers, alive)
         ids = torch.zeros(step.rows, step.length, dtype=torch.int64)
-        with alive, _no_kernels(step.head):
+        offload = _Offload(model.parameters())
+        with alive, _no_kernels(step.head), offload if step.offloaded else nullcontext():
             mask = None
             if step.padded:
                 mask = torch.ones(step.rows, 1, step.length, step.length, dtype=torch.bool)
@@ -270,7 +283,8 @@ def _trace(step: Step, kinds: Sequence[str]) -> Held:
                 alive.enter("backward")
             loss.backward()  # type: ignore[no-untyped-call]
             del loss
-    most = alive.most
+    copying = COPYING * offload.largest  # there until they are copied
+    most = {phase: size + copying for phase, size in alive.most.items()}
     return Held(
         forward=most["forward"],
         head=max(most.get("head", 0), most["backward"]),
@@ -292,6 +306,36 @@ def ready(model: Any, attention: str, alive: Alive) -> Any:
     alive.ignore(model.parameters())
     alive.ignore(model.buffers())
     return base
+
+
+class _Offload(saved_tensors_hooks):  # type: ignore[no-untyped-call]
+    """Keeps shapes in place of what is kept for the backward pass, as TRL moves it elsewhere.
+
+    Like ``trl.models.activation_offloading.OffloadActivations`` (1.16): weights and small tensors
+    stay, and so does one that is kept again while its copy may not be done.
+
+    Attributes:
+        largest: bytes of the largest tensor that is moved.
+    """
+
+    def __init__(self, weights: Iterable[Tensor]) -> None:
+        self.largest = 0
+        self._weights = {weight.untyped_storage()._cdata for weight in weights}
+        self._latest: deque[Any] = deque(maxlen=COPYING)
+        super().__init__(self._pack, self._unpack)  # type: ignore[no-untyped-call]
+
+    def _pack(self, tensor: Tensor) -> Any:
+        storage, size = tensor.untyped_storage(), tensor.numel() * tensor.itemsize
+        again = any(each() is storage for each in self._latest)
+        if size < SMALL or storage._cdata in self._weights or again:
+            return tensor
+        self._latest.append(weakref.ref(storage))
+        self.largest = max(self.largest, size)
+        return tensor.shape, tensor.dtype
+
+    @staticmethod
+    def _unpack(kept: Any) -> Tensor:
+        return kept if isinstance(kept, Tensor) else torch.empty(kept[0], dtype=kept[1])
 
 
 def _mark_layers(layers: nn.ModuleList, alive: Alive) -> None:
