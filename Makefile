@@ -56,12 +56,10 @@ DEMO := recipe=tiny run=$(RUN) \
 demo: $(STAMP)
 	@set -e; start=$$SECONDS; \
 	echo "1/3 adversarial examples with ground truth"; \
-	$(BIN)/python data_gen/tablehallu.py source=small-world n=13000 seed=1 workers=2 \
-	  shares='{train: 0.95, validation: 0.01, test: 0.04}' out=$(DATA); \
+	$(BIN)/python data_gen/tablehallu.py source=small-world n=4000 seed=1 workers=2 \
+	  shares='{train: 0.9, validation: 0.02, test: 0.08}' out=$(DATA); \
 	echo "2/3 fine-tuning of the tiny base"; \
-	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml \
-	  --num_cpu_threads_per_process $$(getconf _NPROCESSORS_ONLN) \
-	  train/sft.py $(DEMO); \
+	$(BIN)/accelerate launch --quiet --config_file accelerate_configs/cpu.yaml train/sft.py $(DEMO); \
 	echo "3/3 base, prompting and fine-tuning under one detector"; \
 	$(BIN)/python eval/compare.py $(DEMO); \
 	took=$$((SECONDS - start)); \

@@ -220,7 +220,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else platform.machine()
     yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
-    stage.set_up()
+    recipe = stage.set_up(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
     lengths = [

@@ -7,8 +7,7 @@ held-out ones), and prints TotalHallu of base and SFT on adversarial contexts, t
 its 95 % interval, and both row recalls. The paper's ratio is 0.41 (24.45 / 59.10, Table 4).
 
 All seeds start from one base, so the spread between the rows is that of fine-tuning alone. The
-answers of arms that are not fine-tuned are therefore made once, for the first seed. Where the
-recipe limits train.minutes, the number of steps depends on the machine: it has its own column.
+answers of arms that are not fine-tuned are therefore made once, for the first seed.
 The column `quote` is the arm of that name, where there is one: the base asked to quote first.
 """
 

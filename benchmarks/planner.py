@@ -74,7 +74,7 @@ def main() -> None:
 
     from tablemend.training import shapes, stage
 
-    stage.set_up()
+    config = stage.set_up(config)
     on_gpu = torch.cuda.is_available()
     where = torch.cuda.get_device_name() if on_gpu else platform.machine()
     path = shapes.start_of(config.model.path)

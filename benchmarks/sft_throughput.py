@@ -43,7 +43,7 @@ def main() -> None:
 
     from tablemend.training import checkpoints, stage
 
-    stage.set_up()
+    config = stage.set_up(config)
     with tempfile.TemporaryDirectory() as folder:
         config = config.model_copy(update={"model": stand_in(config.model, Path(folder))})
         tokenizer = checkpoints.load_tokenizer(config.model)

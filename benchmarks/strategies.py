@@ -86,7 +86,6 @@ def tokens_of(settings: Benchmark, method: str, folder: Path) -> list[str]:
         "model.dtype=float32",
         "data.validation=null",
         f"data.train.n={settings.steps * settings.global_batch}",
-        "train.minutes=null",
         "train.epochs=null",
         f"train.max_steps={settings.steps}",
         f"train.global_batch={settings.global_batch}",

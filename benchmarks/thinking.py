@@ -79,7 +79,6 @@ def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = Non
         f"train.micro_batch={settings.batch}",
         "evaluation.max_new_tokens=568",
         "evaluation.n=null",
-        "train.minutes=null",
         "data.validation=null",
     ]
     return tokens if rows is None else [*tokens, f"data.train.n={rows}"]

@@ -42,7 +42,6 @@ def short(kind: type[Kind], model: Path, run: Path, data: str, *overrides: str) 
             f"model.path={model}",
             f"run={run}",
             data,
-            "train.minutes=null",
             "train.global_batch=8",
             "train.micro_batch=4",
             "train.precision=float32",

@@ -395,11 +395,15 @@ def test_an_embedding_of_another_name_is_kept_out_of_muon(
 
 
 def test_the_time_budget_ends_the_training_and_its_schedule(
-    command: Callable[..., SftCommand],
+    command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = command("budget", "train.epochs=500", "train.minutes=0.15")
+    config = command("budget", "train.epochs=null", "train.max_steps=9", "train.minutes=1e-5")
     run, facts = _fine_tune(config)
-    assert 1 <= facts["steps"] < 1500 and facts["seconds"] >= 9.0
+    early = f"train.minutes=1e-05 ended the training after {facts['steps']} of 9 steps (11%)"
+    assert (facts["steps"], facts["planned_steps"], facts["ended_early"]) == (1, 9, early)
+    assert run.recorded("sft")["ended_early"] == early
+    stage.report(run, facts)
+    assert f"warning: {early}\n" in capsys.readouterr().out
     rates = [entry["learning_rate"] for entry in facts["log"] if "learning_rate" in entry]
     assert rates[-1] < 0.5 * max(rates)
     assert checkpoints.last_complete(run.path / "sft") == (

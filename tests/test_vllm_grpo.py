@@ -52,7 +52,6 @@ def test_what_vllm_draws_is_scored_alike_by_the_model_that_trains(tmp_path: Path
         "thinking=off",
         "grpo.engine=vllm-colocate",
         "grpo.max_new_tokens=96",
-        "train.minutes=null",
         "train.max_steps=2",
         "train.global_batch=16",
         "train.micro_batch=16",

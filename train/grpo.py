@@ -30,7 +30,7 @@ def main() -> None:
         start,
     )
 
-    stage.set_up()
+    config = stage.set_up(config)
     models.check_method(config.train)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)

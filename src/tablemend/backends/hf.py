@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
 
-from tablemend.backends import kv
+from tablemend.backends import kv, precision
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.grammars import Grammars, Matcher
 from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
@@ -261,7 +261,8 @@ def load_model(
     Args:
         checkpoint: a folder, a Hub name, or the folder of a LoRA adapter, which is merged into
             its base.
-        dtype: ``float32``, ``bfloat16``, or ``auto``: as stored.
+        dtype: ``float32``, ``bfloat16``, or ``auto``: as stored, but float32 where the device
+            emulates bfloat16.
         context_length: most tokens of prompt and answer; never more than the model was made for.
         attn: attention kernel of transformers.
 
@@ -272,13 +273,16 @@ def load_model(
     tokenizer = load_tokenizer(checkpoint)
     window = read_window(checkpoint, context_length)
     base = checkpoint.adapter_base or checkpoint
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if warning := precision.emulation("dtype", dtype, device):
+        print(warning)
     with named_failures(checkpoint):
         model, info = AutoModelForCausalLM.from_pretrained(
             base.path,
             revision=base.revision,
-            dtype=dtype,
+            dtype=precision.loaded_dtype(dtype, device),
             attn_implementation=attn,
-            device_map="auto" if torch.cuda.is_available() else None,
+            device_map="auto" if device == "cuda" else None,
             output_loading_info=True,
         )
     # transformers makes up at random what a checkpoint lacks.

@@ -13,6 +13,7 @@ from transformers.utils import logging
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import BatchEngine
+from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window
 from tablemend.config.backend import BackendOptions
 from tablemend.renderer import prompt_ids
@@ -44,7 +45,7 @@ class HFEngine(BatchEngine):
             "engine": "hf",
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
-            "dtype": self.options.dtype,
+            "dtype": loaded_dtype(self.options.dtype),
             "attn": self.attn,
         }
 

@@ -21,6 +21,7 @@ from transformers import AutoConfig, GenerationConfig
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import BatchEngine
+from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Prompt, Request, check_window
 from tablemend.backends.vllm_launch import (
     adapter_config,
@@ -95,7 +96,7 @@ class VllmEngine(BatchEngine):
             "engine": "vllm",
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
-            "dtype": self.options.dtype,
+            "dtype": loaded_dtype(self.options.dtype),
             "adapter_merged": self._merge,
             "reasoning_parser": self.options.vllm.reasoning_parser,
         }
@@ -262,10 +263,11 @@ class VllmEngine(BatchEngine):
 
     @property
     def _dtype(self) -> str:
-        """As stored; vLLM's own ``auto`` would round weights stored as float32 to 16 bits."""
-        if self.options.dtype == "auto" and self._config.dtype is not None:
+        """As stored where the device can; vLLM's ``auto`` would round float32 to 16 bits."""
+        dtype = loaded_dtype(self.options.dtype)
+        if dtype == "auto" and self._config.dtype is not None:
             return str(self._config.dtype).removeprefix("torch.")
-        return self.options.dtype
+        return dtype
 
     @cached_property
     def _stop_ids(self) -> frozenset[int]:

@@ -111,7 +111,8 @@ class BackendOptions(Section):
     revision: str | None = None
     """Commit or tag of a Hub model."""
     dtype: DType = "auto"
-    """Type of the weights in memory; auto: as stored."""
+    """Type of the weights in memory; auto: as stored, but float32 where the device emulates
+    bfloat16."""
     context_length: int | None = Field(default=None, ge=16)
     """Most tokens of prompt and answer together; null: what the model was made for."""
     batch_size: int = Field(default=16, ge=1)

@@ -33,7 +33,8 @@ class Model(Section):
     revision: str | None = None
     """Commit or tag on the Hub; a name without it is resolved when the run starts."""
     dtype: DType = "auto"
-    """Type of the weights in memory; auto: as stored."""
+    """Type of the weights in memory; auto: as stored, but float32 where the device emulates
+    bfloat16, and float32 where all weights are trained."""
     context_length: int | None = Field(default=None, ge=16)
     """Most tokens of prompt and answer together; null: what the model was made for."""
     attn: Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"] = (
@@ -164,6 +165,15 @@ class Comparison(Recipe):
         """Engine of the models that name none."""
         return self.evaluation.backend
 
+    @property
+    def weights_dtype(self) -> DType:
+        """``model.dtype``, or float32 where it leaves that open and all weights are trained.
+
+        In bfloat16 small updates round to nothing. The comparison loads every model alike.
+        """
+        is_full = self.train is not None and self.train.method == "full"
+        return "float32" if is_full and self.model.dtype == "auto" else self.model.dtype
+
     def thinking_of(self, arm: Arm) -> Thinking:
         """The arm's own thinking, else the recipe's."""
         thinking = self.evaluation.answering_arm(arm).thinking
@@ -179,7 +189,7 @@ class Comparison(Recipe):
         options = self.evaluation.options if arm.options is None else arm.options
         update: dict[str, Any] = {}
         if options.dtype == "auto":
-            update["dtype"] = self.model.dtype
+            update["dtype"] = self.weights_dtype
         if options.context_length is None:
             update["context_length"] = self.model.context_length
         if options.revision is None and arm.model == "base":

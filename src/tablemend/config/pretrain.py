@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tablemend.config.section import Recipe, Section
+from tablemend.config.section import Precision, Recipe, Section
 
 # What one topic of the small world has: 8 numbers to sort by, 2 + 2 columns, 19 other years.
 Rows = Annotated[int, Field(ge=1, le=8)]
@@ -117,6 +117,9 @@ class Pretraining(Recipe):
     """Most entries of the tokenizer: 256 bytes, 5 special tokens, merges while there are any."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads; all cores where it is null."""
+    precision: Precision = "auto"
+    """Type that the forward and backward pass compute in; auto: bfloat16 where the CPU has
+    instructions for it, else float32."""
     log_every: int = Field(default=100, ge=1)
     """Steps between log lines."""
     save_every: int = Field(default=500, ge=1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
-from tablemend.config.section import Prompt, Section, UnknownNames
+from tablemend.config.section import Precision, Prompt, Section, UnknownNames
 from tablemend.config.trl_names import DEPRECATED, OWNED, TRL_NAMES
 
 
@@ -74,8 +74,9 @@ class Train(Section):
     packing: bool = False
     """Several examples in one row of at most max_length tokens, none attending to another;
     global_batch and micro_batch count such rows."""
-    precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Type that the forward and backward pass compute in."""
+    precision: Precision = "auto"
+    """Type that the forward and backward pass compute in; auto: bfloat16 where the device has
+    instructions for it, else float32."""
     gradient_checkpointing: bool = False
     """Less memory for about a third more time."""
     save_every: int = Field(default=200, ge=1)
@@ -97,7 +98,7 @@ class Train(Section):
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
         if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
             yield "muon_learning_rate", "goes with optimizer: muon and only with it"
-        if self.method == "qlora" and self.precision != "bfloat16":
+        if self.method == "qlora" and self.precision == "float32":
             yield "precision", "method: qlora computes in bfloat16"
         if self.optimizer == "muon" and self.method != "full":
             yield "optimizer", "muon is for full matrices; adapters take adamw"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.config import Comparison
+from tablemend.config.experiment import STAGES
 from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.evaluation.arms import hash_examples, model_of
 from tablemend.evaluation.judging import JudgedArms
@@ -54,6 +56,7 @@ def write_results(
         "detector_version": DETECTOR_VERSION,
         "similarity": config.evaluation.similarity,
         "cut": config.evaluation.cut,
+        "warnings": list(_warnings(config, run)),
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
         "seed": config.evaluation.seed,
         "format": config.format,
@@ -85,6 +88,19 @@ def write_results(
     noted = {"asked": asked, "second_judges": results["second"]["judges"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
     return results
+
+
+def _warnings(config: Comparison, run: Run) -> Iterator[str]:
+    """What a reader must know of the checkpoints: trainings that ended before their steps."""
+    for arm, own in config.evaluation.arms.items():
+        if own.after:
+            continue
+        name = model_of(config, arm).model
+        made = run if name == config.stage else Run(Path(name).parent)
+        for stage in STAGES.values():
+            if (made.path / f"{stage}.yaml").is_file():  # or its manifest may be another's
+                early = made.recorded(stage).get("ended_early")
+                yield from [f"{arm}: {early}"] if early else []
 
 
 def share_seconds(

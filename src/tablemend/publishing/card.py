@@ -296,6 +296,7 @@ def _training(recorded: Recorded) -> list[str]:
         "prompts": f"hash `{facts.get('prompt_hash', 'unknown')}`",
         "table format, thinking": f"{config.format}, {config.thinking}",
         "steps, tokens": f"{facts.get('steps', 'unknown')}, {facts.get('tokens', 'unknown')}",
+        **({"ended early": facts["ended_early"]} if facts.get("ended_early") else {}),
         "last loss": f"{facts['last_loss']:.4g}" if "last_loss" in facts else "unknown",
         "seed": str(config.seed),
         "hardware": ", ".join(

@@ -111,6 +111,7 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
             class_="lead",
         ),
         tag("p", f"Judge: {results['judge']}.{_beside(results)}", class_="note"),
+        *(tag("p", f"Warning: {line}.", class_="warning") for line in results.get("warnings", ())),
         tag("nav", *(tag("a", text, href=f"#{name}") for name, text in SECTIONS.items())),
     )
 

@@ -72,10 +72,11 @@ def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
 
 def terminal_table(results: Mapping[str, Any]) -> str:
     """The tables of all contexts, for the end of the command."""
-    return "\n\n".join(
+    tables = [
         f"On {CONTEXT_NAMES[context]}, {results['n']} examples:\n{rate_table(results, context)}"
         for context in contexts_of(results)
-    )
+    ]
+    return "\n\n".join([*(f"warning: {line}" for line in results.get("warnings", ())), *tables])
 
 
 def write_markdown(results: Mapping[str, Any]) -> str:
@@ -85,6 +86,7 @@ def write_markdown(results: Mapping[str, Any]) -> str:
         f"{results['n']} examples, the same for every arm. Judge: {results['judge']}. "
         "Rates are percentages of the judged answers; an answer counts once for every kind of "
         "error that it shows. Intervals are 95 %.",
+        *(f"**Warning.** {line}." for line in results.get("warnings", ())),
     ]
     for context in contexts_of(results):
         parts += [

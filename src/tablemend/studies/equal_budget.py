@@ -133,7 +133,6 @@ class Seed:
             f"data.train={self.source(self.study.pairs, stream)}",
             f"data.test={self.source(self.study.n, 3)}",
             "data.validation=null",
-            "train.minutes=null",
             *(("train.global_batch=8", "train.micro_batch=8") if name != "grpo" else ()),
         )
 

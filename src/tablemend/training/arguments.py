@@ -32,6 +32,7 @@ def options_of(config: Trained, folder: str, world_size: int, validate: bool) ->
             checkpoint.
     """
     train = config.train
+    assert train.precision != "auto"  # stage.set_up settles it
     if train.trl.get("save_total_limit") == 1:
         raise TablemendError(
             "train.trl.save_total_limit=1 would delete a checkpoint before the next one is whole: "

@@ -12,6 +12,10 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from transformers.trainer_callback import ExportableState
 
 from tablemend.config import Train
+from tablemend.errors import TablemendError
+
+LEAST = 0.1
+"""Share of the planned steps that makes a training."""
 
 
 class Budget(TrainerCallback, ExportableState):  # type: ignore[misc]
@@ -56,6 +60,25 @@ class Budget(TrainerCallback, ExportableState):  # type: ignore[misc]
     def is_spent(self) -> bool:
         """Whether the minutes are over."""
         return self.minutes is not None and self.elapsed >= 60 * self.minutes
+
+    def ended_early(self, steps: int, planned: int) -> str | None:
+        """A line where the minutes were over before the planned steps; else ``None``.
+
+        Raises:
+            TablemendError: before a tenth of them: the model has hardly been trained.
+        """
+        if not self.is_spent or steps >= planned:
+            return None
+        line = (
+            f"train.minutes={self.minutes:g} ended the training after {steps} of {planned} steps "
+            f"({steps / planned:.0%})"
+        )
+        if steps < LEAST * planned:
+            raise TablemendError(
+                f"{line}: too few for a checkpoint. Give it more minutes, or fewer steps "
+                "(train.max_steps), with overwrite=true"
+            )
+        return line
 
     def progress(self, step: int, max_steps: int) -> float:
         """Share of the training that is done, 0 to 1: by steps or by time, whichever is more."""

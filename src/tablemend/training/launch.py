@@ -149,6 +149,24 @@ def _arguments(command: Sequence[str]) -> Sequence[str] | None:
     return None
 
 
+def threads_asked_for() -> int | None:
+    """Threads a process that the user has set; ``None`` where the launcher or torch chose.
+
+    A launcher writes an OMP_NUM_THREADS of its own into what it starts: its own environment tells
+    what the user wrote.
+    """
+    arguments = _arguments(_parent_command())
+    given = None
+    if arguments is not None:
+        given = launch_command_parser().parse_args(arguments).num_cpu_threads_per_process
+    environment: Mapping[str, str] = os.environ
+    if arguments is not None or "WORLD_SIZE" in os.environ:
+        parent = psutil.Process().parent()
+        environment = parent.environ() if parent is not None else {}
+    said = given or environment.get("OMP_NUM_THREADS", "")
+    return int(said) if str(said).isdigit() else None
+
+
 def _parent_command() -> list[str]:
     """The command line that started this process: it alone knows what the config said."""
     try:

@@ -17,6 +17,7 @@ from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy, launches
 from tablemend.training.planner import Plans, answers_at_once, has_copy, weight_type
+from tablemend.training.precision import with_types
 from tablemend.training.rollout import cache_bytes
 from tablemend.training.shapes import config_of, start_of
 
@@ -45,6 +46,8 @@ def lines(config: Trained, gpus: int | None = None) -> Iterator[str]:
     """
     named, path = config.model.path, start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
+    if config.train.precision == "auto":
+        config = with_types(config, "bfloat16", config.model.dtype)  # as GPUs do
     architecture = config_of(path)
     window = architecture.get_text_config().max_position_embeddings
     if config.model.context_length > window:

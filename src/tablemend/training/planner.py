@@ -92,7 +92,7 @@ def _bytes(weights: list[nn.Parameter]) -> int:
 def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
     """The type that weights are loaded in."""
     stored = architecture.get_text_config().dtype or architecture.dtype or torch.float32
-    return TYPES.get(config.model.dtype, stored)
+    return TYPES.get(config.weights_dtype, stored)
 
 
 def step_of(

@@ -1,9 +1,9 @@
 """Pre-training of the embedded tiny base: batches, optimizer, loop.
 
 A plain loop, because nothing here needs a trainer: Muon on the matrices and AdamW on the rest
-(Jordan et al., 2024), weighted token loss, bfloat16 autocast, a warm-up, a plateau and a
-linear decay. Exercises are made on the fly from their number, so that the data need no disk
-and a resumed run sees what an uninterrupted one would.
+(Jordan et al., 2024), weighted token loss, bfloat16 autocast where the CPU has instructions for
+it, a warm-up, a plateau and a linear decay. Exercises are made on the fly from their number, so
+that the data need no disk and a resumed run sees what an uninterrupted one would.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tablemend.runs import disk_errors
 from tablemend.synthesis.small_world import ENGINE, Size
 from tablemend.training import attention, checkpoints
 from tablemend.training.muon import MuonAdamW
+from tablemend.training.precision import chosen
 from tablemend.training.skills import SKILLS, practice
 from tablemend.training.tiny_model import build_model
 from tablemend.training.tokenizer import train_tokenizer
@@ -262,6 +263,10 @@ class Trainer:
         finally:
             temporary.unlink(missing_ok=True)
 
+    def _computing(self) -> torch.autocast:
+        half = chosen(self.config.precision, "cpu") == "bfloat16"
+        return torch.autocast("cpu", torch.bfloat16, enabled=half)
+
     def _origin(self) -> dict[str, str]:
         """What gives the weights their meaning, beside the recipe."""
         return {"engine": ENGINE, "tokenizer": self.tokenizer.backend_tokenizer.to_str()}
@@ -299,7 +304,7 @@ class Trainer:
             factor = rate_at(progress, config.schedule)
             for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
                 group["lr"] = peak * factor
-            with torch.autocast("cpu", torch.bfloat16):
+            with self._computing():
                 loss = weighted_loss(self.model, batch)
             torch.autograd.backward(loss)  # typed, unlike loss.backward()
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -325,7 +330,7 @@ class Trainer:
         ]
         self.model.eval()
         exact: dict[str, tuple[int, int]] = {}
-        with torch.autocast("cpu", torch.bfloat16):
+        with self._computing():
             for batch in _cut(rows, 16_384, 0.0, Random(0)):
                 for skill, (hits, total) in exact_match(self.model, batch).items():
                     known_hits, known = exact.get(skill, (0, 0))

@@ -21,7 +21,7 @@ from tablemend.config import Train
 from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
-from tablemend.training import advice, checkpoints, launch, universal
+from tablemend.training import advice, checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel
 from tablemend.training.models import check_method, trained_shapes
 from tablemend.training.start import refuse_adapter, refuse_quantised
@@ -47,20 +47,31 @@ def checkpoints_of(run: Run, stage: str) -> Path:
     return run.path / stage
 
 
-def set_up() -> None:
-    """Join the other processes, and share this machine's cores among them where no GPU is.
+def set_up(config: C) -> C:
+    """Join the other processes, and settle what the recipe leaves to the device.
 
-    ``accelerate launch`` sets OMP_NUM_THREADS to 1 unless it is told that it runs on a CPU.
+    Where no GPU is, this machine's cores are shared among its processes, unless the user has set
+    OMP_NUM_THREADS.
+
+    Returns:
+        the recipe with a type of numbers in place of each ``auto`` that the device decides.
 
     Raises:
         TablemendError: another strategy or number of processes than accelerate was asked for.
     """
     launch.join()
     transformers_logging.disable_progress_bar()
-    if PartialState().device.type == "cpu":
+    state = PartialState()
+    threads = None
+    if state.device.type == "cpu" and (threads := launch.threads_asked_for()) is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         torch.set_num_threads(max(1, (cores or 1) // here))
+    settled = precision.settle(config, state.device.type)
+    if state.is_main_process:
+        for line in precision.lines(config, settled, state.device.type, threads):
+            print(line, flush=True)
+    return settled
 
 
 @contextmanager
@@ -207,7 +218,8 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
     """Train from the last whole checkpoint on; return what the manifest says of it.
 
     Raises:
-        TablemendError: the device ran out of memory.
+        TablemendError: the device ran out of memory, or the time was over before a tenth of the
+            steps.
         OSError: the disk is full.
     """
     trainer.add_callback(launch.CheckStrategy(trainer))
@@ -225,14 +237,18 @@ def train(trainer: Any, config: Trained, run: Run) -> dict[str, Any]:
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     seconds = time.monotonic() - start
     state = trainer.state
+    early = trainer.budget.ended_early(state.global_step, state.max_steps)
     tokens = int(state.num_input_tokens_seen)
     losses = [
         entry[key] for entry in state.log_history for key in ("loss", "train_loss") if key in entry
     ]
     return {
         "device": device_name(),
+        **precision.facts(config, trainer.args.device.type),
         "strategy": launch.strategy_of(trainer.model_wrapped),
         "steps": state.global_step,
+        "planned_steps": state.max_steps,
+        "ended_early": early,
         "epochs": state.epoch,
         "seconds_of_last_call": round(seconds, 1),
         "seconds": round(trainer.budget.elapsed, 1),
@@ -313,6 +329,8 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
 def report(run: Run, facts: dict[str, Any]) -> None:
     """The last line on the screen, once for all processes."""
     if PartialState().is_main_process:
+        if facts["ended_early"]:
+            print(f"warning: {facts['ended_early']}")
         dropped = sum(facts["dropped"].values())
         came_to = f"last loss {facts['last_loss']}"
         if rewards := facts.get("rewards"):
