@@ -898,6 +898,52 @@ def test_the_key_is_sent_and_stands_nowhere_else(
             assert piece not in text
 
 
+@TRANSPORTS
+@pytest.mark.parametrize("finish", ["stop", KEY, f"x{KEY[3:12]}", {KEY: KEY}])
+def test_a_key_in_any_field_of_an_answer_is_masked(
+    finish: Any, transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    echo = answer(f"You sent {KEY}.", finish, reasoning_content=KEY, refusal=None)
+    body = {**json.loads(echo.body), "id": KEY, "model": KEY, "created": {KEY: [KEY]}}
+    # a server may spell it otherwise in JSON
+    spelt = json.dumps(body).replace(KEY, "\\u0073" + KEY[1:]).encode()
+    reply = Reply(spelt, headers={"X-Request-Id": KEY})
+    more = options(
+        key_variable="MY_KEY", retries=0, cache=str(tmp_path / "c.sqlite"), transport=transport
+    )
+    with (
+        ChatServer(lambda _: reply) as server,
+        open_backend(f"openai:m@{server.url}", more) as backend,
+    ):
+        said = [
+            repr(one) for one in (*backend.generate([request()]), *backend.generate([request()]))
+        ]
+    for text in places(tmp_path, [], *said):
+        assert KEY[3:12] not in text
+    assert ("You sent ***." in said[1]) is (finish == "stop")
+
+
+def test_a_word_that_is_sent_as_a_key_may_stand_in_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_KEY", "EMPTY")
+    one, _ = ask_one(lambda _: answer("EMPTY cells"), key_variable="MY_KEY")
+    assert one.text == "EMPTY cells"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        refuse(422, "\x1b[31mno\x1b[0m\x07\x00\u202e \ud800"),
+        answer(finish="\x1b]0;title\x07no\x9b2J \ud800"),
+    ],
+)
+def test_a_server_cannot_write_on_the_terminal(reply: Reply) -> None:
+    one, _ = ask_one(lambda _: reply, retries=0)
+    assert re.search(r"(: no \ufffd|'no \ufffd') \(1 try\)$", one.error)
+
+
 def test_a_servers_words_are_not_repeated_where_they_quote_the_prompt() -> None:
     def respond(seen: Seen) -> Reply:
         return refuse(400, f"invalid input: '{seen.prompt[:40]}'")

@@ -32,7 +32,7 @@ from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
-from tablemend.values.foreign import whole_fields
+from tablemend.values.foreign import shown, whole_fields
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
@@ -259,7 +259,7 @@ def _describe_finding(finding: Finding) -> str:
     where = "answer" if finding.row is None else f"row {finding.row + 1}"
     if finding.column is not None and finding.type != "format_error":
         where += f", {finding.column!r}"
-    lines = [f"{_TITLES[finding.type]}: {where}: {finding.evidence}"]
+    lines = [f"{_TITLES[finding.type]}: {where}: {shown(finding.evidence)}"]
     if finding.expected is not None:
         lines.append(f"    expected: {on_one_line(finding.expected, _LONGEST)}")
     if finding.got is not None:

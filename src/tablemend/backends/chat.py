@@ -14,6 +14,7 @@ from tablemend.backends.requests import END_OF_THINKING, Completion, Request
 from tablemend.config.backend import BackendOptions
 from tablemend.records import FinishReason
 from tablemend.synthesis.tokens import count_tokens
+from tablemend.values.foreign import shown
 
 START_OF_THINKING = "<think>"
 FINISHED: dict[str, FinishReason] = {
@@ -36,12 +37,19 @@ LONGEST_RETRY_AFTER = 300.0
 """Longest wait, in seconds, that a server's Retry-After is honoured for."""
 DEEPEST_WORDS = 8
 """Levels of an error's body that are looked into for words."""
+READ_WORDS = 4096
+"""Characters of a server's own words that are looked at."""
+LONGEST_END = 40
+"""Characters of an unknown end that are repeated in an error."""
 LONGEST_WORDS = 240
 """Characters of a server's own words that are repeated in an error."""
 QUOTE = 24
 """Characters that a server's words share with the prompt when they quote it."""
 KEY_PIECE = 6
 """Characters of a key that are too many to be repeated."""
+SHORTEST_KEY = 8
+"""Characters; what is shorter is no secret, and may stand in an answer (`none`, `EMPTY`)."""
+MASK = "***"
 
 
 class UnusableReply(Exception):
@@ -112,20 +120,23 @@ def _is_strict(schema: object) -> bool:
     return not isinstance(schema, list) or all(_is_strict(value) for value in schema)
 
 
-def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Completion:
+def read_reply(
+    content: bytes, request: Request, seconds: float = 0.0, key: str | None = None
+) -> Completion:
     """The answer that the body of a reply with status 200 holds.
 
     Args:
         content: the body.
         request: what was asked.
         seconds: that it took.
+        key: what was sent with it; :data:`MASK` stands in its place wherever it is echoed.
 
     Raises:
         UnusableReply: no JSON, no choice, no message, or an end that is none.
     """
     try:
-        reply = _parse(content)
-    except ValueError as error:
+        reply = _masked(_parse(content), key or "")
+    except (ValueError, RecursionError) as error:
         raise UnusableReply(f"a body that is no JSON, of {len(content)} bytes") from error
     choices = reply.get("choices") if isinstance(reply, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -137,7 +148,8 @@ def read_reply(content: bytes, request: Request, seconds: float = 0.0) -> Comple
     if end is None:
         raise UnusableReply("an answer without a finish_reason")
     if not isinstance(end, str) or end not in FINISHED:
-        raise UnusableReply(f"an answer that ended with {str(end)[:40]!r}")
+        words = _words_shown(str(end), key, LONGEST_END)
+        raise UnusableReply(f"an answer that ended with {words!r}" if words else "no known end")
     finish = FINISHED[end]
     text = _text(message.get("content"))
     refusal = message.get("refusal")
@@ -171,6 +183,27 @@ def _parse(content: bytes) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise ValueError("too deep") from error
+
+
+def _masked(value: Any, key: str) -> Any:
+    """A server's JSON without the key, in whatever field it is echoed."""
+    if len(key) < SHORTEST_KEY:
+        return value
+    if isinstance(value, str):
+        return value.replace(key, MASK)
+    if isinstance(value, dict):
+        return {name: _masked(inner, key) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, key) for inner in value]
+    return value
+
+
+def _words_shown(text: str, key: str | None, longest: int) -> str:
+    """A server's words, cut, as they may be shown: none where they hold a piece of the key."""
+    words = shown(text[:READ_WORDS])
+    if key and _shares(words, key, min(KEY_PIECE, len(key))):
+        return ""
+    return words if len(words) <= longest else words[:longest] + "..."
 
 
 def _text(content: object) -> str:
@@ -236,14 +269,12 @@ def error_words(content: bytes, key: str | None, request: Request) -> str:
         data = _parse(content)
     except ValueError:
         data = content.decode("utf-8", "replace")
-    words = " ".join(_words(data).split())
+    words = _words_shown(_words(data), key, LONGEST_WORDS)
     if words.startswith("<"):  # a proxy's page of HTML
         return ""
-    if key is not None and _shares(words, key, min(KEY_PIECE, len(key))):
+    if any(_shares(words, turn["content"], QUOTE) for turn in request.messages):
         return ""
-    if any(_shares(words[:LONGEST_WORDS], turn["content"], QUOTE) for turn in request.messages):
-        return ""
-    return words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
+    return words
 
 
 def _words(data: object, deepest: int = DEEPEST_WORDS) -> str:

@@ -292,7 +292,7 @@ class OpenAIEngine:
         if reply.status == 200:
             try:
                 seconds = time.monotonic() - asked.begun
-                return chat.read_reply(reply.content, asked.request, seconds)
+                return chat.read_reply(reply.content, asked.request, seconds, self._key)
             except chat.UnusableReply as error:
                 return Fault(f"the server sent {error}", billed=True)
         return self._judge(server, reply, asked.request)

@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 _HALF = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # ANSI: colours, moves of the cursor
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links
+    r"|[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 _SPELT_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -16,6 +21,11 @@ def whole_characters(text: str) -> str:
     if text.isascii() or not _HALF.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def shown(text: str) -> str:
+    """A text on one line of a terminal, which it can neither colour, move on nor turn around."""
+    return " ".join(whole_characters(_CONTROL.sub("", text)).split())
 
 
 def whole_fields(record: Mapping[str, Any]) -> dict[str, Any]:

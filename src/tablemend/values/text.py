@@ -10,6 +10,8 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from tablemend.values.foreign import shown
+
 _FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
 _FRACTION = re.compile(r"(\d?)[ \u2009\u202f]?([¼½¾])")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
@@ -165,8 +167,8 @@ def plain_number(digits: str) -> str:
 
 
 def on_one_line(text: str, longest: int) -> str:
-    """A text for a line of a report: spaces made single, cut where it has too many characters."""
-    text = " ".join(text.split())
+    """A text for a line of a report: :func:`shown`, cut where it has too many characters."""
+    text = shown(text)
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
