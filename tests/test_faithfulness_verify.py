@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import ChatServer, answer, refuse
 
 from tablemend.cli import main
 from tablemend.evidence.source import Source
@@ -228,6 +229,29 @@ def test_bad_options_and_files_are_one_line(
     captured = capsys.readouterr()
     assert status == 2 and message in captured.err and captured.out == ""
     assert captured.err.startswith("error: ") and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verifier", ["llm:", "program+llm:"])
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_model_that_gives_no_answer_at_all_is_no_success(
+    failing: int, verifier: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Claims of two lines: all requests fail, or only the first."""
+    line = {"text": "Alba likes 41 rainy days.", "source": TABLE}
+    (folder / "batch.jsonl").write_text(f"{json.dumps(line)}\n" * 2, "utf-8")
+    refused, good = refuse(422, "not today"), answer('{"reason": "so", "verdict": "supported"}')
+    with ChatServer(lambda seen: refused if seen.number < failing else good) as server:
+        asked = (f"--verifier={verifier}openai:m@{server.url}", "--option=cache=null")
+        arguments = ["verify", "--batch", str(folder / "batch.jsonl"), "--json", *asked]
+        assert main([*arguments, "--option=concurrency=1"]) == failing - 1
+        assert len(server.seen) == 2
+        captured = capsys.readouterr()
+        assert len(captured.out.splitlines()) == 2
+        why = "every request to a model failed (2 in all): status 422: not today (1 try)"
+        assert (why in captured.err) is (failing == 2)
+        server.respond = lambda _: refused
+        assert run(folder, line["text"], *asked) == 1
+        assert "every request to a model failed (1 in all): " in capsys.readouterr().err
 
 
 TEXTS = {

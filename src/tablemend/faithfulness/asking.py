@@ -97,6 +97,7 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
         len(completions),
         sum(completion.prompt_tokens for completion in completions),
         sum(completion.completion_tokens for completion in completions),
+        sum(completion.finish_reason == "error" for completion in completions),
     )
 
 

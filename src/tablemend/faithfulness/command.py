@@ -59,7 +59,7 @@ def verify(options: argparse.Namespace) -> int:
 
 def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Judge a file of documents, and print their mean STAF or one JSON object each."""
-    from tablemend.faithfulness.inputs import line_json, of_lines
+    from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines, why_failed
     from tablemend.reports.rates import mean_interval  # scipy.stats takes a second to import
 
     judged = []
@@ -69,6 +69,9 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
             print(line_json(line, found))
         judged += [] if found is None else [found]
         status |= line.failed
+    if why := why_failed(judged):
+        print(f"{options.batch}: {why}", file=sys.stderr)
+        status = NOTHING
     if options.json:
         return status
     scores = [one.staf for one in judged if one.staf is not None]

@@ -16,6 +16,7 @@ from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.options import BATCH_FIELDS
+from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import answer_format, load_text
@@ -261,6 +262,8 @@ def line_json(line: Line, found: P | None) -> str:
 
 def why_nothing(given: Input, found: Verification, verifier: str) -> str:
     """Why nothing could be judged, whatever it says; empty where something could."""
+    if why := why_failed([found]):
+        return f"{given.name}: {why}"
     if not found.verdicts:
         return f"{given.name}: no claim was found, so nothing is judged"
     if verifier != PROGRAM:
@@ -276,3 +279,13 @@ def why_nothing(given: Input, found: Verification, verifier: str) -> str:
             " answer by its context; give --context, or a model with --verifier"
         )
     return ""
+
+
+def why_failed(found: Sequence[Verification]) -> str:
+    """Why every request to a model has failed; empty where one has not, or none was sent."""
+    calls = sum(one.calls for one in found)
+    if not calls or sum(one.failed for one in found) < calls:
+        return ""
+    said = (text for one in found for text in (*(v.reason for v in one.verdicts), *one.notes))
+    _, _, why = next((one for one in said if REQUEST_FAILED in one), "").partition(REQUEST_FAILED)
+    return f"every request to a model failed ({calls} in all){why}"

@@ -185,6 +185,7 @@ def _verify(
                 spent.prompt_tokens,
                 spent.completion_tokens,
                 (extraction.note,) if extraction.note else (),
+                spent.failed,
             )
         )
     return found

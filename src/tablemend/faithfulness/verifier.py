@@ -12,17 +12,19 @@ from tablemend.records import Document, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What models were asked: requests and tokens; nothing for a program."""
+    """What models were asked: requests, tokens, and requests that failed; nothing for a program."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    failed: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            self.failed + other.failed,
         )
 
 

@@ -155,6 +155,7 @@ class Verification:
         judge: verifier and extractor with their versions.
         calls, prompt_tokens, completion_tokens: what models were asked for it; 0 for a program.
         notes: what a reader must know beside, such as claims of a model that were dropped.
+        failed: calls that failed for good.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -163,6 +164,7 @@ class Verification:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     notes: tuple[str, ...] = ()
+    failed: int = 0
 
     @property
     def counts(self) -> dict[VerdictName, int]:
