@@ -17,7 +17,7 @@ import pytest
 import torch
 from conftest import file_size_limit
 from interruption import Interrupt, Stop
-from peft import PeftModel
+from peft import PeftModel, get_peft_model
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from short_trainings import ROOT, launch, logged, same_weights, short, small_data
@@ -29,10 +29,12 @@ from transformers import (
     Gemma3ForConditionalGeneration,
     GPT2Config,
     GPT2LMHeadModel,
+    Qwen3MoeConfig,
+    Qwen3MoeForCausalLM,
 )
 from trl import SFTTrainer
 
-from tablemend.config import SftCommand, Train
+from tablemend.config import SftCommand, Train, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
@@ -41,6 +43,7 @@ from tablemend.training import checkpoints, models, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.muon import MuonAdamW
+from tablemend.training.planner import Plans
 from tablemend.training.start import start_facts
 from tablemend.training.trainer import Trainer
 
@@ -345,6 +348,49 @@ def test_an_adapter_equals_its_merge(command: Callable[..., SftCommand]) -> None
         plain = checkpoints.load_model(command("x").model)(ids).logits
     assert torch.allclose(one, two, atol=1e-4)
     assert not torch.allclose(plain, two, atol=1e-2)
+
+
+def test_adapters_on_experts_train_and_are_merged(
+    command: Callable[..., SftCommand], tiny_model: Path, tmp_path: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+    config = Qwen3MoeConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        moe_intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        num_experts=4,
+        num_experts_per_tok=2,
+        norm_topk_prob=True,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model = Qwen3MoeForCausalLM(config)
+    base = tmp_path / "experts"
+    model.save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    lora = parse(SftCommand, ["recipe=qwen3-30b-a3b"]).train.lora
+    assert lora is not None
+    given = ("train.method=lora", f"train.lora={lora.model_dump_json()}", "train.epochs=1")
+    tuning = command("moe", *given, f"model.path={base}", "train.learning_rate=1e-2")
+    counts = Plans(config).counts(tuning)
+    run, facts = _fine_tune(tuning)
+    assert _losses(facts)[-1] < _losses(facts)[0] and facts["answer"]
+    compared = run.recorded("sft")["merging"]
+    assert compared["max_logit_difference"] <= compared["tolerance"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (base, run.model))
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert before.keys() == after.keys()
+    assert {"experts.3.down_proj", "experts.0.gate_proj", "self_attn.q_proj", "mlp.gate"} <= {
+        name.split(".", 3)[-1].replace("mlp.experts", "experts").removesuffix(".weight")
+        for name in changed
+    }
+    adapters = get_peft_model(model, models.lora_config(lora, model))
+    assert counts.total == sum(weight.numel() for weight in adapters.parameters())
+    assert counts.trained == sum(w.numel() for w in adapters.parameters() if w.requires_grad)
 
 
 def test_muon_trains_and_resumes(command: Callable[..., SftCommand]) -> None:
