@@ -34,7 +34,7 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
-    models.check_method(config.train)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         built, _ = preference.build_rows(config, tokenizer)

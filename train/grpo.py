@@ -31,7 +31,7 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
-    models.check_method(config.train)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for task in grpo.prepare(config, tokenizer).tasks[: config.show]:

@@ -30,7 +30,7 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
-    models.check_method(config.train)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:
