@@ -1,15 +1,17 @@
 """Speed and memory of supervised fine-tuning on one GPU, with random weights: what pays.
 
     python benchmarks/gpu_training.py                        # Qwen3-8B's shape, rows of 4096 tokens
-    python benchmarks/gpu_training.py only="[lora, lora-liger]" seconds=60
+    python benchmarks/gpu_training.py only="[lora, lora-kernels]" seconds=60
     python benchmarks/gpu_training.py tries="{mine: {overrides: [train.micro_batch=2]}}"
 
 Nothing is fetched: weights have the shape of the recipe's model, rows are random ids. A try is
 the recipe with overrides, in a process of its own, and one JSON line in `out`; what pays can be
 written into a recipe as it stands. Padding is not counted as tokens. TFLOP/s are those of the
 model (tablemend/training/rehearsal.py names the formula); MFU is their share of the data sheet's
-dense bfloat16 rate, `of_matmul` of a matrix product measured beside it. The planner's estimate
-stands beside the peak. Without a GPU the tiny recipe runs a few of the tries.
+dense bfloat16 rate, where a try computes in bfloat16, `of_matmul` of a matrix product of the same
+type measured beside it. The planner's estimate stands beside the peak. lora-trl and
+lora-trl-packed are TRL's own trainer on the rows of lora-mixed and lora-packed, with its grouping
+by length and its packing. Without a GPU the tiny recipe runs a few of the tries.
 Known on one H100: 12,473 tokens/s (Llama-3-8B, LoRA, 402 TFLOP/s) and 14,110 (Qwen2.5-7B, 423):
 NVIDIA NeMo AutoModel.
 """
@@ -41,6 +43,16 @@ LORA = ("train.method=lora", ADAPTERS, *ADAMW)
 FULL = ("train.method=full", "train.lora=null", *ADAMW)
 CHECKPOINTING = "train.gradient_checkpointing=true"
 FLASH = "model.attn=flash_attention_2"
+PACKING = "train.packing=true"
+MIXED = 1 / 8
+FIELDS = {
+    "train.max_length": "length",
+    "train.global_batch": "rows",
+    "train.epochs": "seconds",
+    "train.max_steps": "seconds",
+    "train.minutes": "seconds",
+}
+"""Keys of a recipe that a field of the benchmark sets."""
 COLUMNS = ("try", "result", "tokens/s", "TFLOP/s", "MFU", "peak GiB", "planned GiB")
 
 
@@ -49,10 +61,10 @@ class Try(Section):
 
     overrides: tuple[str, ...] = LORA
     """Of the recipe."""
-    shortest: int | None = Field(default=None, ge=16)
-    """Row lengths are drawn evenly from here to `length`; all have `length` where it is null."""
-    attention: str | None = None
-    """Kernel that no recipe names, such as flex_attention."""
+    shortest: float = Field(default=1.0, gt=0, le=1)
+    """Row lengths are drawn evenly from this share of `length` to `length`."""
+    plain: bool = False
+    """TRL's own trainer instead of ours."""
     adapters: Literal["float32", "bfloat16"] = "float32"
     """Type of the adapters; PEFT's default is float32."""
     chunk: int | None = Field(default=None, ge=1)
@@ -66,21 +78,24 @@ TRIES = {
     "lora-batch-4": Try(overrides=(*LORA, CHECKPOINTING, "train.micro_batch=4")),
     "lora-dropout": Try(overrides=(*LORA, "train.lora.dropout=0.05")),
     "lora-bfloat16": Try(overrides=(*LORA, "train.precision=float32"), adapters="bfloat16"),
-    "lora-liger": Try(overrides=(*LORA, "train.trl={use_liger_kernel: true}")),
+    "lora-kernels": Try(overrides=(*LORA, "model.kernels=true")),
     "lora-compile": Try(overrides=(*LORA, "train.trl={torch_compile: true}")),
     "lora-flash": Try(overrides=(*LORA, FLASH)),
     "lora-whole-head": Try(chunk=1 << 20),
     "lora-small-chunks": Try(chunk=4096),
-    "lora-mixed": Try(overrides=(*LORA, "train.micro_batch=4"), shortest=512),
-    "lora-packed": Try(overrides=(*LORA, FLASH, "train.packing=true"), shortest=512),
+    "lora-mixed": Try(overrides=(*LORA, "train.micro_batch=4"), shortest=MIXED),
+    "lora-packed": Try(overrides=(*LORA, FLASH, PACKING), shortest=MIXED),
     "lora-packed-flex": Try(
-        overrides=(*LORA, FLASH, "train.packing=true"), shortest=512, attention="flex_attention"
+        overrides=(*LORA, "model.attn=flex_attention", PACKING), shortest=MIXED
     ),
+    "lora-packed-sdpa": Try(overrides=(*LORA, PACKING), shortest=MIXED),
+    "lora-trl": Try(overrides=(*LORA, "train.micro_batch=4"), shortest=MIXED, plain=True),
+    "lora-trl-packed": Try(overrides=(*LORA, FLASH, PACKING), shortest=MIXED, plain=True),
     "full": Try(overrides=(*FULL, CHECKPOINTING)),
     "full-float32": Try(overrides=(*FULL, CHECKPOINTING, "model.dtype=float32")),
 }
 """lora-bfloat16 computes in the type of its weights, without autocast."""
-ANYWHERE = ("lora", "lora-checkpointing", "lora-mixed", "full")
+ANYWHERE = ("lora", "lora-checkpointing", "lora-mixed", "lora-trl", "full")
 """Tries that say something without a GPU too."""
 
 
@@ -90,7 +105,7 @@ class Benchmark(Section):
     recipe: str | None = None
     """Recipe whose model and settings are used; null: qwen3-8b, without a GPU tiny."""
     overrides: tuple[str, ...] = ()
-    """Of the recipe, for all tries."""
+    """Of the recipe, for all tries; they stand above those of a try."""
     length: int = Field(default=4096, ge=32)
     """Tokens of the longest row; at most the recipe's context_length."""
     rows: int = Field(default=8, ge=1)
@@ -111,6 +126,12 @@ class Benchmark(Section):
     """File that the lines are appended to."""
     alone: bool = False
     """Make the tries in this process, without `minutes`; the next one keeps what one patches."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """An override of what the benchmark has a field for."""
+        for override in self.overrides:
+            if field := FIELDS.get(override.partition("=")[0]):
+                yield "overrides", f"{override}: set {field}"
 
 
 def main() -> None:
@@ -187,9 +208,9 @@ def recipe_of(config: Benchmark, settings: Try) -> Experiment:
     import torch
 
     name = config.recipe or ("qwen3-8b" if torch.cuda.is_available() else "tiny")
-    overrides = [*config.overrides, "train.micro_batch=1", f"train.global_batch={config.rows}"]
-    bounds = ["train.epochs=null", "train.max_steps=1000000", "train.minutes=null"]
-    read = parse(Experiment, [f"recipe={name}", *overrides, *settings.overrides, *bounds])
+    own = ["train.micro_batch=1", f"train.global_batch={config.rows}"]
+    own += ["train.epochs=null", "train.max_steps=1000000", "train.minutes=null"]
+    read = parse(Experiment, [f"recipe={name}", *own, *settings.overrides, *config.overrides])
     length = min(config.length, read.model.context_length)
     return read.model_copy(update={"train": read.train.model_copy(update={"max_length": length})})
 
@@ -223,9 +244,8 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     recipe = stage.set_up(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
-    lengths = [
-        drawn.randint(settings.shortest or longest, longest) for _ in range(config.rows * 32)
-    ]
+    shortest = max(2, round(settings.shortest * longest))
+    lengths = [drawn.randint(shortest, longest) for _ in range(config.rows * 32)]
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
     plans = planner.Plans(shapes.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
@@ -239,7 +259,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder, chunks(settings.chunk):
         tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
         trainer = rehearsal.random_trainer(
-            recipe, tokenizer, lengths, scored, folder, attention=settings.attention
+            recipe, tokenizer, lengths, scored, folder, plain=settings.plain
         )
         if settings.adapters == "bfloat16":
             for weight in trainer.model.parameters():
@@ -253,9 +273,10 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
         trainer.train()
-    tokens, every = clock.tokens, sum(lengths)
-    squares = tokens * sum(each**2 for each in lengths) / every
-    rate = work.flops(tokens, tokens * sum(scored) / every, squares) / clock.seconds / 1e12
+        computes = torch.bfloat16 if trainer.args.bf16 else trainer.model.dtype
+    tokens = clock.tokens
+    passes = tokens / sum(lengths)
+    rate = work.flops(lengths, sum(scored)) * passes / clock.seconds / 1e12
     sheet = next((most for part, most in rehearsal.DATA_SHEET.items() if part in device), None)
     yield {
         "result": "measured",
@@ -265,8 +286,9 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
         "tokens_per_second": round(tokens / clock.seconds, 1),
         "tflops": float(f"{rate:.4g}"),
         "formula": rehearsal.FORMULA,
-        "mfu": round(rate / sheet, 4) if sheet else None,
-        "of_matmul": round(rate / rehearsal.product_rate(), 4),
+        "computes_in": str(computes).removeprefix("torch."),
+        "mfu": round(rate / sheet, 4) if sheet and computes == torch.bfloat16 else None,
+        "of_matmul": round(rate / rehearsal.product_rate(computes), 4),
         "peak_gib": peak() if on_gpu else None,
     }
 

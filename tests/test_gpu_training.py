@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import platform
 import random
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig
 
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
@@ -47,10 +50,10 @@ def settings(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
-    def make(*only: str, **fields: Any) -> Any:
+    def make(*only: str, overrides: tuple[str, ...] = (), **fields: Any) -> Any:
         return benchmark.Benchmark(
             recipe="tiny",
-            overrides=(f"model.path={tiny_model}",),
+            overrides=(f"model.path={tiny_model}", *overrides),
             length=64,
             rows=4,
             only=only,
@@ -67,15 +70,13 @@ def settings(
 def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.chdir(ROOT)
 
-    def make(*overrides: str, lengths: list[int], attention: str = "sdpa") -> Trainer:
+    def make(*overrides: str, lengths: list[int]) -> Trainer:
         small = [f"model.path={tiny_model}", "train.global_batch=2", "train.micro_batch=2"]
         plain = ["train.precision=float32", "train.max_length=64"]
         config = parse(Experiment, ["recipe=tiny", *small, *plain, *overrides])
         tokenizer = AutoTokenizer.from_pretrained(tiny_model)
         scored = [length // 2 for length in lengths]
-        return rehearsal.random_trainer(
-            config, tokenizer, lengths, scored, str(tmp_path), attention=attention
-        )
+        return rehearsal.random_trainer(config, tokenizer, lengths, scored, str(tmp_path))
 
     return make
 
@@ -83,16 +84,16 @@ def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_tries_are_measured_and_written_down(
     benchmark: Any, settings: Any, tiny_model: Path
 ) -> None:
-    config = settings("full", "lora-mixed")
+    names = ["full", "lora-mixed", "lora-trl"]
+    config = settings(*names)
     tries = benchmark.chosen(config, on_gpu=False)
-    tries["lora-mixed"] = benchmark.Try(shortest=16)
     lines = [benchmark.make(config, name, each) for name, each in tries.items()]
     assert lines == list(read_jsonl(config.out))
-    assert [line["try"] for line in lines] == ["full", "lora-mixed"]
+    assert [line["try"] for line in lines] == names
     assert {line["result"] for line in lines} == {"measured"}
-    whole, mixed = lines
+    whole, mixed, _ = lines
     assert whole["tokens"] == whole["steps"] * 4 * 64
-    assert mixed["row_lengths"][0] < 64 and mixed["tokens"] < mixed["steps"] * 4 * 64
+    assert mixed["row_lengths"] == [8, 64] and mixed["tokens"] < mixed["steps"] * 4 * 64
     for line in lines:
         assert line["tokens_per_second"] == pytest.approx(
             line["tokens"] / line["seconds"], rel=0.05
@@ -192,6 +193,30 @@ def test_names_of_tries_are_checked(benchmark: Any, settings: Any) -> None:
     assert tuple(without) == benchmark.ANYWHERE
 
 
+@pytest.mark.parametrize(
+    ("override", "kind"), [("train.precision=float32", "float32"), ("seed=3", "bfloat16")]
+)
+def test_a_product_is_compared_with_a_training_in_its_own_type(
+    override: str, kind: str, benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rehearsal.DATA_SHEET, platform.machine(), 1.0)
+    multiplied = []
+    monkeypatch.setattr(rehearsal, "product_rate", lambda dtype: multiplied.append(dtype) or 1.0)
+    config = settings(overrides=("train.precision=bfloat16", override))
+    line = benchmark.make(config, "lora", benchmark.TRIES["lora"])
+    assert line["computes_in"] == kind and multiplied == [getattr(torch, kind)]
+    assert (line["mfu"] is None) == (kind == "float32")
+
+
+def test_the_users_overrides_stand_above_those_of_a_try(benchmark: Any, settings: Any) -> None:
+    given = ("train.lora.r=2", "train.micro_batch=4", "train.optimizer=adamw")
+    config = settings(overrides=given)
+    found = benchmark.recipe_of(config, benchmark.TRIES["lora-batch-2"]).train
+    assert (found.lora.r, found.lora.alpha, found.micro_batch) == (2, 64, 4)
+    with pytest.raises(ValidationError, match=r"train\.max_steps=5: set seconds"):
+        settings(overrides=("train.max_steps=5",))
+
+
 def test_every_try_is_a_valid_recipe(benchmark: Any, settings: Any) -> None:
     for gpu in (False, True):
         config = settings().model_copy(update={"recipe": "qwen3-8b" if gpu else "tiny"})
@@ -214,16 +239,43 @@ def _counted(trainer: Trainer) -> int:
 
 def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
     length, rows = 64, 2
-    full = trainer_of(lengths=[length] * 4, attention="eager")
+    full = trainer_of("model.attn=eager", lengths=[length] * 4)
     work = rehearsal.Work.of(full.model)
-    tokens, squares = rows * length, rows * length**2
     # eager attention computes both halves of the causal square
-    both = work.flops(tokens, tokens, 2 * squares)
+    once = work.flops([length] * rows, rows * length)
+    both = 2 * once - replace(work, attention={}).flops([length] * rows, rows * length)
     assert _counted(full) == pytest.approx(both, rel=0.02)
-    adapters = trainer_of(*LORA, lengths=[length] * 4, attention="eager")
+    adapters = trainer_of(*LORA, "model.attn=eager", lengths=[length] * 4)
     frozen = rehearsal.Work.of(adapters.model)
     assert (work.passes, frozen.passes) == (6, 4)
     assert (work.body, work.head, work.attention) == (frozen.body, frozen.head, frozen.attention)
+
+
+def test_a_sliding_window_costs_no_more_than_it_sees() -> None:
+    length, window = 50, 8
+    rows = [min(place + 1, window) for place in range(length)]
+    one = rehearsal.Work(passes=6, body=0, head=0, attention={window: 1})
+    assert one.flops([length], 1) == pytest.approx(12 * sum(rows), rel=0.1)
+    whole = replace(one, attention={None: 1})
+    assert (
+        whole.flops([length], 1)
+        == 6 * length**2
+        == replace(one, attention={64: 1}).flops([length], 1)
+    )
+    kinds = ["sliding_attention", "full_attention", "sliding_attention"]
+    text = Gemma3TextConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=8,
+        vocab_size=32,
+        layer_types=kinds,
+        sliding_window=window,
+    )
+    model = AutoModelForCausalLM.from_config(text)
+    assert rehearsal.Work.of(model).attention == {window: 32, None: 16}
 
 
 def test_random_rows_hold_no_padding() -> None:
@@ -242,7 +294,7 @@ def packed(trainer_of: Make) -> Iterator[Callable[[str], Trainer]]:
         lengths = [drawn.randint(16, 24) for _ in range(12)]
         packing = (f"model.attn={kernel}", "train.packing=true", "train.precision=bfloat16")
         torch.compiler.set_stance("force_eager")
-        return trainer_of(*LORA, *packing, lengths=lengths, attention=kernel)
+        return trainer_of(*LORA, *packing, lengths=lengths)
 
     yield make
     torch.compiler.set_stance("default")

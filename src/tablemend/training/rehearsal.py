@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from transformers import (
     TrainerState,
     TrainingArguments,
 )
+from trl import SFTTrainer
 
 from tablemend.config import Experiment
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
@@ -39,7 +41,8 @@ from tablemend.training.trainer import Trainer
 
 FORMULA = (
     "p x (B x tokens + H x tokens with loss) + 6 x layers x heads x head size x sum of squared row "
-    "lengths; p = 4 for LoRA, 6 for full; B: weights of the layers without adapters, H: of the head"
+    "lengths (L^2 - (L - W)^2 where a window of W is shorter than L); p = 4 for LoRA, 6 for full; "
+    "B: weights of the layers without adapters, H: of the head"
 )
 """Floating-point operations of a step: forward 2 a weight and token, as many back through it, and
 as many for its own gradient where it trains. Causal attention over a row of L tokens costs 2 L^2 a
@@ -53,8 +56,8 @@ def random_trainer(
     scored: Sequence[int],
     folder: str,
     *,
-    attention: str | None = None,
-) -> Trainer:
+    plain: bool = False,
+) -> SFTTrainer:
     """The trainer of a recipe on its architecture with random weights; it saves and logs nothing.
 
     Args:
@@ -63,15 +66,18 @@ def random_trainer(
         lengths: tokens of each row.
         scored: tokens of each row that bear loss, fewer than it has.
         folder: where the trainer may write.
-        attention: a kernel other than the recipe's.
+        plain: TRL's own trainer, with TRL's grouping of rows by length.
     """
-    model = random_model(config, attention)
+    model = random_model(config)
     vocabulary = model.config.get_text_config().vocab_size
     rows = random_rows(lengths, scored, vocabulary, tokenizer.pad_token_id, config.seed)
-    trainer = Trainer(
-        args=_quiet(sft_arguments(config, folder, 1, validate=False)),
-        train_dataset=sft.as_dataset(rows),
-        **_common(config, model, tokenizer),
+    arguments = _quiet(sft_arguments(config, folder, 1, validate=False))
+    options = _common(config, model, tokenizer)
+    if plain:
+        del options["recipe"], options["budget"]
+        arguments.train_sampling_strategy = "random" if arguments.packing else "group_by_length"
+    trainer = (SFTTrainer if plain else Trainer)(
+        args=arguments, train_dataset=sft.as_dataset(rows), **options
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -144,14 +150,14 @@ def random_reward_trainer(
     return trainer
 
 
-def random_model(config: Trained, attention: str | None = None) -> PreTrainedModel:
+def random_model(config: Trained) -> PreTrainedModel:
     """The recipe's architecture with random weights, as a training would load it."""
     architecture = shapes.config_of(config.model.path)
     with torch.device(torch.accelerator.current_accelerator() or "cpu"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
             dtype=planner.weight_type(config, architecture),
-            attn_implementation=attention or config.model.attn,
+            attn_implementation=config.model.attn,
         )
     model.set_use_kernels(config.model.kernels)
     models.freeze_unused(model)
@@ -216,13 +222,13 @@ class Work:
         passes: multiplications and additions a weight and token, forward and back.
         body: weights of the layers' matrices, adapters left out.
         head: weights of the head.
-        attention: layers x heads x head size.
+        attention: layers x heads x head size, by the layers' sliding window.
     """
 
     passes: int
     body: int
     head: int
-    attention: int
+    attention: Mapping[int | None, int]
 
     @classmethod
     def of(cls, model: Any) -> Work:
@@ -235,17 +241,27 @@ class Work:
             if weight.ndim == 2 and "lora_" not in name
         ]
         text = base.config.get_text_config()
+        attention: Counter[int | None] = Counter()
+        for layer in layers:
+            # a layer that has no window of its own may read it from the configuration
+            window = getattr(layer.self_attn, "sliding_window", getattr(text, "sliding_window", 0))
+            attention[window or None] += text.num_attention_heads * layer.self_attn.head_dim
         return cls(
             passes=6 if any(weight.requires_grad for weight in matrices) else 4,
             body=sum(weight.numel() for weight in matrices),
             head=base.get_output_embeddings().weight.numel(),
-            attention=len(layers) * text.num_attention_heads * layers[0].self_attn.head_dim,
+            attention=attention,
         )
 
-    def flops(self, tokens: float, scored: float, squares: float) -> float:
-        """Operations of steps with so many tokens, tokens with loss, and squared row lengths."""
-        matrices = self.passes * (self.body * tokens + self.head * scored)
-        return matrices + 6 * self.attention * squares
+    def flops(self, lengths: Sequence[int], scored: int) -> int:
+        """Operations of steps with rows of these lengths, of which so many tokens bear loss."""
+        matrices = self.passes * (self.body * sum(lengths) + self.head * scored)
+        squares = (
+            width * (length**2 - max(0, length - (window or length)) ** 2)
+            for window, width in self.attention.items()
+            for length in lengths
+        )
+        return matrices + 6 * sum(squares)
 
 
 class Clock(TrainerCallback):  # type: ignore[misc]
@@ -280,7 +296,7 @@ class Clock(TrainerCallback):  # type: ignore[misc]
 
 
 @torch.no_grad()
-def crossing(trainer: Trainer) -> float | None:
+def crossing(trainer: SFTTrainer) -> float | None:
     """How much the last example of a packed row feels of the first: 0 where nothing crosses.
 
     The largest change of its last state when the first example's ids change, over the largest
@@ -308,11 +324,11 @@ def crossing(trainer: Trainer) -> float | None:
     return float((one - two).abs().max() / one.abs().max())
 
 
-def product_rate() -> float:
-    """TFLOP/s of a large bfloat16 matrix product on this device, the median of ten."""
+def product_rate(dtype: torch.dtype) -> float:
+    """TFLOP/s of a large matrix product in this type on this device, the median of ten."""
     device = torch.accelerator.current_accelerator()
-    size = 8192 if device else 1024
-    left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    size = 8192 if device else 256
+    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     taken = []
     for _ in range(13):  # three to warm up
         start = time.perf_counter()
