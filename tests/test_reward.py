@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from random import Random
 
@@ -28,7 +28,6 @@ from tablemend.training.reward import (
     Rules,
     Score,
     credit_cell,
-    cut,
     score_answer,
     score_example,
 )
@@ -254,12 +253,14 @@ def test_no_cheat_pays(cheat: str, name: str) -> None:
 
 
 def test_an_answer_that_never_ends_earns_nothing() -> None:
-    assert cut(GOLD, SORT, RULES).reward == 0.0
-    assert set(cut(GOLD, SORT, RULES).parts.values()) == {0.0}
+    """One that was cut is scored as nothing."""
+    assert score("").reward == 0.0
+    assert set(score("").parts.values()) == {0.0}
 
 
 def test_the_parts_say_what_is_wrong() -> None:
-    assert score(tablehallu.answer(GOLD)).parts == dict.fromkeys(Reward.model_fields, 1.0)
+    names = Reward.model_fields.keys() - {"quote"}
+    assert score(tablehallu.answer(GOLD)).parts == dict.fromkeys(names, 1.0)
     wrong = score(tablehallu.answer(PARTIAL["a wrong cell"])).parts
     assert wrong.pop("cells") == 13 / 14 and set(wrong.values()) == {1.0}
     short = score(tablehallu.answer(PARTIAL["half the rows"])).parts
@@ -342,17 +343,18 @@ def test_the_context_copied_earns_less_than_a_few_rows_that_belong() -> None:
 
 
 def _earned(table: Table, example: Example) -> float:
-    return score_example(tablehallu.answer(table), example, RULES).reward
+    return score_example(tablehallu.answer(table), example, "clean", RULES).reward
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("thinking", ["off", "quote"])
 def test_gold_earns_exactly_1(format: OutputFormat, thinking: tablehallu.Thinking) -> None:
-    rules = Rules(Reward(format=0.3, cells=0.7, order=0.1), format, thinking != "off")
+    thinks = thinking != "off"
+    rules = Rules(Reward(format=0.3, cells=0.7, order=0.1), format, thinks, quotes=thinks)
     for example in small_world.examples(seed=6, n=100):
         for kind in CONTEXT_KINDS:
             text = tablehallu.target(example, kind, thinking, format)
-            assert score_example(text, example, rules).reward == 1.0
+            assert score_example(text, example, kind, rules).reward == 1.0
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -369,7 +371,7 @@ def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
         found = judge_answer(text, example.gold_table, example.adversarial_context, order, format)
         assert found.findings, table
         planted += 1
-        assert 0.0 <= score_example(text, example, rules).reward < 1.0
+        assert 0.0 <= score_example(text, example, "clean", rules).reward < 1.0
     assert planted
 
 
@@ -393,6 +395,68 @@ def test_a_thought_that_was_asked_for_costs_nothing() -> None:
     twice = f"<think>\na\n</think>\n\n<think>\nb\n</think>\n\n{text}"
     assert score(twice, rules).parts["format"] == IMPURE
     assert score(text, rules).parts["format"] == IMPURE
+
+
+QUOTING = RULES._replace(thinks=True, quotes=True)
+OWN_WORDS = "Let me think about which rows fit."
+
+
+def quoting(lines: Iterable[str], table: Table) -> str:
+    return "\n".join(["<think>", *lines, "</think>", "", tablehallu.answer(table)])
+
+
+@pytest.mark.parametrize(
+    ("quote", "share", "pure"),
+    [
+        (lambda lines, _: lines, 1, True),
+        (lambda lines, _: lines[::-1], 1, True),
+        (lambda lines, _: [], 0, True),
+        (lambda lines, _: lines[:1], None, True),
+        (lambda lines, _: [*lines, *lines], 2 / 3, True),
+        (lambda lines, context: [*lines, context.partition(". ")[0]], None, True),
+        (lambda _, context: context.replace(". ", ".\n").splitlines(), None, True),
+        (lambda lines, _: " ".join(lines).split(), 0, True),
+        (lambda lines, _: [*lines, OWN_WORDS], None, False),
+        (lambda lines, _: [f"{line} {OWN_WORDS}" for line in lines], 0, False),
+        (lambda lines, _: [*lines[:-1], lines[-1].upper()], None, False),
+        (lambda lines, _: [*lines, "\u200b"], None, False),
+        (lambda lines, _: [*lines, "<think>", OWN_WORDS], None, False),
+        (lambda lines, _: [*lines, tablehallu.answer(GOLD)], None, False),
+    ],
+    ids=[
+        "as trained",
+        "another order",
+        "nothing",
+        "the first sentence alone",
+        "every sentence twice",
+        "half a sentence",
+        "all of the context",
+        "single words",
+        "own words",
+        "own words behind each sentence",
+        "a sentence in capitals",
+        "what nobody sees",
+        "a second block",
+        "a table",
+    ],
+)
+def test_a_quotation_is_the_contexts_sentences_and_nothing_else(
+    quote: Callable[[list[str], str], list[str]], share: float | None, pure: bool
+) -> None:
+    """A share of ``None``: between nothing and all."""
+    for example in small_world.examples(seed=7, n=20):
+        gold = tablehallu.quotation(example, "adversarial").splitlines()
+        lines = quote(gold, example.adversarial_context)
+        text = quoting(lines, example.gold_table)
+        found = score_example(text, example, "adversarial", QUOTING)
+        if len(gold) > 1 and share is not None:
+            assert found.parts["quote"] == pytest.approx(share)
+        elif len(gold) > 1:
+            assert 0 < found.parts["quote"] < 1
+        assert found.parts["format"] == (1.0 if pure else IMPURE)
+        assert (found.reward == 1.0) == (share == 1 or lines == gold)
+        nothing = quoting(lines, Table.of(example.gold_table.columns, []))
+        assert score_example(nothing, example, "adversarial", QUOTING).reward == 0.0
 
 
 def test_ordinary_white_space_and_empty_cells_are_free() -> None:

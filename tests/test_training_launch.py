@@ -127,6 +127,10 @@ def test_the_environment_says_the_strategy() -> None:
             },
             "set zero3_save_16bit_model: true",
         ),
+        (
+            {"ACCELERATE_USE_PARALLELISM_CONFIG": "true", "PARALLELISM_CONFIG_CP_SIZE": "2"},
+            "has a parallelism_config: .*fewer than train.global_batch. Leave it out",
+        ),
     ],
 )
 def test_what_could_not_be_trained_or_saved_is_refused(

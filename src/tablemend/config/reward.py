@@ -66,6 +66,9 @@ class Reward(Section):
     """Pairs of rows in the asked order, of all that have one."""
     coverage: float = Field(default=2.0, ge=0)
     """Gold rows that the answer has, of all."""
+    quote: float = Field(default=1.0, ge=0)
+    """Sentences of the context that state gold rows, against others that are quoted and those
+    quoted twice (F1); with thinking: quote alone."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A reward that pays for nothing, or for short answers."""

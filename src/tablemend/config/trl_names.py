@@ -112,6 +112,7 @@ _OWNED = {
     "save_only_model": "overwrite (resuming is the default)",
     "ignore_data_skip": "overwrite (resuming is the default)",
     "train_sampling_strategy": "the length-grouped sampler",
+    "parallelism_config": "the launch (accelerate_configs/)",
     "length_column_name": "the length-grouped sampler",
     "remove_unused_columns": "the renderer",
 }

@@ -26,21 +26,21 @@ from tablemend.detector.judge import Submission, judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.records import CONTEXT_KINDS, ContextKind, Example
+from tablemend.records import ContextKind, Example
 from tablemend.renderer import prompt_ids, prompt_text
 from tablemend.runs import Run, hash_text
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
-from tablemend.training.data import check_end_of_turn, refuse_shared_tables
+from tablemend.training.data import check_end_of_turn, contexts, refuse_shared_tables
 from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.reward import (
     REWARD_VERSION,
     Rules,
     Score,
-    cut,
+    gold_answer,
     refuse_unpaid_gold,
     score_example,
 )
@@ -125,12 +125,11 @@ def _render(
     examples: Iterable[Example], config: GrpoExperiment, tokenizer: Tokenizer
 ) -> tuple[list[Task], Counter[str]]:
     """Every prompt that leaves room for the longest answer; the others are counted."""
-    kinds = CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
     room = config.longest_row - config.grpo.max_new_tokens
     tasks: list[Task] = []
     dropped: Counter[str] = Counter()
     for example in examples:
-        for kind in kinds:
+        for kind in contexts(config):
             chat = tablehallu.messages(example, kind, config.train.prompt, config.format)
             text = prompt_text(tokenizer, chat, config.thinking != "off")
             ids = tuple(tokenizer.encode(text, add_special_tokens=False))
@@ -154,9 +153,8 @@ def _check_prompts(tasks: Sequence[Task], config: GrpoExperiment, tokenizer: Tok
 
 def show(task: Task, config: GrpoExperiment) -> str:
     """A prompt, its gold answer, and what that earns."""
-    thinking: tablehallu.Thinking = "off" if config.thinking == "off" else "empty"
-    gold = tablehallu.target(task.example, task.kind, thinking, config.format)
-    score = score_example(gold, task.example, Rules.of(config))
+    gold = gold_answer(task.example, task.kind, config)
+    score = score_example(gold, task.example, task.kind, Rules.of(config))
     parts = ", ".join(f"{name} {part:g}" for name, part in score.parts.items())
     return f"{task.prompt}{gold}\n{len(task.ids)} tokens; reward {score.reward:g}: {parts}"
 
@@ -293,7 +291,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         """
         tasks = [self.tasks[number] for number in task]
         texts = [self.text_of(ids) for ids in completion_ids]
-        scores = [self._score(text, one.example) for text, one in zip(texts, tasks, strict=True)]
+        scores = [self._score(text, one) for text, one in zip(texts, tasks, strict=True)]
         parts = defaultdict(list)
         for score in scores:
             for name, part in score.parts.items():
@@ -309,14 +307,12 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             return None
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
-    def _score(self, text: str | None, example: Example) -> Score:
+    def _score(self, text: str | None, task: Task) -> Score:
         try:
-            if text is None:
-                return cut(example.gold_table, SortRule.of(example.constraints), self.rules)
-            return score_example(text, example, self.rules)
+            return score_example(text or "", task.example, task.kind, self.rules)
         except Exception as error:  # whatever it is, it must not become a number
             raise TablemendError(
-                f"the reward failed on an answer to example {example.id} "
+                f"the reward failed on an answer to example {task.example.id} "
                 f"({type(error).__name__}: {error}): training stops, as no reward would be true"
             ) from error
 

@@ -187,6 +187,13 @@ def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
             "the accelerate config names a deepspeed_config_file: write its settings into the "
             "config itself (accelerate_configs/zero3.yaml), where the launch can be checked"
         )
+    if environment.get("ACCELERATE_USE_PARALLELISM_CONFIG", "").lower() == "true":
+        raise TablemendError(
+            "the accelerate config has a parallelism_config: under context, sequence or tensor "
+            "parallelism processes share rows, and a step would take fewer than "
+            "train.global_batch. Leave it out; for long rows take accelerate_configs/fsdp2.yaml "
+            "and train.gradient_checkpointing=true"
+        )
     gathers = environment.get("ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", "true").lower()
     if launch.strategy == "zero3" and gathers != "true":
         raise TablemendError(

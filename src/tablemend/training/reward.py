@@ -8,9 +8,10 @@ beside the table costs. See ``docs/rewards.md`` for the formula and its reasons.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
@@ -20,19 +21,20 @@ from tablemend.detector.judge import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
-from tablemend.records import Example
+from tablemend.records import ContextKind, Example
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.tablehallu import MARKER, OutputFormat
+from tablemend.training.data import contexts
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.numbers import HEDGE
 from tablemend.values.text import clean, header_key
 from tablemend.values.units import Unit
 
-REWARD_VERSION = "2"
+REWARD_VERSION = "3"
 SPELLING = 0.9
 """Credit of a cell or a column name that says the gold's in other letters."""
 IMPURE = 0.5
@@ -58,18 +60,33 @@ class Rules(NamedTuple):
         format: the serialisation.
         thinks: a thinking block stands before the answer.
         explains: prose may stand before the marker (the step-by-step prompt).
+        quotes: the thinking block quotes the context, and nothing else.
     """
 
     weights: Reward
     format: OutputFormat = "markdown"
     thinks: bool = False
     explains: bool = False
+    quotes: bool = False
 
     @classmethod
     def of(cls, config: GrpoExperiment) -> Rules:
         """The rules of a recipe."""
         explains = config.train.prompt == "cot"
-        return cls(config.grpo.reward, config.format, config.thinking != "off", explains)
+        quotes = config.thinking == "quote"
+        return cls(config.grpo.reward, config.format, config.thinking != "off", explains, quotes)
+
+
+class Quote(NamedTuple):
+    """What may be quoted.
+
+    Attributes:
+        context: the text; every quoted line stands in it.
+        sentences: of it, those to quote.
+    """
+
+    context: str
+    sentences: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +95,7 @@ class Score:
 
     Attributes:
         parts: each part of :class:`~tablemend.config.reward.Reward`, undiscounted; those that
-            the example cannot have (no blank, no sort) are missing.
+            the example cannot have (no blank, no sort, no quotation) are missing.
         reward: between 0 and 1; exactly 1 for the gold answer.
     """
 
@@ -86,14 +103,22 @@ class Score:
     reward: float
 
 
-def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Rules) -> Score:
-    """Score one whole answer; one that was cut earns nothing and must not come here.
+def score_answer(
+    text: str,
+    gold_table: Table,
+    order: SortRule | None,
+    rules: Rules,
+    quote: Quote | None = None,
+) -> Score:
+    """Score one answer.
 
     Args:
-        text: the raw generation, special tokens shown, without its end of turn.
+        text: the raw generation, special tokens shown, without its end of turn; nothing where it
+            was cut, which earns nothing.
         gold_table: what it should be.
         order: the sort that the query demands.
         rules: what was asked for.
+        quote: what the thinking block may hold; ``None``: anything.
 
     Raises:
         TablemendError: no answer can be scored against this gold table.
@@ -105,8 +130,10 @@ def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Ru
         raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
     found = extract_table(text, rules.format)
     parts, worth = _grade(found.table, gold, order)
+    if quote is not None and quote.sentences:
+        parts["quote"] = _grade_quote(text, quote.sentences) if parts["scope"] else 0.0
     if parts["scope"]:
-        pure = 1.0 if _is_pure(text, found, rules, gold_table) else IMPURE
+        pure = 1.0 if _is_pure(text, found, rules, gold_table, quote) else IMPURE
         parts["format"] *= pure
         worth *= pure
     weights: dict[str, float] = rules.weights.model_dump()
@@ -118,14 +145,20 @@ def score_answer(text: str, gold_table: Table, order: SortRule | None, rules: Ru
     return Score(parts, paid / whole)
 
 
-def cut(gold_table: Table, order: SortRule | None, rules: Rules) -> Score:
-    """The score of an answer that reached the token limit: 0, whatever stands in it."""
-    return score_answer("", gold_table, order, rules)
+def score_example(text: str, example: Example, kind: ContextKind, rules: Rules) -> Score:
+    """:func:`score_answer` for an example with one of its contexts."""
+    quote = None
+    if rules.quotes:
+        quote = Quote(example.context(kind), _quoted(tablehallu.quotation(example, kind)))
+    return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules, quote)
 
 
-def score_example(text: str, example: Example, rules: Rules) -> Score:
-    """:func:`score_answer` for an example."""
-    return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules)
+def gold_answer(example: Example, kind: ContextKind, config: GrpoExperiment) -> str:
+    """What earns the whole reward; a thought that is the model's own is left empty."""
+    thinking: tablehallu.Thinking = "empty"
+    if config.thinking in ("off", "quote"):
+        thinking = config.thinking
+    return tablehallu.target(example, kind, thinking, config.format)
 
 
 def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> None:
@@ -135,12 +168,10 @@ def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> N
         TablemendError: naming the first example whose gold answer does not, and its parts.
     """
     rules = Rules.of(config)
-    thinking: tablehallu.Thinking = "empty" if rules.thinks else "off"
     wrong: list[str] = []
-    for example in examples:
+    for example, kind in product(examples, contexts(config)):
         try:
-            text = tablehallu.target(example, "clean", thinking, config.format)
-            score = score_example(text, example, rules)
+            score = score_example(gold_answer(example, kind, config), example, kind, rules)
         except TablemendError as error:
             wrong.append(f"example {example.id}: {error}")
             continue
@@ -301,15 +332,31 @@ def _pairs(gold: Gold, order: SortRule | None, stated: Sequence[int]) -> tuple[i
     return ordered_pairs([row[column] for row in gold.rows], stated, order.order)
 
 
-def _is_pure(text: str, found: Extraction, rules: Rules, gold: Table) -> bool:
+def _quoted(thought: str) -> list[str]:
+    """The lines of a thinking block."""
+    lines = (line.strip() for line in thought.strip().removeprefix("<think>").splitlines())
+    return [line for line in lines if line]
+
+
+def _grade_quote(text: str, sentences: Sequence[str]) -> float:
+    """F1 of the quoted lines."""
+    lines = _quoted(text.partition("</think>")[0])
+    right = (Counter(lines) & Counter(sentences)).total()
+    return 2 * right / (len(lines) + len(sentences))
+
+
+def _is_pure(text: str, found: Extraction, rules: Rules, gold: Table, quote: Quote | None) -> bool:
     """Whether an answer is the marker and its table, written as we would write that table.
 
     So nothing stands beside the table, and nothing inside of it that a reader does not see: a
-    comment, a link, a second table, an attribute of a tag.
+    comment, a link, a second table, an attribute of a tag. Nor does anything but the context's own
+    words stand in a quotation.
     """
     assert found.table is not None
     if rules.thinks:
-        text = text.partition("</think>")[2]
+        thought, _, text = text.partition("</think>")
+        if quote is not None and any(line not in quote.context for line in _quoted(thought)):
+            return False
     if rules.explains:
         before, marker, after = text.rpartition(MARKER)
         text = marker + after

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import TrainerCallback
@@ -28,12 +28,20 @@ MASKED = ("sdpa", "eager")
 
 
 class LengthGrouped(torch.utils.data.Sampler[int]):
-    """Rows in the order of :func:`length_groups`; each epoch has its own."""
+    """Rows in the order of :func:`length_groups`; each epoch has its own.
 
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+    Args:
+        lengths: tokens of each row.
+        batch: rows per optimizer step, over all devices.
+        seed: of the run.
+        fillers: how many rows without loss stand behind the others, and end every epoch.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int, fillers: int = 0) -> None:
         self.lengths = lengths
         self.batch = batch
         self.seed = seed
+        self.fillers = fillers
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -41,10 +49,11 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self.lengths) + self.fillers
 
     def __iter__(self) -> Iterator[int]:
-        return length_groups(self.lengths, self.batch, self.seed, self.epoch)
+        yield from length_groups(self.lengths, self.batch, self.seed, self.epoch)
+        yield from range(len(self.lengths), len(self))
 
 
 class PromptOrder(RepeatSampler):  # type: ignore[misc]
@@ -81,6 +90,8 @@ class Paced:
 
     model: Any
     args: Any
+    accelerator: Any
+    train_dataset: Any
     state: Any
     control: Any
 
@@ -133,6 +144,25 @@ class Paced:
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
+    def fill(self, row: Mapping[str, Any]) -> None:
+        """Put copies of a row that bears no loss behind the others, till every process has as many.
+
+        Without them accelerate (1.15) would give rows of the pass a second time.
+        """
+        rows = self.train_dataset
+        processes = self.accelerator.num_processes
+        at_once = self.recipe.micro_batch * processes if processes > 1 else 1
+        self.fillers = -len(rows) % at_once
+        if self.fillers:
+            filler = {name: row[name] for name in rows.column_names}
+            added = Dataset.from_list([filler] * self.fillers, features=rows.features)
+            self.train_dataset = concatenate_datasets([rows, added])
+
+    def grouped(self, lengths: Sequence[int]) -> LengthGrouped:
+        """The order of the rows, by the lengths of all but the fillers."""
+        rows = lengths[: len(lengths) - self.fillers]
+        return LengthGrouped(rows, self.recipe.global_batch, self.args.seed, self.fillers)
+
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """No card beside each checkpoint: TRL's asks the Hub about the base model."""
 
@@ -163,6 +193,8 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        nothing = {"input_ids": [self.processing_class.pad_token_id], "labels": [IGNORED]}
+        self.fill({**nothing, "seq_lengths": [1]})
         fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
         if self.recipe.packing:
             if self.model.config._attn_implementation in MASKED:
@@ -173,10 +205,8 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
     def _longest(self) -> int:
         return max(len(ids) for ids in self.train_dataset["input_ids"])
 
-    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> LengthGrouped:
-        rows = self.train_dataset if train_dataset is None else train_dataset
-        lengths = [len(ids) for ids in rows["input_ids"]]
-        return LengthGrouped(lengths, self.recipe.global_batch, self.args.seed)
+    def _get_train_sampler(self, *_: Any) -> LengthGrouped:
+        return self.grouped([len(ids) for ids in self.train_dataset["input_ids"]])
 
     def compute_loss(
         self,
