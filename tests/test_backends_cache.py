@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,6 +47,21 @@ def test_an_answer_comes_back_whole_and_under_the_id_that_asks(path: Path) -> No
     cache.close()
     again = RequestCache(path, dict(reversed(IDENTITY.items())))
     assert again.get(again.key(REQUEST), "a") == DONE
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_the_files_are_readable_for_their_owner_alone(earlier: bool, path: Path) -> None:
+    with closing(RequestCache(path, IDENTITY)) as cache:
+        cache.put([numbered(1)])
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    if earlier:
+        path.chmod(0o644)
+        path.parent.chmod(0o755)
+    with closing(RequestCache(path, IDENTITY)) as cache:
+        cache.put([numbered(2)])
+        modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
+        assert set(modes.values()) == {0o600} and len(modes) == 3
+    assert stat.S_IMODE(path.parent.stat().st_mode) == (0o755 if earlier else 0o700)
 
 
 def test_half_a_surrogate_pair_that_was_stored_comes_back_as_a_replacement(path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,11 +26,12 @@ from tablemend.config.experiment import STAGES, DpoExperiment, GrpoCommand, Grpo
 from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation import CompareCommand, ReportCommand
 from tablemend.preferences.command import DpoCommand
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import SynthesisRecipe
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
+from tablemend.validation.command import ValidateCommand
 
 ROOT = Path(__file__).parents[1]
 KINDS = {
@@ -45,7 +47,7 @@ def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def problems(*tokens: str, cls: type[Experiment] = Experiment) -> tuple[str, ...]:
+def problems(*tokens: str, cls: type[Section] = Experiment) -> tuple[str, ...]:
     with pytest.raises(ConfigError) as caught:
         parse(cls, tokens)
     return caught.value.problems
@@ -405,6 +407,17 @@ def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], 
     assert path in [
         problem.partition(":")[0] for problem in problems(*overrides, cls=CompareCommand)
     ]
+
+
+@pytest.mark.parametrize("run", ["..", ".", "", "a/..", "../..", "./", "/"])
+@pytest.mark.parametrize(
+    ("cls", "tokens"),
+    [(Experiment, ["recipe=tiny"]), (ReportCommand, []), (ValidateCommand, [])],
+)
+def test_a_run_is_no_folder_that_holds_others(cls: Any, tokens: list[str], run: str) -> None:
+    (problem,) = problems(*tokens, f"run='{run}'", cls=cls)
+    assert problem.startswith("run: needs the name of a folder of the run's own")
+    assert parse(cls, [*tokens, "run=../elsewhere/.x"]).run == "../elsewhere/.x"
 
 
 def test_where_no_key_is_like_it_the_section_is_named() -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import shlex
+import stat
 import subprocess
 import sys
 import tomllib
@@ -176,6 +177,26 @@ def test_run_folders(tiny: Experiment) -> None:
     assert Run.of(tiny).path == Path("runs/tiny")
     assert Run.of(tiny.model_copy(update={"run": "other"})).path == Path("runs/other")
     assert Run.of(tiny.model_copy(update={"run": "there/here"})).path == Path("there/here")
+
+
+@pytest.mark.parametrize(
+    ("held", "mode"),
+    [
+        (None, 0o700),
+        (".lock", 0o700),
+        ("manifest.json", 0o700),  # of an earlier version
+        ("thesis.tex", 0o755),
+    ],
+)
+def test_run_folders_are_private_unless_they_are_of_something_else(
+    tiny: Experiment, tmp_path: Path, held: str | None, mode: int
+) -> None:
+    run = Run(tmp_path / "above" / "run")
+    if held is not None:
+        run.path.mkdir(0o755, parents=True)
+        (run.path / held).write_text("{}")
+    run.begin("sft", tiny, PARTS)
+    assert stat.S_IMODE(run.path.stat().st_mode) == mode
 
 
 def test_changed_settings_are_refused_and_named(tiny: Experiment, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -253,6 +253,11 @@ def _probe(folder: Path) -> int | None:
     return None
 
 
+def folder_of(run: str) -> Path:
+    """The folder of a run: a path where there is a slash, else a name below ``runs/``."""
+    return Path(run) if "/" in run else RUNS / run
+
+
 @dataclass(frozen=True)
 class Run:
     """The folder that one recipe's commands write into."""
@@ -262,9 +267,7 @@ class Run:
     @classmethod
     def of(cls, recipe: Recipe) -> Run:
         """The folder a recipe names: ``run``, else ``runs/<name>``."""
-        if recipe.run is None:
-            return cls(RUNS / recipe.name)
-        return cls(Path(recipe.run) if "/" in recipe.run else RUNS / recipe.run)
+        return cls(folder_of(recipe.run or recipe.name))
 
     @property
     def model(self) -> Path:
@@ -294,6 +297,7 @@ class Run:
         Raises:
             TablemendError: the folder holds the same stage with other settings.
         """
+        self._keep_private()
         path = self.path / f"{stage}.yaml"
         text = to_yaml(config)
         if path.exists():
@@ -308,6 +312,14 @@ class Run:
                     f"{self.path} was started with other settings: {'; '.join(changes)}: {mend}"
                 )
         write_text(path, text)
+
+    def _keep_private(self) -> None:
+        """Prompts and answers are nobody else's; a folder of something else keeps its mode."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        held = {path.name for path in self.path.iterdir()} - {LOCK}
+        if not held or self.manifest.name in held:
+            with suppress(PermissionError):  # another user's
+                self.path.chmod(0o700)
 
     def record(self, stage: str, facts: Mapping[str, Any]) -> None:
         """Put a stage's facts into the manifest, beside those of the other stages."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -38,6 +39,8 @@ DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 HEAD = b"SQLite format 3\0"
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 """A damaged file of another name may be anybody's."""
+PARTS = ("", "-wal", "-shm")
+"""The file, and what SQLite keeps beside it; all hold prompts, which are nobody else's."""
 MEND = "give cache=PATH of a file that can be written, or cache=null"
 
 
@@ -187,7 +190,7 @@ class RequestCache:
 
     def _open(self) -> _File:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise TablemendError(f"request cache {self.path}: {error.strerror}: {MEND}") from error
         for _ in range(3):
@@ -204,9 +207,14 @@ class RequestCache:
         raise TablemendError(f"request cache {self.path} is damaged again at once: {MEND}")
 
     def _connect(self) -> _File:
+        with suppress(OSError):  # SQLite says what is wrong with the path
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         with ExitStack() as opened:
             writer = opened.enter_context(closing(self._handle("IMMEDIATE")))
             self._prepare(writer)
+            for suffix in PARTS:  # made by an earlier version
+                with suppress(FileNotFoundError, PermissionError):
+                    Path(f"{self.path}{suffix}").chmod(0o600)
             reader = opened.enter_context(closing(self._handle(None)))
             opened.pop_all()  # nothing failed: they stay open
             return _File(reader, writer, _inode(self.path))
@@ -253,7 +261,7 @@ class RequestCache:
         stamp, number = time.strftime("%Y%m%d-%H%M%S"), 0
         while (aside := self.path.with_name(f"{self.path.name}.{stamp}-{number}")).exists():
             number += 1
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in PARTS:
             with suppress(FileNotFoundError):
                 Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
         print(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 class Conflicts(ValueError):
@@ -51,6 +52,16 @@ class Section(BaseModel):
         return self
 
 
+def _own_folder(run: str) -> str:
+    """A run replaces files of its folder: that is never the one of all runs, nor one above it."""
+    if PurePath(run).name in ("", ".."):
+        raise ValueError("needs the name of a folder of the run's own, below runs/, or its path")
+    return run
+
+
+RunFolder = Annotated[str, AfterValidator(_own_folder)]
+
+
 class Recipe(Section):
     """What every recipe file says at its top; subclasses narrow ``kind`` to one literal."""
 
@@ -58,7 +69,7 @@ class Recipe(Section):
     """What the recipe is for; a script reads only its own kind."""
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     """Name of the run: results go into runs/<name> unless `run` says otherwise."""
-    run: str | None = None
+    run: RunFolder | None = None
     """Run folder: a name below runs/, or a path where it contains a slash."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random, where no nearer seed is given."""

@@ -9,8 +9,9 @@ from typing import Literal
 from tablemend.backends.names import ModelName
 from tablemend.config import Arm, BackendOptions, Comparison, Section
 from tablemend.config.backend import on_cluster
+from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
-from tablemend.runs import RUNS
+from tablemend.runs import folder_of
 
 
 class CompareCommand(Comparison):
@@ -62,10 +63,10 @@ class CompareCommand(Comparison):
 class ReportCommand(Section):
     """What eval/report.py takes."""
 
-    run: str
+    run: RunFolder
     """Run folder: a name below runs/, or a path where it contains a slash."""
 
 
 def run_folder(command: ReportCommand) -> Path:
     """The folder that a command names."""
-    return Path(command.run) if "/" in command.run else RUNS / command.run
+    return folder_of(command.run)

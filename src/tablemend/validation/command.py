@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from tablemend.config import BackendOptions, Section
 from tablemend.config.nearest import nearest
+from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.names import verifier_names
-from tablemend.runs import RUNS, Run
+from tablemend.runs import Run, folder_of
 from tablemend.validation.baselines import METRICS, MODEL_METRICS
 from tablemend.validation.sets import SETS, SetName
 
@@ -45,7 +45,7 @@ class ValidateCommand(Section):
     """How language models are asked."""
     workers: int = Field(default=1, ge=1)
     """Processes of the program verifier."""
-    run: str = "validation"
+    run: RunFolder = "validation"
     """Run folder: a name below runs/, or a path where it contains a slash."""
     page: str | None = None
     """Markdown file to fill the figures into, between its markers, such as docs/validation.md; the
@@ -75,4 +75,4 @@ class ValidateCommand(Section):
     @property
     def folder(self) -> Run:
         """The run folder."""
-        return Run(Path(self.run) if "/" in self.run else RUNS / self.run)
+        return Run(folder_of(self.run))
