@@ -23,7 +23,7 @@ from tablemend.errors import TablemendError
 from tablemend.runs import Run, disk_errors, sole_writer
 from tablemend.training import advice, checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel
-from tablemend.training.models import check_method, trained_shapes
+from tablemend.training.models import trained_shapes
 from tablemend.training.start import refuse_adapter, refuse_quantised
 
 C = TypeVar("C", bound=Trained)
@@ -105,7 +105,6 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
     """
     launch.refuse(config.train)
     refuse_kernel(config.model.attn)
-    check_method(config)
     refuse_adapter(config)
     if local_folder(config.model.path) is not None:
         refuse_quantised(config.model)
