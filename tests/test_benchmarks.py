@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion
-from tablemend.config import ConfigError, Experiment, Model, parse
+from tablemend.config import ConfigError, Experiment, Model, load, parse
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored
 from tablemend.records import Answer
@@ -238,6 +239,29 @@ def test_throughput_measures_no_other_model_than_asked(
     monkeypatch.chdir(ROOT)
     with pytest.raises(TablemendError, match=message):
         benchmark("sft_throughput").stand_in(Model(path=path, context_length=64), tmp_path)
+
+
+def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    throughput = benchmark("sft_throughput")
+    small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
+    monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small])
+    throughput.main()
+    shown = capsys.readouterr().out
+    rates = re.findall(r"^(TRL.*|tablemend): (\d+) tokens/s", shown, re.MULTILINE)
+    sides = ["TRL", "TRL, grouped by length", "TRL, packed", "tablemend"]
+    assert [side for side, _ in rates] == sides
+    best = max(rates[:3], key=lambda rate: int(rate[1]))
+    assert f"best: {rates[3][1]} tokens a second, {best[0]}: {best[1]}, " in shown
+    config = load(throughput.Benchmark)
+    packed, _ = throughput.sides_of(config, [10, 20, 30])["TRL, packed"]
+    assert (packed.train.max_length, packed.train.micro_batch, packed.train.global_batch) == (
+        80,
+        1,
+        2,
+    )
 
 
 def test_throughput_takes_the_checkpoint_that_is_there(tmp_path: Path) -> None:
