@@ -256,12 +256,8 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     best = max(rates[:3], key=lambda rate: int(rate[1]))
     assert f"best: {rates[3][1]} tokens a second, {best[0]}: {best[1]}, " in shown
     config = load(throughput.Benchmark)
-    packed, _ = throughput.sides_of(config, [10, 20, 30])["TRL, packed"]
-    assert (packed.train.max_length, packed.train.micro_batch, packed.train.global_batch) == (
-        80,
-        1,
-        2,
-    )
+    packed = throughput.sides_of(config, [10, 20, 30])["TRL, packed"][0].train
+    assert (packed.max_length, packed.micro_batch, packed.global_batch) == (80, 1, 2)
 
 
 def test_throughput_takes_the_checkpoint_that_is_there(tmp_path: Path) -> None:
