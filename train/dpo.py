@@ -11,7 +11,7 @@ import os
 from tablemend.config import load
 from tablemend.preferences.command import DpoCommand
 from tablemend.preferences.pairs import check_pairs
-from tablemend.runs import Run
+from tablemend.runs import Run, say
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local
 
@@ -22,11 +22,11 @@ def main() -> None:
     check_local(config.data.train, config.data.validation, config.data.test)
     check_pairs(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    say("starting torch, transformers and TRL")
     from tablemend.training import (  # torch, only once the recipe is valid
         adapters,
         checkpoints,
         data,
-        models,
         preference,
         saving,
         stage,
@@ -34,7 +34,6 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
-    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         built, _ = preference.build_rows(config, tokenizer)

@@ -9,7 +9,7 @@ import os
 
 from tablemend.config import load
 from tablemend.config.experiment import GrpoCommand
-from tablemend.runs import Run
+from tablemend.runs import Run, say
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local
 
@@ -19,19 +19,18 @@ def main() -> None:
     config = load(GrpoCommand, after_check=plan)
     check_local(config.data.train, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    say("starting torch, transformers and TRL")
     from tablemend.training import (  # torch, only once the recipe is valid
         adapters,
         checkpoints,
         engine,
         grpo,
-        models,
         saving,
         stage,
         start,
     )
 
     config = stage.set_up(config)
-    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for task in grpo.prepare(config, tokenizer).tasks[: config.show]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from tablemend.config import SftCommand, load
-from tablemend.runs import Run
+from tablemend.runs import Run, say
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local
 
@@ -18,11 +18,11 @@ def main() -> None:
     config = load(SftCommand, after_check=plan)
     check_local(*config.data.training_sources, config.data.validation, config.data.test)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise
+    say("starting torch, transformers and TRL")
     from tablemend.training import (  # torch, only once the recipe is valid
         adapters,
         checkpoints,
         data,
-        models,
         saving,
         sft,
         stage,
@@ -30,7 +30,6 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
-    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:

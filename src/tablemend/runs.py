@@ -18,7 +18,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -50,6 +50,17 @@ PACKAGES = (
     "trl",
     "vllm",
 )
+
+
+def say(text: str, output: TextIO | None = None) -> None:
+    """What a command is doing, in a line for the one who waits; of several processes one says it.
+
+    Args:
+        text: the line.
+        output: standard error, so that it mixes with no result.
+    """
+    if os.environ.get("RANK", "0") == "0":
+        print(text, file=sys.stderr if output is None else output, flush=True)
 
 
 def write_text(path: Path, text: str) -> None:

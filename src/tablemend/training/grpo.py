@@ -28,7 +28,7 @@ from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.renderer import prompt_ids, prompt_text
-from tablemend.runs import Run, hash_text
+from tablemend.runs import Run, hash_text, say
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training.arguments import make_config, options_of
@@ -93,7 +93,9 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
             or ids that are not those of the evaluation.
     """
     check_end_of_turn(tokenizer)
+    say(f"reading {config.data.train.source}")
     examples = read_examples(config.data.train)
+    say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     if not config.data.test.source.startswith(HUB):
         refuse_shared_tables(examples, read_examples(config.data.test), "test")
     refuse_unpaid_gold(examples, config)

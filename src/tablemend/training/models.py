@@ -21,6 +21,7 @@ from transformers.utils import is_kernels_available
 from tablemend.config import Lora
 from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError, install
+from tablemend.runs import say
 from tablemend.training import checkpoints
 
 ADAPTABLE = (
@@ -89,6 +90,7 @@ def trainable_model(config: Trained) -> PreTrainedModel:
             bnb_4bit_compute_dtype=torch.bfloat16,
         )
         options["device_map"] = {"": PartialState().local_process_index}
+    say(f"loading the weights of {config.model.path}")
     model = checkpoints.load_model(config.model, **options)
     freeze_unused(model)
     _warn_of_rounding(config, model.dtype)

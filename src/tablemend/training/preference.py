@@ -28,7 +28,7 @@ from tablemend.preferences.making import start_of
 from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
-from tablemend.runs import Run, hash_file, hash_text, write_json
+from tablemend.runs import Run, hash_file, hash_text, say, write_json
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints, launch
@@ -111,11 +111,13 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
     """
     check_end_of_turn(tokenizer)
     folder = Path(config.dpo.pairs.path)
+    say(f"reading {folder} and its examples")
     pairs = read_pairs(folder)
     examples = _examples(config)
     built = PairRows({"train": [], "validation": []}, Counter())
     longest = 0
     checked = 0
+    say(f"tokenising {len(pairs):,} pairs")
     for pair in pairs:
         example = examples.get(pair.example_id)
         if example is None:

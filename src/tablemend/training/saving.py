@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
 from tablemend.config.experiment import Trained
-from tablemend.runs import Run
+from tablemend.runs import Run, say
 from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.models import trained_shapes
 from tablemend.training.stage import record, refusals
@@ -54,6 +54,7 @@ def save(
     answer = ""
     with launch.main_first() as is_main:
         if is_main:
+            say(f"saving and checking {run.model}")
             shutil.rmtree(partial, ignore_errors=True)
             with refusals(config.train, run):
                 trainer.model.save_pretrained(partial, state_dict=weights)

@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.config import HUB, Experiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
-from tablemend.runs import Run, hash_text
+from tablemend.runs import Run, hash_text, say
 from tablemend.synthesis.rationale import RATIONALE_VERSION, NoRationale
 from tablemend.tasks import tablehallu
 from tablemend.tasks.chats import Chat
@@ -64,8 +64,10 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
         TablemendError: no data, shared tables, or ids that do not say what they should.
     """
     check_end_of_turn(tokenizer)
+    say(f"reading {', '.join(source.source for source in config.data.training_sources)}")
     sources = read_training(config.data.train)
     items = [item for found in sources.values() for item in found]
+    say(f"tokenising {len(items):,} rows")
     examples = [item for item in items if isinstance(item, Example)]
     validation = read_examples(config.data.validation) if config.data.validation else None
     if validation is not None:

@@ -10,7 +10,8 @@ import torch
 from datasets import Dataset, concatenate_datasets
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
+from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
 from trl import SFTTrainer
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from trl.trainer.utils import RepeatSampler
@@ -20,6 +21,7 @@ from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED, length_groups
 from tablemend.training.muon import MuonAdamW
+from tablemend.training.progress import Progress
 
 SHORT = 1024
 """Longest row in tokens for which attention as bfloat16 matrix products pays on a CPU."""
@@ -100,7 +102,10 @@ class Paced:
         self.budget = budget
         self.optimizer: torch.optim.Optimizer | None = None
         self.lr_scheduler: LambdaLR | None = None
-        super().__init__(**options, callbacks=[budget, Passes()])  # type: ignore[call-arg]
+        own = [budget, Passes(), Progress(budget)]
+        super().__init__(**options, callbacks=own)  # type: ignore[call-arg]
+        for theirs in (PrinterCallback, DEFAULT_PROGRESS_CALLBACK):
+            self.remove_callback(theirs)  # type: ignore[attr-defined]
 
     def _run_epoch(self, **options: Any) -> None:
         """One pass; none after the last step, which the parent would follow by one more.

@@ -1,0 +1,119 @@
+"""One line that says how far a training is, in place of the Trainer's dictionaries."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from tablemend.runs import say
+from tablemend.training.budget import Budget
+
+PAUSE = 10.0
+"""Least seconds between two lines in a file; on a terminal one line changes with every step."""
+
+
+class Progress(TrainerCallback):  # type: ignore[misc]
+    """Step, loss (or reward), tokens a second and time left, from the main process alone.
+
+    What this command has not trained itself, before an interruption, counts for no speed.
+
+    Args:
+        budget: the minutes that the training may end at before its steps.
+        output: where the lines go.
+        clock: in seconds.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        output: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.budget = budget
+        self.output = sys.stderr if output is None else output
+        self.clock = clock
+        self._values: dict[str, float] = {}
+        self._width = 0
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Say how many steps there are, and start the clock."""
+        self._begun = self.clock()
+        self._last = self._begun - PAUSE
+        self._steps_before, self._tokens_before = state.global_step, state.num_input_tokens_seen
+        until = f", at most {self.budget.minutes:g} minutes" if self.budget.minutes else ""
+        before = f", {state.global_step:,} of them done" if state.global_step else ""
+        if self._is_shown(args, state):
+            say(f"training: {state.max_steps:,} steps{before}{until}", self.output)
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Renew the line on a terminal."""
+        if self._is_shown(args, state) and self.output.isatty():
+            self._renew(state)
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """Note the loss or the reward; where the output is a file, write a line now and then."""
+        found = logs or {}
+        for key, name in (("loss", "loss"), ("reward", "reward"), ("eval_loss", "held-out loss")):
+            if key in found:
+                self._values[name] = found[key]
+        if "reward" in self._values:
+            self._values.pop("loss", None)  # GRPO's says nothing
+        if not {"loss", "reward"} & found.keys() or not self._is_shown(args, state):
+            return
+        is_last = state.global_step == state.max_steps
+        if self.output.isatty():
+            self._renew(state)
+        elif is_last or self.clock() - self._last >= PAUSE:
+            self._last = self.clock()
+            say(self.line(state), self.output)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Leave the line on the terminal as it is."""
+        if self._is_shown(args, state) and self.output.isatty():
+            say("", self.output)
+
+    def line(self, state: TrainerState) -> str:
+        """How far the training is."""
+        parts = [f"step {state.global_step:,} of {state.max_steps:,}"]
+        parts += [f"{name} {value:.4g}" for name, value in self._values.items()]
+        steps, seconds = state.global_step - self._steps_before, self.clock() - self._begun
+        if steps and seconds:
+            tokens = state.num_input_tokens_seen - self._tokens_before
+            left = (state.max_steps - state.global_step) * seconds / steps
+            if self.budget.minutes is not None:
+                left = min(left, max(0.0, 60 * self.budget.minutes - self.budget.elapsed))
+            parts += [f"{tokens / seconds:,.0f} tokens/s", f"{_duration(left)} left"]
+        return ", ".join(parts)
+
+    def _renew(self, state: TrainerState) -> None:
+        line = self.line(state)
+        self.output.write(f"\r{line:<{self._width}}")
+        self.output.flush()
+        self._width = len(line)
+
+    def _is_shown(self, args: TrainingArguments, state: TrainerState) -> bool:
+        return bool(state.is_world_process_zero and not args.disable_tqdm)
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
