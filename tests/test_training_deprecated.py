@@ -70,7 +70,7 @@ def test_kernels_are_put_in_again_where_the_model_trains(
             training.append(model.training)
 
     monkeypatch.setattr(PreTrainedModel, "set_use_kernels", put_in)
-    monkeypatch.setattr(rehearsal, "random_model", lambda config, _: models.trainable_model(config))
+    monkeypatch.setattr(rehearsal, "random_model", models.trainable_model)
     more = (*STEP, "model.kernels=true", *(ADAPTERS if adapters else ()))
     config = short(SftCommand, tiny_model, tmp_path, small_data(8), *more)
     trainer = _trainer(config, tiny_model, tmp_path)
