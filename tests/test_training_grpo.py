@@ -322,7 +322,7 @@ def test_the_command_trains_and_shows(
     capsys: pytest.CaptureFixture[str],
     graded: None,
 ) -> None:
-    config = command("whole")
+    config = command("whole", "train.trl.disable_tqdm=false")
     path = tmp_path / "grpo.yaml"
     path.write_text(to_yaml(config))
     script = str(ROOT / "train" / "grpo.py")
@@ -338,6 +338,15 @@ def test_the_command_trains_and_shows(
     assert told["judge"].startswith("tablemend") and told["first_answer"]
     means = told["rewards"]["mean"]
     said = f"mean reward {means['reward']:.3f}, last {told['rewards']['last']['reward']:.3f}, "
-    assert f"{said}{means['equal_groups']:.0%} of the groups equal" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert f"{said}{means['equal_groups']:.0%} of the groups equal" in printed.out
+    *_, last, saving = printed.err.splitlines()
+    begun = ("starting ", "reading ", "tokenising ", "loading ", "training: ", "step 1 of ")
+    lines = iter(printed.err.splitlines())
+    assert all(any(line.startswith(word) for line in lines) for word in begun), printed.err
+    steps, reward = told["steps"], told["rewards"]["last"]["reward"]
+    assert last.startswith(f"step {steps} of {steps}, reward {reward:.4g}, ")
+    assert saving == f"saving and checking {tmp_path / 'whole' / 'model'}"
+    assert "{" not in printed.out + printed.err  # no dictionary of the Trainer's
     runpy.run_path(script)["main"]()
     assert "finished" in capsys.readouterr().out

@@ -322,7 +322,14 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
     trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
     row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
     assert row in (ROOT / "docs" / "training.md").read_text().splitlines()
-    if config.evaluation.backend == "vllm":  # which takes what there is
+    other = re.search(r"; on (one|two) of 80 GB (\d+) GiB(?: each)?\n# with (\S+)", head)
+    assert card <= 80 or other is not None  # an answer for the card that most have
+    if other is not None:
+        given = () if other[1] == "two" else (other[3].rstrip("."),)
+        launch = replace(LAUNCHES["fsdp2"], gpus=2) if other[1] == "two" else SINGLE
+        memory = plans.memory(parse(command, [f"recipe={name}", *given]), launch)
+        assert (round(memory.total / GIB), memory.card) == (int(other[2]), 80)
+    if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
         return
     answers = config.options_of(config.evaluation.arms["base"])
     whole = copy.deepcopy(plans.architecture)  # its cache keeps every token of every layer

@@ -27,6 +27,7 @@ def main() -> None:
         adapters,
         checkpoints,
         data,
+        models,
         preference,
         saving,
         stage,
@@ -34,6 +35,7 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         built, _ = preference.build_rows(config, tokenizer)

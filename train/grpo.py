@@ -25,12 +25,14 @@ def main() -> None:
         checkpoints,
         engine,
         grpo,
+        models,
         saving,
         stage,
         start,
     )
 
     config = stage.set_up(config)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for task in grpo.prepare(config, tokenizer).tasks[: config.show]:

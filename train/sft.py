@@ -23,6 +23,7 @@ def main() -> None:
         adapters,
         checkpoints,
         data,
+        models,
         saving,
         sft,
         stage,
@@ -30,6 +31,7 @@ def main() -> None:
     )
 
     config = stage.set_up(config)
+    models.check_method(config)
     if config.show:
         tokenizer = checkpoints.load_tokenizer(config.model)
         for row in sft.prepare(config, tokenizer).train.rows[: config.show]:

@@ -73,12 +73,12 @@ class Progress(TrainerCallback):  # type: ignore[misc]
                 self._values[name] = found[key]
         if "reward" in self._values:
             self._values.pop("loss", None)  # GRPO's says nothing
-        if not {"loss", "reward"} & found.keys() or not self._is_shown(args, state):
+        if not {"loss", "reward", "eval_loss"} & found.keys() or not self._is_shown(args, state):
             return
-        is_last = state.global_step == state.max_steps
+        now = "eval_loss" in found or state.global_step == state.max_steps
         if self.output.isatty():
             self._renew(state)
-        elif is_last or self.clock() - self._last >= PAUSE:
+        elif now or self.clock() - self._last >= PAUSE:
             self._last = self.clock()
             say(self.line(state), self.output)
 

@@ -1,0 +1,109 @@
+"""What a training says while it runs: one line, true after an interruption too."""
+
+from __future__ import annotations
+
+import io
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tablemend.runs import say
+from tablemend.training.budget import Budget
+from tablemend.training.progress import PAUSE, Progress
+
+
+class Output(io.StringIO):
+    """A file, or a terminal."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+class Training:
+    """Steps of a second and of 100 tokens each, without a model."""
+
+    def __init__(
+        self,
+        *,
+        terminal: bool = False,
+        step: int = 0,
+        minutes: float | None = None,
+        main: bool = True,
+    ) -> None:
+        self.now = 0.0
+        self.output = Output(terminal)
+        self.budget = Budget(minutes)
+        self.progress = Progress(self.budget, self.output, lambda: self.now)
+        self.args: Any = SimpleNamespace(disable_tqdm=False)
+        self.state: Any = SimpleNamespace(
+            global_step=step,
+            max_steps=100,
+            num_input_tokens_seen=100 * step,
+            is_world_process_zero=main,
+        )
+        self.progress.on_train_begin(self.args, self.state, Any)
+
+    def steps(self, number: int, **logs: float) -> list[str]:
+        """Take steps, each logged; what was written since the last call."""
+        self.output.seek(0)
+        self.output.truncate()
+        for _ in range(number):
+            self.now += 1
+            self.budget.elapsed += 1
+            self.state.global_step += 1
+            self.state.num_input_tokens_seen += 100
+            self.progress.on_step_end(self.args, self.state, Any)
+            self.progress.on_log(self.args, self.state, Any, logs=logs)
+        return self.output.getvalue().splitlines()
+
+
+def test_a_file_gets_a_line_now_and_then_and_the_last() -> None:
+    training = Training()
+    assert training.output.getvalue() == "training: 100 steps\n"
+    lines = training.steps(40, loss=0.5)
+    assert len(lines) == 40 / PAUSE
+    assert lines[0] == "step 1 of 100, loss 0.5, 100 tokens/s, 2 min left"
+    assert training.steps(60, loss=0.25)[-1].startswith("step 100 of 100, loss 0.25, 100 tokens/s")
+
+
+def test_a_terminal_has_one_line_that_changes_with_every_step() -> None:
+    training = Training(terminal=True)
+    (written,) = training.steps(3, loss=0.5)[-1:]
+    assert "\n" not in training.output.getvalue()
+    assert written.split("\r")[-1].rstrip() == "step 3 of 100, loss 0.5, 100 tokens/s, 2 min left"
+    training.progress.on_train_end(training.args, training.state, Any)
+    assert training.output.getvalue().endswith("\n")
+
+
+def test_after_an_interruption_the_steps_before_count_for_no_speed() -> None:
+    training = Training(step=60)
+    assert training.output.getvalue() == "training: 100 steps, 60 of them done\n"
+    assert training.steps(1, loss=1.0) == ["step 61 of 100, loss 1, 100 tokens/s, 39 s left"]
+
+
+def test_minutes_end_before_the_steps() -> None:
+    training = Training(minutes=1)
+    assert training.output.getvalue() == "training: 100 steps, at most 1 minutes\n"
+    assert training.steps(30, loss=1.0)[-1].endswith("39 s left")  # at step 21
+
+
+def test_rewards_come_in_place_of_their_loss_and_held_out_losses_at_once() -> None:
+    training = Training()
+    training.steps(1, loss=1e-8, reward=0.75)
+    assert training.steps(1, eval_loss=0.125) == [
+        "step 2 of 100, reward 0.75, held-out loss 0.125, 100 tokens/s, 2 min left"
+    ]
+
+
+def test_other_processes_say_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not Training(main=False).steps(100, loss=1.0)
+    monkeypatch.setenv("RANK", "1")
+    say("reading")
+    assert not capsys.readouterr().err
