@@ -197,6 +197,34 @@ def test_the_card_launches_as_it_was_launched_and_repeats_no_answer(run: Run) ->
     parse(CompareCommand, [f"recipe={recipe}"])
 
 
+def test_no_path_of_this_machine_is_published(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "my own" / "rows.jsonl"
+    typed = [f"recipe={tmp_path}/r.yaml", f"model.path=hf:{base}", f"run={ROOT}/runs/x"]
+    monkeypatch.setattr(sys, "argv", ["sft.py", *typed])
+    source = f"data.train={{source: {rows}, n: null, seed: 0}}"
+    first = finished_training(tmp_path / "first", base, source)
+    run = second_training(tmp_path / "second", first, "dpo")
+    config = run.model / "config.json"
+    noted = {"_name_or_path": str(base), "x": "http://localhost:8000/v1/x"}
+    config.write_text(json.dumps(json.loads(config.read_text()) | noted))
+    checkpoints.mark_complete(run.model)
+    out = publish(run).folder
+    for path in filter(Path.is_file, out.rglob("*")):
+        text = path.read_bytes().decode("latin-1")
+        assert str(tmp_path) not in text and str(ROOT) not in text, path
+    assert "recipe=.../r.yaml model.path=hf:.../base run=runs/x" in (out / "README.md").read_text()
+    assert noted["x"] in (out / "config.json").read_text()
+    recipes = out / "tablemend"
+    own = parse(DpoCommand, [f"recipe={recipes / 'dpo.yaml'}"])
+    assert (own.model.path, own.run) == (".../model", ".../second")
+    before = parse(SftCommand, [f"recipe={recipes / '1-sft' / 'sft.yaml'}"])
+    assert before.data.train.source == ".../rows.jsonl"
+    same = "tokenizer.json"
+    assert (out / same).read_bytes() == (run.model / same).read_bytes()
+
+
 def test_a_comparison_on_what_the_training_did_not_keep_apart_is_refused(run: Run) -> None:
     shutil.rmtree(run.path / "generations")
     (run.path / "compare.yaml").unlink()
@@ -406,9 +434,12 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
     run = finished_training(tmp_path / "run", base, f"data.train={source}")
     published = publish(run)
     text = (published.folder / "README.md").read_text(encoding="utf-8")
-    command = f"python data_gen/tablehallu.py source=small-world n=30 seed=4 out='{out}'\n"
+    command = "python data_gen/tablehallu.py source=small-world n=30 seed=4 out='.../some data'\n"
     assert text.count(command) == 2  # as it was run, and from the card
-    assert _commands_of(text, published.folder)[0] == ("data_gen/tablehallu.py", made)
+    assert _commands_of(text, published.folder)[0] == (
+        "data_gen/tablehallu.py",
+        made.model_copy(update={"out": ".../some data"}),
+    )
     (out / "README.md").unlink()
     assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
 
@@ -453,25 +484,25 @@ def test_a_second_training_tells_of_its_pairs_or_rewards(
 def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:
     second = finished_training(tmp_path / "second", run.model)
     chain = chain_of(read_recorded(second.path))
-    first = chain[0].config.model.path
     assert [one.config.model.path for one in chain[1:]] == [str(run.model)]
     text = (publish(second).folder / "README.md").read_text(encoding="utf-8")
-    assert f"Made from `{first}` by supervised fine-tuning, then supervised fine-tuning" in text
+    assert "Made from `.../base` by supervised fine-tuning, then supervised fine-tuning" in text
     assert text.count("### Supervised fine-tuning") == 2
     assert "run=again model.path=runs/again-1/model" in text
     behind = second.path / "publish" / "tablemend"
     own = yaml.safe_load((behind / "1-sft" / "sft.yaml").read_text())
-    assert own["model"]["path"] == first and (behind / "1-sft" / "manifest.json").is_file()
+    assert own["model"]["path"] == ".../base" and (behind / "1-sft" / "manifest.json").is_file()
     second.record("sft", {**second.recorded("sft"), "model_revision": "sha256:other"})
     assert any("holds other weights now" in one for one in publish(second).missing)
 
 
 def _merge_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:
-    """Run train/merge.py; return the line that was typed."""
+    """Run train/merge.py; return the line that was typed, as it is published."""
     tokens = [f"run={run.path}", *options]
     monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
     runpy.run_path("train/merge.py", run_name="__main__")
-    return f"python train/merge.py {shlex.join(tokens)}\n"
+    typed = f"python train/merge.py {shlex.join(tokens)}\n"
+    return re.sub(r"=/\S+/", "=.../", typed)
 
 
 def test_a_published_merge_is_made_again_with_its_tolerance(
