@@ -8,7 +8,10 @@ import itertools
 import json
 import logging
 import re
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -992,6 +995,31 @@ def test_the_default_key_is_not_sent_in_the_clear_to_another_machine(
 )
 def test_which_servers_the_default_key_is_meant_for(url: str, meant: bool) -> None:
     assert is_meant_for(url, BackendOptions()) is meant
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_is_not_trusted_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext".split()
+    made = [*command, "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    monkeypatch.setenv("MY_KEY", KEY)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with ChatServer(lambda _: answer(), tls=tls) as server:
+        with pytest.raises(TablemendError) as caught:
+            ask(server, requests(3), key_variable="MY_KEY")
+        assert str(caught.value).startswith(
+            f"{server.url}: the server's certificate is not trusted (self-signed certificate): "
+            "name a file with the certificate of its authority in the environment variable "
+            "SSL_CERT_FILE"
+        )
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        assert [one.text for one in ask(server, [request()], key_variable="MY_KEY")] == ["hi"]
 
 
 def test_https_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -287,6 +287,8 @@ class OpenAIEngine:
         except TimeoutError:
             return Fault(f"no whole answer within {self._options.timeout:g} s", billed=True)
         except Broken as error:
+            if error.mend:
+                return _stop(error.reason, f"{server.url}: {error.reason}: {error.mend}")
             lost = error.unreachable
             return Fault(error.reason, error.again, unreachable=lost, billed=not lost, at_once=lost)
         if reply.status == 200:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Mapping
 
 import httpx2
@@ -86,6 +87,16 @@ class _Limited(httpx2.AsyncByteStream):
 
 def _broken(error: Exception) -> Broken:
     cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+    below = cause
+    while below is not None:
+        if isinstance(below, ssl.SSLCertVerificationError):
+            return Broken(
+                f"the server's certificate is not trusted ({below.verify_message})",
+                unreachable=True,
+                mend="name a file with the certificate of its authority in the environment "
+                "variable SSL_CERT_FILE, or mend the base URL",
+            )
+        below = below.__cause__ or below.__context__
     if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         return Broken("no connection to the server", unreachable=True)
     return Broken(f"the connection broke off ({type(cause).__name__})")

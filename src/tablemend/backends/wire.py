@@ -19,10 +19,14 @@ class Broken(Exception):
         reason: in a few words.
         unreachable: not even a connection was made.
         again: whether another try may do better.
+        mend: what to do where nobody gets an answer there; empty where others may.
     """
 
-    def __init__(self, reason: str, unreachable: bool = False, again: bool = True) -> None:
+    def __init__(
+        self, reason: str, unreachable: bool = False, again: bool = True, mend: str = ""
+    ) -> None:
         super().__init__(reason)
+        self.mend = mend
         self.reason = reason
         self.unreachable = unreachable
         self.again = again
