@@ -6,9 +6,11 @@ import json
 import runpy
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,11 +59,20 @@ class FakeVllm:
     """What TRL builds, without vLLM: answers each group with gold, gold again, prose and a cut."""
 
     made: FakeVllm
+    stale = False
+    """Whether it never gets new weights."""
     tasks: dict[tuple[int, ...], list[list[int]]]
 
     def __init__(self, **options: Any) -> None:
         self.options = options
         self.generation_kwargs = options["generation_kwargs"] or {}
+        self.mode, self.enable_sleep_mode = options["mode"], True
+        self.awake: list[list[str]] = []
+        self.llm = SimpleNamespace(
+            generate=self._read, wake_up=lambda tags: self.awake.append(tags)
+        )
+        known = options["model"].named_parameters() if self.stale else ()
+        self.weights = {name: weight.detach().clone() for name, weight in known}
         self.asked: list[list[int]] = []
         self.synced: list[torch.Tensor] = []
         FakeVllm.made = self
@@ -77,10 +88,27 @@ class FakeVllm:
         logprobs = [self._score(*both) for both in zip(prompts, found, strict=True)]
         return prompts, found, logprobs, None
 
+    def _logits(self, ids: list[int]) -> torch.Tensor:
+        model = self.options["model"]
+        found = torch.func.functional_call(model, self.weights, (torch.tensor([ids]),))
+        return found.logits[0]
+
+    def _read(self, prompts: list[dict[str, list[int]]], params: Any, **_: Any) -> list[Any]:
+        """As vLLM scores a prompt: before any temperature."""
+        assert params == {"max_tokens": 1, "prompt_logprobs": 0}
+        (ids,) = (each["prompt_token_ids"] for each in prompts)
+        with torch.no_grad():
+            scores = torch.log_softmax(self._logits(ids), -1)
+        found = [
+            {token: SimpleNamespace(logprob=scores[at, token].item())}
+            for at, token in enumerate(ids[1:])
+        ]
+        return [SimpleNamespace(prompt_logprobs=[None, *found])]
+
     def _score(self, prompt: list[int], answer: list[int]) -> list[list[float]]:
         """As vLLM scores what it draws: after the temperature (processed_logprobs)."""
         with torch.no_grad():
-            logits = self.options["model"](torch.tensor([prompt + answer])).logits[0]
+            logits = self._logits(prompt + answer)
         scores = torch.log_softmax(logits[len(prompt) - 1 : -1] / self.options["temperature"], -1)
         return [[scores[at, token].item()] for at, token in enumerate(answer)]
 
@@ -118,14 +146,76 @@ def test_the_recipe_reaches_each_engine(
     assert found.steps_per_generation == found.gradient_accumulation_steps == 128
 
 
+@pytest.fixture
+def fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=dict))
+
+
+def _gold_first(prepared: grpo.Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
+    """Gold, gold again, prose and a cut for each prompt."""
+    end = [tokenizer.eos_token_id]
+    FakeVllm.tasks = {}
+    for task in prepared.tasks:
+        gold = tokenizer.encode(tablehallu.target(task.example, task.kind, thinking, "markdown"))
+        FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
+
+
+@pytest.mark.usefixtures("fake_vllm")
+def test_vllm_that_does_not_get_the_weights_stops_the_training(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeVllm, "stale", True)
+    config = command("thinking=off", "grpo.engine=vllm-colocate", "train.max_steps=20")
+    run, trainer, tokenizer, prepared = _trainer(config)
+    _gold_first(prepared, tokenizer, "off")
+    with pytest.raises(TablemendError, match=r"by 0\.\d+ nats .*\(0\.0000 at first"):
+        stage.train(trainer, config, run)
+    assert 1 < trainer.state.global_step < 20
+
+
+@pytest.mark.parametrize(
+    ("differences", "stops"),
+    [
+        ([0.0009, 0.0017, 0.0006, 0.0043], False),  # measured: in its process, in bfloat16
+        ([0.0007, 0.0012, 0.16, 0.48], True),  # measured: a server that gets no weights
+        ([0.0007, 0.16, 0.0012, 0.16], False),
+        ([0.015, 0.02, 0.03, 0.02], False),  # a larger model rounds more
+        ([0.5, 0.5], True),  # a training that goes on
+        ([0.001, float("nan"), float("nan")], True),
+    ],
+)
+def test_a_growing_difference_between_the_engines_stops(
+    differences: list[float], stops: bool
+) -> None:
+    agreement = engine.Agreement()
+    *before, last = differences
+    for difference in before:
+        agreement.check(difference)
+    with pytest.raises(TablemendError, match="another model's") if stops else nullcontext():
+        agreement.check(last)
+
+
+def test_a_server_scores_a_prompt(serve: Callable[..., str]) -> None:
+    scored = [None, {"6": {"logprob": -1.0}}, {"7": {"logprob": -0.5}}]
+    answers = {"/v1/completions": {"choices": [{"prompt_logprobs": scored}]}}
+    for given, base_url in ((answers, serve(answers)), ({}, serve({}))):
+        client = SimpleNamespace(base_url=base_url, model="m")
+        vllm = SimpleNamespace(mode="server", vllm_client=client)
+        if given:
+            assert engine.scored_by_vllm(vllm, [5, 6], [7]) == [-0.5]
+        else:
+            with pytest.raises(TablemendError, match=rf"grpo.server={base_url} does not score"):
+                engine.scored_by_vllm(vllm, [5, 6], [7])
+
+
+@pytest.mark.usefixtures("fake_vllm")
 @pytest.mark.parametrize("thinking", ["off", "quote"])
 def test_vllm_is_asked_as_transformers_is(
     thinking: tablehallu.Thinking,
     command: Callable[..., GrpoCommand],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same prompts, the same ends of an answer; its weights are those after each step."""
-    monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
     _, plain, _, _ = _trainer(command(f"thinking={thinking}"))
     assert isinstance(plain.generation_config, GenerationConfig)
     config = command(
@@ -143,20 +233,18 @@ def test_vllm_is_asked_as_transformers_is(
     }
     assert vllm.options["mode"] == "colocate" and vllm.options["max_model_length"] == LENGTH
     assert vllm.options["temperature"] == 0.7 and vllm.options["max_completion_length"] == 384
-    end = [tokenizer.eos_token_id]
-    FakeVllm.tasks = {}
-    for task in prepared.tasks:
-        gold = tokenizer.encode(tablehallu.target(task.example, task.kind, thinking, "markdown"))
-        FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
+    _gold_first(prepared, tokenizer, thinking)
     facts = stage.train(trainer, config, run)
     chats = [tablehallu.messages(t.example, t.kind, "base", "markdown") for t in prepared.tasks]
     known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
     assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
     assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
+    assert vllm.awake == [["kv_cache"]] * 2
     steps = [entry for entry in facts["log"] if "equal_groups" in entry]
     assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
     assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
     told = grpo.summary(facts["log"])["mean"]
+    assert told["engines/logp_difference"] < 1e-5
     assert told["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
     assert told["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
 
@@ -289,6 +377,8 @@ def serve() -> Iterator[Callable[..., str]]:
                 self.end_headers()
                 body = answers.get(path)
                 self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+            do_POST = do_GET
 
             def log_message(self, *_: Any) -> None:
                 pass

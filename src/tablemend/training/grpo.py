@@ -35,6 +35,7 @@ from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
 from tablemend.training.data import check_end_of_turn, contexts, refuse_shared_tables
 from tablemend.training.drawing import draw, drawing_model
+from tablemend.training.engine import Agreement, scored_by_vllm
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.reward import (
     REWARD_VERSION,
@@ -51,12 +52,18 @@ CHECKED_PROMPTS = 32
 """Prompts whose ids are compared with those of every arm of the checkpoint."""
 EQUAL = 1e-6
 """Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
+SCORED = 256
+"""Tokens of the fixed answer that both engines score after vLLM's weights are synchronised."""
+STALLED, GROUPS = 20, 200
+"""Draws one after the other, and groups in them, that all have equal rewards when training stops:
+with 19 of 20 groups equal, a run of 200 has a chance of 1 in 30,000."""
 WATCHED = (
     "reward",
     "equal_groups",
     "equal_groups_right",
     "hallucinated",
     "completions/mean_length",
+    "engines/logp_difference",
     "sampling/sampling_logp_difference/mean",
     "sampling/importance_sampling_ratio/mean",
 )
@@ -155,8 +162,9 @@ def _check_prompts(tasks: Sequence[Task], config: GrpoExperiment, tokenizer: Tok
 
 def show(task: Task, config: GrpoExperiment) -> str:
     """A prompt, its gold answer, and what that earns."""
-    gold = gold_answer(task.example, task.kind, config)
-    score = score_example(gold, task.example, task.kind, Rules.of(config))
+    rules = Rules.of(config)
+    gold = gold_answer(task.example, task.kind, rules)
+    score = score_example(gold, task.example, task.kind, rules)
     parts = ", ".join(f"{name} {part:g}" for name, part in score.parts.items())
     return f"{task.prompt}{gold}\n{len(task.ids)} tokens; reward {score.reward:g}: {parts}"
 
@@ -216,6 +224,39 @@ def build_trainer(
     return trainer
 
 
+class Stall:
+    """Draws one after the other in which every group's answers earned the same."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was counted."""
+        self.draws = self.groups = 0
+        self.parts: dict[str, set[float]] = defaultdict(set)
+
+    def check(self, equal: Tensor) -> None:
+        """Count a draw, by whether each of its groups is equal.
+
+        Raises:
+            TablemendError: nothing was learnt for :data:`STALLED` draws of :data:`GROUPS` groups;
+                names the parts of the reward that had one value in all of them.
+        """
+        if not equal.all():
+            self.begin()
+            return
+        self.draws, self.groups = self.draws + 1, self.groups + len(equal)
+        if self.draws < STALLED or self.groups < GROUPS:
+            return
+        still = [f"{name} {min(was):g}" for name, was in self.parts.items() if len(was) == 1]
+        raise TablemendError(
+            f"nothing was learnt for {self.draws} steps: in all of their {self.groups} groups the "
+            f"answers to a prompt earned the same. Never moved: {', '.join(still) or 'no part'}. "
+            "Where a part stays at 0 take a better start, where all are 1 harder examples; a "
+            "larger grpo.group or a higher grpo.temperature helps both"
+        )
+
+
 class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     """GRPOTrainer on prompts that are rendered already, with one decomposed reward.
 
@@ -240,6 +281,8 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
             vllm = self.vllm_generation
             vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
+        self._stall = Stall()
+        self._agreement = Agreement()
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> PromptOrder:
         theirs = super()._get_train_sampler(dataset)
@@ -261,6 +304,10 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     ) -> tuple[list[list[int]], Any]:
         """The ids of an answer to each prompt, and vLLM's log-probabilities of them."""
         if self.use_vllm:
+            if self.state.global_step != self._last_loaded_step:
+                self.vllm_generation.sync_weights()
+                self._last_loaded_step = self.state.global_step
+                self._compare_engines()
             answers: tuple[list[list[int]], Any] = super()._generate_single_turn(
                 prompt_ids, *others
             )
@@ -277,6 +324,31 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
                     f"lower train.global_batch or grpo.max_new_tokens={self.max_completion_length}"
                     ", launch more processes, or set grpo.engine=vllm-colocate"
                 ) from error
+
+    def _compare_engines(self) -> None:
+        """Score one fixed answer by vLLM and by the model, log how far they differ.
+
+        Raises:
+            TablemendError: vLLM does not have the weights (:class:`.engine.Agreement`).
+        """
+        task = self.tasks[0]
+        gold = gold_answer(task.example, task.kind, self.rules)
+        answer = self.processing_class.encode(gold, add_special_tokens=False)[:SCORED]
+        ids = torch.tensor([[*task.ids, *answer]], device=self.accelerator.device)
+        with torch.no_grad(), drawing_model(self) as model, self.accelerator.autocast():
+            was_training = model.training
+            model.eval()
+            logits = model(input_ids=ids, logits_to_keep=len(answer) + 1, use_cache=False).logits
+            model.train(was_training)
+        scores = torch.log_softmax(logits[0, :-1].float(), -1)
+        ours = scores.gather(1, ids[0, -len(answer) :, None])[:, 0]
+        difference = torch.zeros(1, device=ours.device)  # a server is asked by one process alone
+        if self.vllm_mode == "colocate" or self.accelerator.is_main_process:
+            theirs = scored_by_vllm(self.vllm_generation, task.ids, answer)
+            difference[0] = (ours - ours.new_tensor(theirs)).abs().mean()
+        found = self.accelerator.gather(difference).max().item()
+        self._metrics["train"]["engines/logp_difference"].append(found)
+        self._agreement.check(found)
 
     def detector(
         self,
@@ -299,6 +371,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             for name, part in score.parts.items():
                 parts[name].append(part)
         for name, found in parts.items():
+            self._stall.parts[name].update(found)
             log_metric(f"parts/{name}", fmean(found))
         log_metric("hallucinated", self._hallucinated(texts, tasks))
         return [score.reward for score in scores]
@@ -342,6 +415,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         right = equal & (groups.amin(dim=1) > 1 - EQUAL)
         self._metrics["train"]["equal_groups"].append(equal.float().mean().item())
         self._metrics["train"]["equal_groups_right"].append(right.float().mean().item())
+        self._stall.check(equal)
         return rewards
 
 

@@ -153,12 +153,10 @@ def score_example(text: str, example: Example, kind: ContextKind, rules: Rules) 
     return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules, quote)
 
 
-def gold_answer(example: Example, kind: ContextKind, config: GrpoExperiment) -> str:
+def gold_answer(example: Example, kind: ContextKind, rules: Rules) -> str:
     """What earns the whole reward; a thought that is the model's own is left empty."""
-    thinking: tablehallu.Thinking = "empty"
-    if config.thinking in ("off", "quote"):
-        thinking = config.thinking
-    return tablehallu.target(example, kind, thinking, config.format)
+    thought: tablehallu.Thinking = "quote" if rules.quotes else "empty"
+    return tablehallu.target(example, kind, thought if rules.thinks else "off", rules.format)
 
 
 def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> None:
@@ -171,7 +169,7 @@ def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> N
     wrong: list[str] = []
     for example, kind in product(examples, contexts(config)):
         try:
-            score = score_example(gold_answer(example, kind, config), example, kind, rules)
+            score = score_example(gold_answer(example, kind, rules), example, kind, rules)
         except TablemendError as error:
             wrong.append(f"example {example.id}: {error}")
             continue
