@@ -260,7 +260,7 @@ def test_a_reward_that_fails_stops_the_training(
 ) -> None:
     config = command("fails")
     run, trainer, _, _ = _trainer(config)
-    monkeypatch.setattr(grpo, "cut", lambda *_: 1 / 0)
+    monkeypatch.setattr(grpo, "score_example", lambda *_: 1 / 0)
     with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
         stage.train(trainer, config, run)
     assert "\n" not in str(caught.value) and "no reward would be true" in str(caught.value)

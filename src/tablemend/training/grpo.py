@@ -264,6 +264,9 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     answers where vLLM does not, and in what is logged of the rewards.
     """
 
+    _last_loaded_step: int
+    """TRL's: the step whose weights vLLM has."""
+
     def __init__(self, *, tasks: Sequence[Task], rules: Rules, **options: Any) -> None:
         self.tasks = tasks
         self.rules = rules
