@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -23,6 +24,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_garbage() -> None:
+    """Spare the collector what is imported: a training calls it a dozen times, and each call would
+    walk through the million objects of torch and transformers."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

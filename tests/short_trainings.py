@@ -53,11 +53,14 @@ def short(kind: type[Kind], model: Path, run: Path, data: str, *overrides: str) 
 
 
 def launch_command(config: Trained, *options: str, script: Sequence[str]) -> list[str]:
-    """``accelerate launch`` of a script, with the whole configuration as its recipe."""
+    """``accelerate launch`` of a script, with the whole configuration as its recipe.
+
+    ``accelerate-launch`` is the same program without the other commands' imports.
+    """
     recipe = Run.of(config).path.with_suffix(".yaml")
     recipe.write_text(to_yaml(config))
-    accelerate = str(Path(sys.executable).with_name("accelerate"))
-    return [accelerate, "launch", *options, *script, f"recipe={recipe}"]
+    accelerate = str(Path(sys.executable).with_name("accelerate-launch"))
+    return [accelerate, *options, *script, f"recipe={recipe}"]
 
 
 def launch(config: Trained, *options: str, script: str) -> subprocess.CompletedProcess[str]:

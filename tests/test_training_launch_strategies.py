@@ -35,7 +35,6 @@ from tablemend.errors import TablemendError
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, sft, stage
 
-STRATEGIES = ("ddp", "zero2", "zero3", "fsdp2")
 STEPS, CUT = 20, 10
 ROWS = 21
 """Three steps a pass, the last of 5 rows: what is cut is resumed within the fourth."""
@@ -48,7 +47,7 @@ LORA = (
     "train.gradient_checkpointing=true",  # with ZeRO-3 and LoRA it once did not train
 )
 METHODS = {"full": (), "lora": LORA}
-MOMENTS = {"ddp": "marker", "zero2": "optimizer", "zero3": "model", "fsdp2": "random"}
+MOMENTS = {"ddp": "model", "zero2": "marker", "zero3": "optimizer", "fsdp2": "random"}
 """Where each strategy is killed: before the second process writes its share of the optimizer or its
 random state, before a checkpoint is marked complete, before the finished model gets its name."""
 GOES_ON: dict[str, tuple[tuple[str, ...], str]] = {
@@ -59,8 +58,8 @@ GOES_ON: dict[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 """Which strategies continue adapters, how they are launched then, and what is said."""
-SPREAD: dict[str, str] = {"zero2": "1", "zero3": "4"}
-"""On how many processes a training of all weights goes on that two began."""
+SPREAD = {"zero2": 1, "zero3": 4}
+"""On how many processes a training of all weights goes on that two began; else on two."""
 TOLERANCE = 1e-3
 """The losses of twenty steps are those of one process within it."""
 
@@ -190,40 +189,28 @@ def test_two_processes_that_are_killed_train_as_one_and_save(
     assert folders[1].is_dir() and not run.model.exists()
     last = folders[1] if moment == "model" else folders[0]
     assert checkpoints.last_complete(run.path / "sft") == last
-    said = _launch(strategy, config)
+    count = SPREAD.get(strategy, 2)
+    said = _launch(strategy, config, f"--num_processes={count}")
     assert (f"{folders[1]} is half-written: deleted" in said) == (moment != "model")
     assert f"resuming from {last}" in said
+    spread = f"was saved by {strategy} on 2 processes, {strategy} on {count} process"
+    assert (spread in said) == (strategy in SPREAD)
     facts = _facts(config)
-    assert (facts["strategy"], facts["world_size"], facts["steps"]) == (strategy, 2, STEPS)
+    assert (facts["strategy"], facts["world_size"], facts["steps"]) == (strategy, count, STEPS)
     # an optimizer that had begun anew would differ by far more
     assert logged(facts, "loss") == pytest.approx(alone("full").losses, abs=1e-4)
     _check_checkpoint(run.model)
     saved = load_file(run.model / "model.safetensors")
+    # weight decay in the wrong group, or a step counted twice, would differ by 1e-4 and more
     for name, weight in alone("full").weights.items():
-        assert torch.allclose(saved[name], weight, rtol=0, atol=1e-3), name
+        assert torch.allclose(saved[name], weight, rtol=0, atol=5e-5), name
     left = {path.name for path in run.path.iterdir()}
     assert left == {".lock", "manifest.json", "model", "sft", "sft.yaml"}
-    if strategy in SPREAD:
-        _go_on_elsewhere(strategy, config, saved)
-
-
-def _go_on_elsewhere(strategy: str, config: SftCommand, same: dict[str, torch.Tensor]) -> None:
-    """From the first checkpoint on, with another number of processes, to the same weights."""
-    run, count = Run.of(config), SPREAD[strategy]
-    _forget_the_end(run)
-    said = _launch(strategy, config, f"--num_processes={count}")
-    assert f"was saved by {strategy} on 2 processes, {strategy} on {count} process" in said
-    facts = _facts(config)
-    assert (facts["world_size"], facts["steps"]) == (int(count), STEPS)
-    assert str(facts["resumed_from"]).endswith(f"checkpoint-{CUT}")
-    # weight decay in the wrong group, or a step counted twice, would differ by 1e-4 and more
-    for name, weight in load_file(run.model / "model.safetensors").items():
-        assert torch.allclose(weight, same[name], rtol=0, atol=1e-5), name
-    assert not list((run.path / "sft" / f"checkpoint-{CUT}").glob("*_universal"))
+    assert not list(folders[0].glob("*_universal"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", GOES_ON)
 def test_adapters_train_as_in_one_process_and_go_on(
     strategy: str, make: Make, alone: Callable[[str], Alone]
 ) -> None:
@@ -235,8 +222,6 @@ def test_adapters_train_as_in_one_process_and_go_on(
     assert losses == pytest.approx(alone("lora").losses, abs=TOLERANCE)
     assert facts["tokens"] == alone("lora").tokens + FILLERS
     _check_checkpoint(Run.of(config).model)
-    if strategy not in GOES_ON:
-        return
     _forget_the_end(Run.of(config))
     options, word = GOES_ON[strategy]
     left = Run.of(config).path / "sft" / f"checkpoint-{CUT}" / f"global_step{CUT}_universal"
