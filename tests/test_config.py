@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tablemend.config import (
     to_yaml,
 )
 from tablemend.config.experiment import STAGES, DpoExperiment, GrpoCommand, GrpoExperiment
+from tablemend.config.load import kind_named
 from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
@@ -192,6 +194,63 @@ def test_a_problem_in_the_file_names_file_and_line(tmp_path: Path) -> None:
     assert any(
         "train.global_batch" in p and f"{path}:{at + 1}" in p for p in problems(f"recipe={path}")
     )
+
+
+OUTSIDE = [
+    "${oc.env:HIDDEN}",
+    "key ${oc.env:HIDDEN,none}",
+    "${oc.decode:${oc.env:HIDDEN}}",
+    "${oc.select:seed}",
+    "${oc.create:'{}'}",
+    "${oc.deprecated:seed}",
+    "${oc.dict.keys:train}",
+    "${oc.dict.values:train}",
+    "${mine:1}",
+    "${${oc.env:HIDDEN}}",
+    "${train.${oc.env:HIDDEN}}",
+    "\\\\${oc.env:HIDDEN}",  # an escaped backslash, not an escaped reference
+]
+
+
+@pytest.mark.parametrize("value", OUTSIDE)
+def test_nothing_outside_the_recipe_is_resolved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("HIDDEN", "s3cret")
+    path = tmp_path / "strange.yaml"
+    for below, form in {"": value, ".1": [1, value], ".a": {"a": value}}.items():
+        path.write_text(f"kind: experiment\ndata:\n  test: {json.dumps(form)}\n")
+        (found,) = problems(f"recipe={path}", "data.test.split=test")
+        assert found.startswith(f"data.test{below}: {value}: ") and f"{path}:" in found
+        (found,) = problems("recipe=tiny", f"data.test={json.dumps(form)}")
+        assert found.startswith(f"data.test{below}: {value}: ") and "(command line)" in found
+
+
+def test_keys_of_the_recipe_are_resolved_and_what_is_escaped_is_text() -> None:
+    tokens = ["recipe=tiny", "data.train.seed=${ seed }", r"run=a/\${oc.env:HOME}"]
+    config = parse(Experiment, tokens)
+    assert config.data.train.seed == config.seed and config.run == "a/${oc.env:HOME}"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("[" * 50_000, "nested too deeply"),
+        ("{a: " * 50_000, "nested too deeply"),
+        ("9" * 5_000, "Exceeds the limit (4300 digits)"),
+        ("!!timestamp now", "no attribute"),
+        ("!!bool maybe", "maybe"),
+        ("&a [*a]", "recursive aliases"),
+        ("${a b}", "token recognition error"),
+    ],
+)
+def test_what_yaml_cannot_read_is_one_line(tmp_path: Path, value: str, message: str) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text(f"kind: experiment\nname: {value}\n")
+    for tokens in ([f"recipe={path}"], ["recipe=tiny", f"name={value}"]):
+        (found,) = problems(*tokens)
+        assert message in found and len(found) < 300 + len(str(path))
+    assert kind_named([f"recipe={path}"]) in (None, "experiment")
 
 
 def test_an_unknown_key_does_not_hide_a_conflict() -> None:

@@ -7,8 +7,9 @@ dotted path, where it came from and the nearest valid name.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,10 +23,17 @@ from tablemend.config.describe import Key, help_text, keys_of, kinds_of
 from tablemend.config.nearest import closest, nearest
 from tablemend.config.section import ONE, SEVERAL, Conflicts, Section, UnknownNames
 from tablemend.errors import TablemendError
+from tablemend.values.text import on_one_line
 
 RECIPES = Path("recipes")
 FEW = 12
 """Keys of a section that are named where none is like the one given."""
+_KEY = r"[^\\{}()\[\].:\"'\s$]+"
+_HARMLESS = re.compile(
+    r"(?<!\\)(?:\\\\)*\\\$\{"  # escaped
+    rf"|\$\{{\s*\.*{_KEY}(?:\.{_KEY}|\[{_KEY}\])*\s*\}}"  # a key of the recipe
+)
+_LONGEST = 80
 SectionT = TypeVar("SectionT", bound=Section)
 
 
@@ -173,6 +181,9 @@ def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
     except UnicodeDecodeError as error:
         reading.problems.append(f"{path}: not UTF-8 text at byte {error.start}")
         return False
+    except _UNREADABLE as error:
+        reading.problems.append(f"{path}: not readable as YAML: {_why(error)}")
+        return False
     if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
         reading.problems.append(f"{path}: a recipe is a mapping of keys to values")
         return False
@@ -184,9 +195,11 @@ def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
             f"there are: {fitting}"
         )
         return False
-    reading.values = values
     reading.origins[""] = str(path)
     _note_lines(node, path, "", reading.origins)
+    if _refuse_outside(OmegaConf.to_container(values), "", reading):
+        return False  # an override would already resolve what stands above it
+    reading.values = values
     return True
 
 
@@ -207,12 +220,56 @@ def _override(name: str, value: str, reading: _Reading) -> None:
             reading.problems.append(f"{name}={value}: {above} is a value, not a section")
             return
     try:
+        yaml.compose(value, Loader=yaml.SafeLoader)  # OmegaConf's parser in C dies of deep nesting
         parsed = OmegaConf.from_dotlist([f"value={value}"])
+        if _refuse_outside(OmegaConf.to_container(parsed)["value"], name, reading):
+            return
         OmegaConf.update(reading.values, name, parsed._get_node("value"), force_add=True)
-    except (OmegaConfBaseException, yaml.YAMLError, ValueError) as error:
-        reading.problems.append(f"{name}={value}: {str(error).splitlines()[0]} (command line)")
+    except (yaml.YAMLError, *_UNREADABLE) as error:
+        shown = on_one_line(f"{name}={value}", _LONGEST)
+        reading.problems.append(f"{shown}: {_why(error)} (command line)")
         return
     reading.origins[name] = "command line"
+
+
+_UNREADABLE = (OmegaConfBaseException, RecursionError, ValueError, KeyError, AttributeError)
+"""What YAML raises beside its own errors: of wrong references, deep nesting, wrong numbers, dates
+and tags."""
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return on_one_line((str(error).splitlines() or [type(error).__name__])[0], _LONGEST)
+
+
+def _refuse_outside(values: Any, name: str, reading: _Reading) -> bool:
+    """Refuse ``${name:...}``: a stranger's recipe could print or send what it reads outside.
+
+    Only references to keys of the recipe are ever resolved.
+
+    Args:
+        values: what was read, nothing resolved.
+        name: the key of an override; empty for a recipe.
+        reading: takes the problems.
+    """
+    found = list(_outside(values, name))
+    for path, text in found:
+        where = "command line" if name else reading.origin(path)
+        reading.problems.append(
+            f"{path}: {on_one_line(text, _LONGEST)}: ${{...}} may name a key of the recipe and "
+            f"nothing else; write \\${{ where the characters are meant ({where})"
+        )
+    return bool(found)
+
+
+def _outside(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Path and text of every value that refers to more than keys of the recipe."""
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _outside(below, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, str) and "${" in _HARMLESS.sub("", value):
+        yield path, value
 
 
 def _resolve(reading: _Reading) -> Any:
@@ -354,7 +411,7 @@ def kind_named(tokens: Sequence[str]) -> str | None:
     named = [token.partition("=")[2] for token in tokens if token.startswith("recipe=")]
     try:
         data = yaml.safe_load(_recipe_path(named[0]).read_text(encoding="utf-8"))
-    except (IndexError, OSError, ValueError, yaml.YAMLError):
+    except (IndexError, OSError, yaml.YAMLError, *_UNREADABLE):
         return None
     kind = data.get("kind") if isinstance(data, dict) else None
     return kind if isinstance(kind, str) else None
