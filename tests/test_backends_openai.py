@@ -421,6 +421,11 @@ def test_retry_after_is_read_in_seconds_and_as_a_date() -> None:
     assert chat.retry_after({"retry-after": "0"}) == 0
     assert chat.retry_after({"retry-after": "-3"}) == 0
     assert chat.retry_after({"retry-after": "nan"}) == 0
+    far = "Fri, 31 Dec 9999 23:59:59"
+    assert chat.retry_after({"retry-after": f"{far} {'9' * 30}"}) is None
+    assert chat.retry_after({"retry-after": f"Fri, 31 Dec {'9' * 30} 23:59:59 GMT"}) is None
+    for most in ("1e400", "9" * 5000, f"{far} -2359"):
+        assert chat.retry_after({"retry-after": most}) == chat.LONGEST_RETRY_AFTER
     assert chat.retry_after({"retry-after": "1e9"}) == chat.LONGEST_RETRY_AFTER
     assert 18 < (chat.retry_after({"retry-after": at(20)}) or 0) <= 20
     assert chat.retry_after({"retry-after": at(-20)}) == 0

@@ -311,9 +311,24 @@ def test_a_batch_without_an_answer_is_refused(
 ) -> None:
     assert main(["detect", batch(folder, [])]) == 2
     assert "holds no answer" in capsys.readouterr().err
-    (folder / "deep.jsonl").write_text("[" * 100_000, encoding="utf-8")
-    assert main(["detect", f"--batch={folder / 'deep.jsonl'}"]) == 2
-    assert "line 1: the JSON is nested too deeply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["detect", "verify", "mend"])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[" * 100_000, "the JSON is nested too deeply"),
+        ('{"gold": ' + "9" * 5_000 + "}", "a number of the JSON is too long"),
+        ("{", "not JSON (Expecting property name enclosed in double quotes, column 2)"),
+    ],
+)
+def test_what_json_cannot_read_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, line: str, message: str
+) -> None:
+    (folder / "odd.jsonl").write_text(line + "\n", encoding="utf-8")
+    assert main([command, f"--batch={folder / 'odd.jsonl'}"]) == 2
+    shown = capsys.readouterr().err
+    assert f"line 1: {message}" in shown and shown.count("\n") == 1
 
 
 def test_the_command_starts_without_torch() -> None:

@@ -32,7 +32,7 @@ from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
-from tablemend.values.foreign import shown, whole_fields
+from tablemend.values.foreign import parse_json, shown, whole_fields
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
@@ -180,11 +180,9 @@ _LONGEST = 200  # characters of a cell in a report
 
 def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
     try:
-        data = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TablemendError(f"{where}: not JSON ({error.msg})") from error
-    except RecursionError as error:
-        raise TablemendError(f"{where}: the JSON is nested too deeply") from error
+        data = parse_json(line)
+    except ValueError as error:
+        raise TablemendError(f"{where}: {error}") from error
     if isinstance(data, dict):
         check_fields(data, BATCH_FIELDS, where, told)
     wrong = [

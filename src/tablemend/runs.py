@@ -129,7 +129,7 @@ def read_jsonl(path: Path) -> Iterator[Any]:
                 return
             try:
                 yield load_json(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise TablemendError(f"{path}:{number} is not a line of JSON: {error}") from error
 
 
@@ -314,7 +314,7 @@ class Run:
         if path.exists():
             try:
                 old = yaml.safe_load(path.read_text("utf-8"))
-            except (yaml.YAMLError, ValueError) as error:
+            except (yaml.YAMLError, ValueError, RecursionError) as error:
                 raise TablemendError(f"{path} cannot be read: {MOVE_AWAY}") from error
             new = yaml.safe_load(text)
             changes = [line for part in parts for line in _changes(part, old, new)]

@@ -316,7 +316,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):  # a time zone of many digits
             return None
     if not seconds >= 0:  # also NaN, and a date that is past
         return 0.0

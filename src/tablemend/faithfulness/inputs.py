@@ -21,7 +21,7 @@ from tablemend.records import Verification
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import answer_format, load_text
 from tablemend.tables.table import Table, TableError
-from tablemend.values.foreign import whole_fields
+from tablemend.values.foreign import parse_json, whole_fields
 
 NOTHING = 1
 """Exit status where nothing can be judged: no claim, an answer without a table, a text by the
@@ -157,13 +157,9 @@ def read_batch(path: Path) -> list[Line]:
 
 def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
     try:
-        data = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TablemendError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
-    except RecursionError as error:
-        raise TablemendError(f"{where}: the JSON is nested too deeply") from error
-    except ValueError as error:  # Python's limit of 4,300 digits
-        raise TablemendError(f"{where}: a number of the JSON is too long") from error
+        data = parse_json(line)
+    except ValueError as error:
+        raise TablemendError(f"{where}: {error}") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
     check_fields(data, BATCH_FIELDS, where, told)

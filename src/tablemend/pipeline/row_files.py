@@ -268,7 +268,7 @@ def _check_head(line: bytes, path: Path, noted: Mapping[str, Any]) -> None:
     try:
         head = json.loads(line)
         version, old = head[_HEAD], head["settings"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TablemendError(
             f"{path}:1 does not say what its rows were made with: it is no file of rows"
         ) from error

@@ -173,7 +173,7 @@ def _topic(line: str, where: str) -> Topic:
         return Topic(line, OWN, OWN)
     try:
         data = load_json(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TablemendError(f"{where} is neither text nor JSON: {error}") from error
     unknown = sorted(set(data) - {"text", "category", "domain"})
     if unknown:

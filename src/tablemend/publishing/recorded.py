@@ -76,7 +76,7 @@ def read_recorded(folder: Path) -> Recorded:
             f"{path} is not as this version writes it ({where}: {first['msg']}): use the version "
             "that its manifest names"
         ) from error
-    except (yaml.YAMLError, AttributeError, ValueError) as error:
+    except (yaml.YAMLError, AttributeError, RecursionError, ValueError) as error:
         raise TablemendError(f"{path} cannot be read: {error}") from error
     run = Run(folder)
     return Recorded(run, config, run.recorded(config.stage))
