@@ -7,11 +7,13 @@ import importlib
 import json
 import os
 import shlex
+import signal
 import stat
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import file_size_limit
@@ -256,16 +258,61 @@ def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
     ],
 )
 def test_scripts_end_in_one_line(
-    raised: BaseException, status: int, line: str, capsys: pytest.CaptureFixture[str]
+    raised: BaseException,
+    status: int,
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def main() -> None:
         raise raised
 
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process goes on
     with pytest.raises(SystemExit) as caught:
         run_script(main)
     shown = capsys.readouterr().err
     assert caught.value.code == status
     assert shown.startswith(line) and shown.count("\n") == 1
+
+
+INTERRUPTED = {
+    "exit": """
+import threading
+threading.Thread(target=sys.stdin.read).start()  # the interpreter waits for it
+def main():
+    print("ready", flush=True)
+    time.sleep(60)
+""",
+    "workers": """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from tablemend.workers import map_in
+def main():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for _ in map_in(pool, time.sleep, [0, 60, 60]):
+            print("ready", flush=True)
+""",
+}
+
+
+@pytest.mark.parametrize("case", INTERRUPTED)
+def test_two_ctrl_c_end_everything_in_one_line(tmp_path: Path, case: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import signal, sys, time\nfrom tablemend.script import run_script\n"
+        f"{INTERRUPTED[case]}\nif __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n    run_script(main)\n"
+    )
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(
+        [sys.executable, str(script)], text=True, start_new_session=True, **pipes
+    ) as child:
+        assert child.stdout.readline() == "ready\n"
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to workers too
+        first = child.stderr.readline()
+        os.killpg(child.pid, signal.SIGINT)
+        _, rest = child.communicate(timeout=30)
+    assert (child.returncode, first + rest) == (130, "interrupted; the same command continues\n")
 
 
 def test_a_defect_keeps_its_traceback() -> None:

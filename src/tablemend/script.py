@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -55,6 +57,8 @@ def run_script(main: Callable[[], None]) -> None:
     except TablemendError as error:
         _leave(f"error: {error}", error.status)
     except KeyboardInterrupt:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only spoil the end
         _leave("interrupted; the same command continues", INTERRUPTED)
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])

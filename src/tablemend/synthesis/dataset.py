@@ -42,6 +42,7 @@ from tablemend.synthesis.engine import (
 from tablemend.synthesis.files import Writer, join_parts, open_writer
 from tablemend.synthesis.settings import POOL, SPLITS, Split, Synthesis
 from tablemend.synthesis.sources import open_source
+from tablemend.workers import map_in
 
 T = TypeVar("T")
 
@@ -244,7 +245,7 @@ def map_in_workers(
         workers, mp_context=get_context("spawn"), initializer=start, initargs=arguments
     ) as pool:
         try:
-            yield from pool.map(function, numbers)
+            yield from map_in(pool, function, numbers)
         except BrokenProcessPool as error:
             raise TablemendError(
                 "a worker died, most likely for want of memory; the same command continues, "

@@ -35,6 +35,7 @@ from tablemend.validation.counting import Counts
 from tablemend.validation.halves import Half, half_of
 from tablemend.validation.items import overlap
 from tablemend.values.sentences import Span
+from tablemend.workers import map_in
 
 MOST_ERRORS = 5
 SEED = "validation"
@@ -136,7 +137,7 @@ def try_tables(tables: Sequence[Named], workers: int, verify: bool = True) -> li
     if workers == 1 or len(tables) < 2 * workers:
         return [tried for named in tables for tried in try_table(named, verify)]
     with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
-        found = pool.map(try_table, tables, [verify] * len(tables), chunksize=8)
+        found = map_in(pool, try_table, tables, [verify] * len(tables), chunksize=8)
         return [tried for own in found for tried in own]
 
 

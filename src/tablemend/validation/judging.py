@@ -19,6 +19,7 @@ from tablemend.records import Claim, Verdict, Verification
 from tablemend.runs import append_jsonl, hash_text, read_jsonl
 from tablemend.validation.items import Item
 from tablemend.values.sentences import Span
+from tablemend.workers import map_in
 
 BATCH = 64
 """Texts that a model judges before their verdicts are stored."""
@@ -48,7 +49,7 @@ def judge_by_program(items: Sequence[Item], workers: int = 1) -> Judged:
         done = [_judge_texts(*task) for task in tasks]
     else:
         with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
-            done = list(pool.map(_judge_texts, *zip(*tasks, strict=True), chunksize=8))
+            done = list(map_in(pool, _judge_texts, *zip(*tasks, strict=True), chunksize=8))
     verifications = tuple(one for found, _ in done for one in found)
     name = verifications[0].judge if verifications else PROGRAM
     return Judged(name, verifications, sum(seconds for _, seconds in done))
