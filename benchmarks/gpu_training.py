@@ -235,13 +235,15 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     import torch
     from transformers import AutoTokenizer
 
-    from tablemend.training import memory, planner, rehearsal, shapes, stage
+    from tablemend.training import attention, memory, models, planner, rehearsal, shapes, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else platform.machine()
     yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
     recipe = stage.set_up(recipe)
+    attention.refuse_kernel(recipe.model.attn)
+    models.check_method(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
     shortest = max(2, round(settings.shortest * longest))

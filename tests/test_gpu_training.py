@@ -121,9 +121,10 @@ def test_running_out_of_memory_is_a_result(
     assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
 
 
-def test_what_is_not_installed_is_a_result(benchmark: Any, settings: Any) -> None:
-    line = benchmark.make(settings(), "lora-flash", benchmark.TRIES["lora-flash"])
-    assert line["result"] == "refused" and "flash" in line["why"].lower()
+@pytest.mark.parametrize("name", ["flash", "kernels"])
+def test_what_is_not_there_is_a_result(name: str, benchmark: Any, settings: Any) -> None:
+    line = benchmark.make(settings(), f"lora-{name}", benchmark.TRIES[f"lora-{name}"])
+    assert line["result"] == "refused" and name in line["why"].lower()
 
 
 @pytest.mark.parametrize(

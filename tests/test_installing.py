@@ -24,7 +24,7 @@ COMMANDS = sorted(
 PIP_TO_UV = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
 """Not the extra places, which may hold builds for one machine alone."""
 SEARCHED = "README.md requirements-vllm.txt src docs recipes accelerate_configs benchmarks".split()
-UNREACHABLE = re.compile("error sending request|dns error|Failed to fetch", re.IGNORECASE)
+UNREACHABLE = re.compile("error sending request|timed out")
 
 
 def _environment() -> dict[str, str]:
