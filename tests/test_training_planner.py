@@ -574,6 +574,21 @@ def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kernel", "masked"),
+    [("sdpa", True), ("eager", True), ("flex_attention", False), ("flash_attention_2", False)],
+)
+@pytest.mark.parametrize("on_gpu", [True, False])
+def test_a_mask_between_packed_examples_is_counted(
+    kernel: str, masked: bool, on_gpu: bool
+) -> None:
+    config = recipe("tiny", "train.packing=true", f"model.attn={kernel}", "train.max_length=64")
+    step = planner.step_of(
+        config, config_of(config.model.path), STRATEGIES[0], on_gpu=on_gpu
+    )
+    assert step.padded == masked and step.attention == ("eager" if kernel == "eager" else "sdpa")
+
+
 @pytest.mark.usefixtures("_offline")
 def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
     lines = plan._count(recipe("qwen3-8b", data))[1]
