@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from tablemend.config.error_types import Encoder, ErrorTypesCommand, Linear, Pla
 from tablemend.errors import TablemendError
 from tablemend.evidence.retrieval import retrieve_cells
 from tablemend.evidence.source import Source
-from tablemend.records import CLAIM_ERRORS, Claim, Evidence
+from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
+from tablemend.runs import Run
+from tablemend.tabfaith import error_training
 from tablemend.tabfaith.error_types import (
     TypedClaim,
     fit,
@@ -281,10 +285,38 @@ def test_an_encoder_is_fine_tuned_and_read_again(
     said = classifier.classify(pairs)
     assert set(said) <= set(CLAIM_ERRORS) and said == classifier.classify(pairs)
     long = replace(learn[0].claim, statement="word " * 2000)
+    assert not +classifier.shortened
     assert classifier.classify([(long, learn[0].evidence * 50)])[0] in CLAIM_ERRORS
+    classifier.classify([(learn[0].claim, learn[0].evidence * 50)])
+    assert classifier.shortened == {"cut": 1, "fewer_cells": 1}
     # What an interruption left is gone on from, not started anew.
     error_encoder.train(learn, options.model_copy(update={"epochs": 3.0}), 0, folder, out)
     assert json.loads((folder / "checkpoint-12" / "trainer_state.json").read_text())["epoch"] == 3
+
+
+def test_what_an_encoder_does_not_read_whole_is_counted_and_said(
+    tmp_path: Path, examples: tuple[list[TypedClaim], list[TypedClaim]]
+) -> None:
+    config = parse(
+        ErrorTypesCommand,
+        [f"recipe={ROOT}/recipes/error-types-encoder.yaml", f"run={tmp_path}/run"],
+    )
+    run, shortened = Run.of(config), Counter[str]()
+    run.record("error_types", {"learnt": 5, "too_long": 2})
+
+    def judge(claims: Sequence[TypedClaim]) -> list[ClaimError]:
+        shortened.update(fewer_cells=len(claims), cut=0)
+        return ["NUM" for _ in claims]
+
+    held_out = {"made-up tables": examples[1][:30], "real tables: x": examples[1][:20]}
+    given = error_training.Examples(examples[0][:7], held_out)
+    results = error_training.evaluate(config, run, given, {"classifier": judge}, shortened)
+    assert (results["learnt"]["claims"], results["learnt"]["too_long"]) == (5, 2)
+    assert results["shortened"]["real tables: x"] == {"fewer_cells": 20}
+    for text in (error_training.summary(results), (run.path / "figures.md").read_text()):
+        assert "too long for the encoder: 2 claims." in text
+        assert "Not read whole, real tables: x: 20 claims with fewer cells" in text
+        assert "Not read whole, made-up tables: 30 claims with fewer cells" in text
 
 
 def test_an_encoder_of_something_else_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:

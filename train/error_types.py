@@ -20,8 +20,8 @@ def main() -> None:
     with sole_writer(run.path):
         error_training.begin(config, run)
         examples = error_training.read_examples(config)
-        judges = error_training.train(config, run, examples.learn)
-        results = error_training.evaluate(config, run, examples, judges)
+        judges, shortened = error_training.train(config, run, examples.learn)
+        results = error_training.evaluate(config, run, examples, judges, shortened)
     print(error_training.summary(results))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,16 @@ class EncoderClassifier:
     Args:
         folder: what ``train/error_types.py recipe=error-types-encoder`` has written.
 
+    Attributes:
+        shortened: claims so far that the window did not hold whole: ``fewer_cells``, read with the
+            best cells of their evidence alone, and ``cut``, which lost words of their own.
+
     Raises:
         TablemendError: no classifier of the five types there.
     """
 
     def __init__(self, folder: Path) -> None:
+        self.shortened: Counter[str] = Counter()
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
             self._model: Any = AutoModelForSequenceClassification.from_pretrained(folder).eval()
@@ -76,11 +82,13 @@ class EncoderClassifier:
 
     def _fitted(self, claim: Claim, evidence: Sequence[Evidence]) -> tuple[str, str]:
         """The pair with as many cells, the best first, as the window holds."""
-        for kept in range(len(evidence), 0, -1):
+        for kept in range(len(evidence), -1, -1):
             pair = pair_of(claim, evidence[:kept])
-            if len(self._tokenizer(*pair)["input_ids"]) <= self._window:
+            if len(self._tokenizer(*pair, verbose=False)["input_ids"]) <= self._window:
+                self.shortened["fewer_cells"] += kept < len(evidence)
                 return pair
-        return pair_of(claim, ())
+        self.shortened["cut"] += 1
+        return pair
 
 
 def train(

@@ -25,7 +25,7 @@ def figures_page(results: Mapping[str, Any]) -> str:
         f"Classifier: {results['classifier']}. Learnt from {results['learnt']['claims']} claims of "
         f"{results['learnt']['errors']} planted errors in {results['learnt']['tables']} made-up "
         f"tables. Command: `{results['command']}`, commit {results['commit']}.\n",
-        summary_table(results["sets"]),
+        summary_table(results["sets"]) + shortened_lines(results),
     ]
     for name, figures in results["sets"].items():
         parts += [f"## Confusion on {name}\n", _matrix(figures["classifier"])]
@@ -50,6 +50,20 @@ def summary_table(sets: Mapping[str, Any]) -> str:
     ]
     head = ["held-out tables", "by", "tables", "errors", "accuracy", "turns on the error"]
     return _table([*head, "macro F1", *(f"F1 {type}" for type in CLAIM_ERRORS)], rows)
+
+
+def shortened_lines(results: Mapping[str, Any]) -> str:
+    """What an encoder's window did not hold, a line a set; empty where it held all."""
+    lines = []
+    if too_long := results["learnt"]["too_long"]:
+        lines.append(f"Not learnt from, as they are too long for the encoder: {too_long} claims.\n")
+    for name, counts in results["shortened"].items():
+        if counts:
+            lines.append(
+                f"Not read whole, {name}: {counts.get('fewer_cells', 0)} claims with fewer cells "
+                f"of evidence than there are, {counts.get('cut', 0)} that were cut themselves.\n"
+            )
+    return "\n".join(["", *lines])
 
 
 def _matrix(figures: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from tablemend.config.error_types import ErrorTypes, ErrorTypesCommand
 from tablemend.errors import TablemendError
 from tablemend.records import ClaimError
 from tablemend.runs import Run, hash_file, surroundings, write_json, write_text
-from tablemend.tabfaith.error_figures import figures_page, summary_table
+from tablemend.tabfaith.error_figures import figures_page, shortened_lines, summary_table
 from tablemend.tabfaith.error_types import (
     TypedClaim,
     fit,
@@ -70,13 +71,17 @@ def read_examples(config: ErrorTypes) -> Examples:
     return Examples(list(typed_claims(learn, data.summaries, seed)), found)
 
 
-def train(config: ErrorTypes, run: Run, examples: Sequence[TypedClaim]) -> dict[str, Judge]:
+def train(
+    config: ErrorTypes, run: Run, examples: Sequence[TypedClaim]
+) -> tuple[dict[str, Judge], Counter[str]]:
     """The classifiers to be measured; what is trained already is read.
 
     Returns:
-        By name: the trained one first, and what the kind of a claim alone says.
+        By name: the trained one first, and what the kind of a claim alone says; and what an
+        encoder counts of the claims that it cannot read whole.
     """
     judges: dict[str, Judge] = {}
+    shortened: Counter[str] = Counter()
     if config.linear is not None:
         path = _weights(run)
         if not path.exists():
@@ -99,35 +104,53 @@ def train(config: ErrorTypes, run: Run, examples: Sequence[TypedClaim]) -> dict[
             )
             run.record(STAGE, counts)
         encoder = error_encoder.EncoderClassifier(run.model)
+        shortened = encoder.shortened
         judges["classifier"] = lambda claims: encoder.classify(
             [(one.claim, one.evidence) for one in claims]
         )
     judges["kind alone"] = lambda claims: [BY_KIND[one.claim.kind] for one in claims]
-    return judges
+    return judges, shortened
 
 
 def evaluate(
-    config: ErrorTypes, run: Run, examples: Examples, judges: Mapping[str, Judge]
+    config: ErrorTypes,
+    run: Run,
+    examples: Examples,
+    judges: Mapping[str, Judge],
+    shortened: Counter[str],
 ) -> dict[str, Any]:
-    """Figures of every judge on every held-out set, written as JSON and as a page."""
+    """Figures of every judge on every held-out set, written as JSON and as a page.
+
+    Args:
+        config: the recipe.
+        run: its folder.
+        examples: what was learnt from, and what is measured on.
+        judges: what is measured, by name.
+        shortened: what an encoder counts of the claims that it cannot read whole.
+    """
     around = surroundings()
     path = _weights(run)
+    too_long = run.recorded(STAGE).get("too_long", 0)
+    sets, not_whole = {}, {}
+    for name, claims in examples.held_out.items():
+        shortened.clear()
+        sets[name] = {
+            judge: measure(claims, say(claims), config.seed) for judge, say in judges.items()
+        }
+        not_whole[name] = dict(+shortened)
     results = {
         "run": run.path.name,
         "command": " ".join(around["command"]),
         "commit": around["commit"],
         "classifier": FEATURES if config.encoder is None else f"encoder {config.encoder.path}",
         "learnt": {
-            "claims": len(examples.learn),
+            "claims": len(examples.learn) - too_long,
+            "too_long": too_long,
             "errors": len({one.error for one in examples.learn}),
             "tables": len({one.source.tables[0].content_hash() for one in examples.learn}),
         },
-        "sets": {
-            name: {
-                judge: measure(claims, say(claims), config.seed) for judge, say in judges.items()
-            }
-            for name, claims in examples.held_out.items()
-        },
+        "sets": sets,
+        "shortened": not_whole,
     }
     write_json(run.path / "results.json", results)
     page = run.path / "figures.md" if config.page is None else Path(config.page)
@@ -139,7 +162,7 @@ def evaluate(
 
 def summary(results: Mapping[str, Any]) -> str:
     """The table of all sets, for the end of the command."""
-    return summary_table(results["sets"])
+    return summary_table(results["sets"]) + shortened_lines(results)
 
 
 def _weights(run: Run) -> Path:
