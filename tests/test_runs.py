@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import importlib
 import json
 import os
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from conftest import file_size_limit
@@ -29,6 +30,7 @@ from tablemend.runs import (
     disk_errors,
     hash_file,
     read_jsonl,
+    sole_writer,
     write_json,
     write_jsonl,
     write_text,
@@ -179,6 +181,20 @@ def test_run_folders(tiny: Experiment) -> None:
     assert Run.of(tiny).path == Path("runs/tiny")
     assert Run.of(tiny.model_copy(update={"run": "other"})).path == Path("runs/other")
     assert Run.of(tiny.model_copy(update={"run": "there/here"})).path == Path("there/here")
+
+
+def test_a_lock_that_was_removed_meanwhile_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = fcntl.flock
+
+    def slow(file: IO[str], how: int) -> None:
+        Path(file.name).unlink()  # by a process that ends now
+        take(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with pytest.raises(TablemendError, match="is writing into"), sole_writer(tmp_path):
+        pass
 
 
 @pytest.mark.parametrize(

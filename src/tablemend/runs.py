@@ -213,6 +213,8 @@ def sole_writer(folder: Path) -> Iterator[None]:
     with (folder / LOCK).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(file.fileno()).st_nlink:  # removed: it would lock nothing
+                raise BlockingIOError
         except BlockingIOError as error:
             file.seek(0)
             raise TablemendError(
