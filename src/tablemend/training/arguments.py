@@ -14,7 +14,7 @@ from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
 from tablemend.training import launch
 
-ConfigT = TypeVar("ConfigT")
+ConfigT = TypeVar("ConfigT", bound=TrainingArguments)
 CHECKPOINTING = (
     "activation_checkpointing"
     if "activation_checkpointing" in TrainingArguments.__dataclass_fields__
@@ -79,9 +79,13 @@ def make_config(cls: type[ConfigT], options: dict[str, Any]) -> ConfigT:
         TablemendError: TRL refuses a value.
     """
     try:
-        return cls(**options)
+        arguments = cls(**options)
     except (TypeError, ValueError) as error:
         raise TablemendError(f"train.trl: {error}") from error
+    if arguments.device.type == "cpu":
+        # transformers 5.17 would load optimizers onto cpu:0, which torch 2.13 does not know
+        arguments._setup_devices = torch.device("cpu")
+    return arguments
 
 
 def sft_arguments(config: Experiment, folder: str, world_size: int, validate: bool) -> SFTConfig:
