@@ -79,7 +79,7 @@ def make_config(cls: type[ConfigT], options: dict[str, Any]) -> ConfigT:
         TablemendError: TRL refuses a value.
     """
     try:
-        arguments = cls(**options)
+        arguments: ConfigT = cls(**options)
     except (TypeError, ValueError) as error:
         raise TablemendError(f"train.trl: {error}") from error
     if arguments.device.type == "cpu":
