@@ -132,8 +132,8 @@ def test_a_training_says_and_notes_what_it_computes_in(tiny_model: Path, tmp_pat
     native = precision.has_bfloat16("cpu")
     kind, has = ("bfloat16", "has") if native else ("float32", "has no")
     assert (
-        f"computing in {kind} (train.precision=auto, and this cpu {has} instructions for "
-        "bfloat16); 1 threads a process (OMP_NUM_THREADS)\n"
+        f"computing in {kind} (train.precision=auto, and this CPU {has} instructions for "
+        "bfloat16); threads a process: 1 (OMP_NUM_THREADS)\n"
     ) in done.stdout
     facts = Run.of(config).recorded("sft")
     noted = {name: facts[name] for name in ("precision", "bfloat16_instructions", "threads")}

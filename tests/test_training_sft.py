@@ -34,6 +34,7 @@ from transformers import (
 )
 from trl import SFTTrainer
 
+from tablemend.backends.precision import has_bfloat16
 from tablemend.config import SftCommand, Train, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import Run, write_jsonl
@@ -307,6 +308,7 @@ def test_the_loss_is_trls_own(command: Callable[..., SftCommand]) -> None:
         assert torch.allclose(mine, weight.grad, atol=1e-5)
 
 
+@pytest.mark.skipif(not has_bfloat16("cpu"), reason="this CPU emulates bfloat16: too slow")
 def test_bfloat16_keeps_the_loss_and_leaves_no_trace_of_its_kernel(
     command: Callable[..., SftCommand],
 ) -> None:

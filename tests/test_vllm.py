@@ -30,6 +30,7 @@ import torch
 from tablemend.backends.backend import open_backend
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.precision import has_bfloat16
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config import parse
@@ -226,6 +227,7 @@ class TestOneEngine:
         assert len(completions) == 2
 
 
+@pytest.mark.skipif(not has_bfloat16("cpu"), reason="this CPU emulates bfloat16: too slow")
 def test_answers_in_bfloat16_differ_only_by_rounding(
     requests: list[Request], by_transformers: dict[str, Completion]
 ) -> None:

@@ -60,11 +60,11 @@ def lines(config: Trained, settled: Trained, device: str, threads: int | None) -
     why = "train.precision"
     if config.train.precision == "auto":
         has = "has" if has_bfloat16(device) else "has no"
-        why = f"train.precision=auto, and this {device} {has} instructions for bfloat16"
+        why = f"train.precision=auto, and this {device.upper()} {has} instructions for bfloat16"
     used = ""
     if device == "cpu":
         of = "OMP_NUM_THREADS" if threads else "OMP_NUM_THREADS sets another number"
-        used = f"; {torch.get_num_threads()} threads a process ({of})"
+        used = f"; threads a process: {torch.get_num_threads()} ({of})"
     yield f"computing in {settled.train.precision} ({why}){used}"
     for setting, dtype in (
         ("train.precision", config.train.precision),
