@@ -236,7 +236,7 @@ def test_missing_checkpoint_is_refused_before_any_generation(recipe, tmp_path):
         command(*tokens), cwd=ROOT, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("error: arm sft: no checkpoint folder")
+    assert done.stderr.splitlines()[-1].startswith("error: arm sft: no checkpoint folder")
     assert "train/sft.py" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "generations").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tablemend.config import load
 from tablemend.config.pretrain import PretrainCommand
-from tablemend.runs import Run, append_jsonl, read_jsonl, sole_writer, write_jsonl
+from tablemend.runs import Run, append_jsonl, read_jsonl, say, sole_writer, write_jsonl
 from tablemend.script import run_script
 
 STAGE = "pretrain"
@@ -21,6 +21,7 @@ FIXED = ("seed", "context_length", "vocab_size", "shape", "world", "skills", "sc
 def main() -> None:
     """Refuse what cannot be saved, then train, alone in the run folder."""
     config = load(PretrainCommand)
+    say("starting torch and transformers")
     from transformers.utils import logging  # torch, only once the recipe is valid
 
     from tablemend.training.pretrain import check_out
@@ -55,6 +56,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
 
     if config.threads is not None:
         torch.set_num_threads(config.threads)
+    say("training the tokenizer on the first exercises")
     trainer = Trainer(config, build_tokenizer(config))
     if state.exists():
         trainer.load_state(torch.load(state))
@@ -63,6 +65,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     write_jsonl(log, lines)
     final = lines[-1] if lines else None
 
+    say(f"training: {config.schedule.tokens:,} tokens, a line every {config.log_every} steps")
     losses: list[float] = []
     for loss in trainer.steps():
         losses.append(loss)

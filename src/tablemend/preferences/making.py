@@ -20,7 +20,7 @@ from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of
 from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example
-from tablemend.runs import Run, hash_file, sole_writer, write_jsonl
+from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 
@@ -53,6 +53,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         if config.overwrite:
             _clear(run)
         run.begin(STAGE, config, FIXED, MEND)
+        say(f"reading {config.data.train.source}")
         examples = _read(config)
         inputs = _inputs(examples, start)
         noted = _take_up(run, inputs)
@@ -69,6 +70,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             generate(arms, asked, sampling, run)
             answers = judge(asked, sampling, run, similarity)
         maker = PairMaker(config, similarity)
+        say(f"making the pairs of {inputs['examples']:,} examples")
         pairs = maker.make(_prompts(examples, config, answers))
         if not pairs:
             reasons = ", ".join(f"{n} x {reason}" for reason, n in maker.dropped.most_common())

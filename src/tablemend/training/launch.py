@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -235,8 +234,6 @@ def _without_compiled_operators() -> None:
     from deepspeed.ops import __compatible_ops__ as compatible
 
     compatible["deepspeed_shm_comm"] = False
-    # DeepSpeed 0.19 calls names that torch 2.13 calls old, and torch says so at every step.
-    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
 
 
 def note(folder: Path) -> None:

@@ -380,6 +380,8 @@ def build_trainer(
     reference = None
     if lora is None and (not config.dpo.precompute_reference or launch.keeps_state()):
         reference = checkpoints.load_model(config.model)  # TRL would load it without its revision
+    if config.dpo.precompute_reference:
+        say("the reference scores the pairs, once")
     with refusals(config.train, run):
         trainer = PreferenceTrainer(
             recipe=config.train,

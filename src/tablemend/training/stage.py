@@ -24,6 +24,7 @@ from tablemend.runs import Run, disk_errors, sole_writer
 from tablemend.training import advice, checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel
 from tablemend.training.models import trained_shapes
+from tablemend.training.quiet import silence
 from tablemend.training.start import refuse_adapter, refuse_quantised
 
 C = TypeVar("C", bound=Trained)
@@ -59,6 +60,7 @@ def set_up(config: C) -> C:
     Raises:
         TablemendError: another strategy or number of processes than accelerate was asked for.
     """
+    silence()
     launch.join()
     transformers_logging.disable_progress_bar()
     state = PartialState()

@@ -36,6 +36,7 @@ from trl.trainer import utils as trl_utils
 from tablemend.config import Lora
 from tablemend.training.arguments import CHECKPOINTING
 from tablemend.training.models import freeze_unused, lora_config
+from tablemend.training.quiet import silence
 
 FUSED_OUTPUTS = ("log_probs", "entropy", "is_top1")
 """What SFTTrainer asks of the fused head (trl 1.16, ``SFTTrainer.__init__``); DPOTrainer and
@@ -187,6 +188,7 @@ def empty_model(
             return model
         with warnings.catch_warnings():  # PEFT 0.21 asks transformers 5 by an old name
             warnings.simplefilter("ignore", FutureWarning)
+            silence()
             return get_peft_model(
                 model, lora_config(lora, model), autocast_adapter_dtype=not one_type
             )
@@ -308,7 +310,7 @@ def ready(model: Any, attention: str, alive: Alive) -> Any:
     return base
 
 
-class _Offload(saved_tensors_hooks):  # type: ignore[no-untyped-call]
+class _Offload(saved_tensors_hooks):
     """Keeps shapes in place of what is kept for the backward pass, as TRL moves it elsewhere.
 
     Like ``trl.models.activation_offloading.OffloadActivations`` (1.16): weights and small tensors
@@ -322,7 +324,7 @@ class _Offload(saved_tensors_hooks):  # type: ignore[no-untyped-call]
         self.largest = 0
         self._weights = {weight.untyped_storage()._cdata for weight in weights}
         self._latest: deque[Any] = deque(maxlen=COPYING)
-        super().__init__(self._pack, self._unpack)  # type: ignore[no-untyped-call]
+        super().__init__(self._pack, self._unpack)
 
     def _pack(self, tensor: Tensor) -> Any:
         storage, size = tensor.untyped_storage(), tensor.numel() * tensor.itemsize

@@ -1,0 +1,19 @@
+"""Libraries' warnings that nobody who trains can act on, each by its words."""
+
+from __future__ import annotations
+
+import warnings
+
+SILENCED: tuple[tuple[type[Warning], str, str], ...] = (
+    # PEFT 0.21 looks for the ranks of fused experts among modules; parameters have them
+    (RuntimeWarning, r"The following (rank|alpha)_pattern keys did not match", "peft"),
+    # DeepSpeed 0.19 calls names that torch 2.13 calls old, at every step
+    (FutureWarning, "", "torch.distributed"),
+)
+"""Kind, beginning of the message, and module that it is said of."""
+
+
+def silence() -> None:
+    """Say them no more in this process; every other warning is shown."""
+    for category, message, module in SILENCED:
+        warnings.filterwarnings("ignore", message, category, module)
