@@ -579,13 +579,9 @@ def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
     [("sdpa", True), ("eager", True), ("flex_attention", False), ("flash_attention_2", False)],
 )
 @pytest.mark.parametrize("on_gpu", [True, False])
-def test_a_mask_between_packed_examples_is_counted(
-    kernel: str, masked: bool, on_gpu: bool
-) -> None:
+def test_a_mask_between_packed_examples_is_counted(kernel: str, masked: bool, on_gpu: bool) -> None:
     config = recipe("tiny", "train.packing=true", f"model.attn={kernel}", "train.max_length=64")
-    step = planner.step_of(
-        config, config_of(config.model.path), STRATEGIES[0], on_gpu=on_gpu
-    )
+    step = planner.step_of(config, config_of(config.model.path), STRATEGIES[0], on_gpu=on_gpu)
     assert step.padded == masked and step.attention == ("eager" if kernel == "eager" else "sdpa")
 
 
