@@ -236,6 +236,7 @@ def test_topics_of_ones_own(tmp_path: Path) -> None:
         (b'{"text": 3}', r"line 1: text, category and domain are texts"),
         (b'{"text": "a", "tag": "b"}', r"line 1: no field 'tag'"),
         (b'ok\n{"text": "a"', r"line 2 is neither text nor JSON"),
+        (rb'{"text": "\ud800"}', r"line 1 is neither text nor JSON: it holds .*U\+D800"),
         (b"caf\xe9", r"not UTF-8 text at byte 3"),
         (None, r"No such file"),
     ],
