@@ -95,7 +95,7 @@ class FakeVllm:
 
     def _read(self, prompts: list[dict[str, list[int]]], params: Any, **_: Any) -> list[Any]:
         """As vLLM scores a prompt: before any temperature."""
-        assert params == {"max_tokens": 1, "prompt_logprobs": 0}
+        assert params == engine.READING
         (ids,) = (each["prompt_token_ids"] for each in prompts)
         with torch.no_grad():
             scores = torch.log_softmax(self._logits(ids), -1)

@@ -24,6 +24,8 @@ PATIENCE = 10.0
 DESCRIBING = 120.0
 """Seconds that it may take to describe itself: asked for the first time, vLLM looks up all that is
 installed on its machine (6 s on one busy core)."""
+READING = {"max_tokens": 1, "prompt_logprobs": 0, "temperature": 0}
+"""What vLLM is asked for where it is to score a prompt; it always draws one token too."""
 PAUSE = 2.0
 """Seconds between two tries to reach a server that is still starting."""
 
@@ -171,7 +173,7 @@ def scored_by_vllm(vllm: Any, prompt: Sequence[int], answer: Sequence[int]) -> l
     found: Sequence[Any]
     if vllm.mode == "server":
         client = vllm.vllm_client
-        asked = {"model": client.model, "prompt": ids, "max_tokens": 1, "prompt_logprobs": 0}
+        asked = {"model": client.model, "prompt": ids, **READING}
         request = Request(
             f"{client.base_url}/v1/completions",
             json.dumps(asked).encode(),
@@ -190,7 +192,7 @@ def scored_by_vllm(vllm: Any, prompt: Sequence[int], answer: Sequence[int]) -> l
 
     if vllm.enable_sleep_mode:
         vllm.llm.wake_up(tags=["kv_cache"])
-    params = SamplingParams(max_tokens=1, prompt_logprobs=0)
+    params = SamplingParams(**READING)
     (output,) = vllm.llm.generate([{"prompt_token_ids": ids}], params, use_tqdm=False)
     found = output.prompt_logprobs
     return [found[at][ids[at]].logprob for at in range(len(prompt), len(ids))]

@@ -336,7 +336,8 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         """
         task = self.tasks[0]
         gold = gold_answer(task.example, task.kind, self.rules)
-        answer = self.processing_class.encode(gold, add_special_tokens=False)[:SCORED]
+        most = max(1, min(SCORED, self.max_completion_length - 1))  # vLLM draws one more
+        answer = self.processing_class.encode(gold, add_special_tokens=False)[:most]
         ids = torch.tensor([[*task.ids, *answer]], device=self.accelerator.device)
         with torch.no_grad(), drawing_model(self) as model, self.accelerator.autocast():
             was_training = model.training
