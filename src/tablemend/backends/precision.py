@@ -25,11 +25,12 @@ def has_bfloat16(device: str) -> bool:
     Other CPUs emulate it, 50 to 150 times slower than float32.
     """
     if device == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device != "cpu":
         return True
     # oneDNN's own answer heeds ONEDNN_MAX_CPU_ISA, but takes AVX512 without BF16 as enough
-    if not torch.backends.mkldnn.is_available() or not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not has_onednn or not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         return False
     is_x86 = platform.machine().lower() in ("x86_64", "amd64")
     return not is_x86 or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
