@@ -331,7 +331,7 @@ class Run:
         self.path.mkdir(parents=True, exist_ok=True)
         held = {path.name for path in self.path.iterdir()} - {LOCK}
         if not held or self.manifest.name in held:
-            with suppress(PermissionError):  # another user's
+            with suppress(OSError):  # another user's, or a disk without modes
                 self.path.chmod(0o700)
 
     def record(self, stage: str, facts: Mapping[str, Any]) -> None:

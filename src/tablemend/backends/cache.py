@@ -213,7 +213,7 @@ class RequestCache:
             writer = opened.enter_context(closing(self._handle("IMMEDIATE")))
             self._prepare(writer)
             for suffix in PARTS:  # made by an earlier version
-                with suppress(FileNotFoundError, PermissionError):
+                with suppress(OSError):
                     Path(f"{self.path}{suffix}").chmod(0o600)
             reader = opened.enter_context(closing(self._handle(None)))
             opened.pop_all()  # nothing failed: they stay open
