@@ -332,7 +332,7 @@ class Run:
         held = {path.name for path in self.path.iterdir()} - {LOCK}
         if not held or self.manifest.name in held:
             with suppress(OSError):  # another user's, or a disk without modes
-                self.path.chmod(0o700)
+                self.path.chmod(self.path.stat().st_mode & 0o700)
 
     def record(self, stage: str, facts: Mapping[str, Any]) -> None:
         """Put a stage's facts into the manifest, beside those of the other stages."""
