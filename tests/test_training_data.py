@@ -193,7 +193,8 @@ def test_sources_give_back_the_same_examples(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"source": "{}", "split": "validation"}, "needs exactly one of validation.jsonl"),
+        ({"source": "{}", "split": "validation"}, "of validation.jsonl .*validation=null"),
+        ({"source": "{}/few", "split": "validation"}, "no example of split .*validation=null"),
         ({"source": "{}/none", "split": "train"}, "no file or folder"),
         ({"source": "{}/train.jsonl", "n": 9}, "holds 8 examples, n asks for 9"),
         ({"source": "{}/bad.jsonl"}, "bad.jsonl:2 is not a line of JSON"),
@@ -214,6 +215,8 @@ def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: 
     (folder / "ragged.jsonl").write_text(json.dumps(ragged) + "\n")
     (folder / "latin.jsonl").write_bytes('{"topic": "é"}\n'.encode("latin-1"))
     (folder / "empty.jsonl").write_text("")
+    (folder / "few").mkdir()
+    (folder / "few" / "validation.jsonl").write_text("")
     (folder / "cut.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-20])
     (folder / "table.csv").write_text("a,b\n")
     with pytest.raises(TablemendError, match=message):

@@ -275,8 +275,9 @@ def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) ->
         models.check_method(qlora())
     models.check_method(recipe("qwen3-8b"))
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
-    with pytest.raises(TablemendError, match=r"activation_offloading .* no GPU here"):
-        models.check_method(recipe("qwen3-8b", "train.trl.activation_offloading=true"))
+    for key in ("activation_offloading=true", "gradient_checkpointing_kwargs={offload: true}"):
+        with pytest.raises(TablemendError, match=r"there is no GPU here: leave activation_off"):
+            models.check_method(recipe("qwen3-8b", f"train.trl.{key}"))
 
 
 def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(

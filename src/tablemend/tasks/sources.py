@@ -79,7 +79,8 @@ Item = TypeVar("Item")
 def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
     found = list(islice(items, source.n))
     if not found:
-        raise TablemendError(f"{source.source} holds no {what}")
+        of = f" of split {source.split}" if source.split else ""
+        raise TablemendError(f"{source.source} holds no {what}{of}{_without(source.split)}")
     if source.n is not None and len(found) < source.n:
         raise TablemendError(
             f"{source.source} holds {len(found)} {what}s, n asks for {source.n}: "
@@ -114,6 +115,13 @@ def _records(source: Source) -> tuple[Iterator[dict[str, Any]], str]:
     return _json_records(path) if path.suffix == ".jsonl" else _parquet_records(path), str(path)
 
 
+def _without(split: str | None) -> str:
+    """How to do without a split that is not there; empty where nothing trains without it."""
+    if split != "validation":
+        return ""
+    return "; data.validation=null trains without a held-out loss"
+
+
 def _file(path: Path, split: str | None) -> Path:
     """The one file that a path and a split name."""
     if path.is_file():
@@ -132,10 +140,8 @@ def _file(path: Path, split: str | None) -> Path:
     if len(found) != 1:
         present = ", ".join(sorted(entry.name for entry in path.iterdir())) or "nothing"
         wanted = " or ".join(candidate.name for candidate in candidates)
-        none = "; data.validation=null trains without a held-out loss"
         raise TablemendError(
-            f"{path}: needs exactly one of {wanted}, has {present}"
-            f"{none if split == 'validation' else ''}"
+            f"{path}: needs exactly one of {wanted}, has {present}{_without(split)}"
         )
     return found[0]
 
