@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from growth import growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -260,3 +262,12 @@ def test_time_is_linear_and_claims_are_bounded(unit: str) -> None:
     document = extract_claims(text)
     assert time.process_time() - started < 8
     assert all(len(claim.text) < 1000 or " " not in claim.text for claim in document.claims)
+
+
+@pytest.mark.parametrize("unit", ["1,", "1,000", "' "])
+def test_a_sentence_without_an_end_takes_linear_time(unit: str) -> None:
+    def extracting(count: int) -> Callable[[], object]:
+        text = unit * count
+        return lambda: extract_claims(text)
+
+    assert growth(extracting, 1000, 6000) < 18  # linear is 6, squared 36

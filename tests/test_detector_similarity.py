@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from growth import growth
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,3 +174,13 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_default_needs_no_package() -> None:
     assert load_similarity("lexical").name == "lexical-2"
+
+
+@pytest.mark.parametrize("stem", ["{}", "{}s", "a{}"])
+def test_two_long_cells_take_linear_time(stem: str) -> None:
+    def comparing(count: int) -> Callable[[], object]:
+        words = ["".join(chr(97 + place // 26**i % 26) for i in range(4)) for place in range(count)]
+        one, other = " ".join(words), " ".join(stem.format(f"{word}x") for word in words)
+        return lambda: lexical_similarity(one, f"zz {other}")
+
+    assert growth(comparing, 1000, 6000) < 18  # linear is 6, squared 36

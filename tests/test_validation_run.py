@@ -22,9 +22,9 @@ from tablemend.validation import judging
 from tablemend.validation.baselines import score_items
 from tablemend.validation.command import ValidateCommand
 from tablemend.validation.halves import half_of
-from tablemend.validation.page import SECTIONS, STUDY, fill_page
+from tablemend.validation.page import SECTIONS, STUDY, fill_page, report
 from tablemend.validation.run import PEOPLE, validate, write_pages
-from tablemend.validation.sets import SETS, draw, read_set
+from tablemend.validation.sets import READERS, SETS, draw, read_set
 from tablemend.validation.sets.alignment import find_quote, move_places
 from tablemend.validation.sets.ratings import read_meaning
 from tablemend.validation.tables import terminal
@@ -206,6 +206,35 @@ def test_missing_and_damaged_sets_are_one_line(tmp_path: Path) -> None:
     path.write_text('{"split_key": "a"}\n', "utf-8")
     with pytest.raises(TablemendError, match=r"open\.jsonl:1 is no record of quintd"):
         read_set("quintd", tmp_path)
+    with pytest.raises(TablemendError, match="nor is any other"):
+        read_set("quintd", tmp_path, [])
+
+
+def test_records_that_cannot_be_read_are_left_out_named_and_counted(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read_set("tabfact", data)
+    lines = (data / READERS["tabfact"][0]).read_text("utf-8").splitlines()
+    odd = [
+        "{",
+        "[" * 100_000,
+        '{"n": ' + "9" * 5_000 + "}",
+        '{"split_key": "a"}',
+        "null",
+        "\\ud800",
+    ]
+    path = tmp_path / READERS["tabfact"][0]
+    path.parent.mkdir()
+    path.write_text("\n".join([*odd, *lines]), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    results = validate(parse(ValidateCommand, [f"data={tmp_path}", "sets=[tabfact]"]))
+    shown = capsys.readouterr().err
+    for number in range(1, len(odd) + 1):
+        assert f"left out: {path}:{number} is no record of tabfact (" in shown
+    assert results["sets"]["tabfact"]["left_out"] == len(odd)
+    assert results["sets"]["tabfact"]["texts"] <= len(whole)
+    for page in (terminal(results), report(results)):
+        assert "Records left out because they could not be read: 6 of tabfact." in page
 
 
 def test_a_draw_is_the_same_and_keeps_the_order(data: Path) -> None:

@@ -12,11 +12,14 @@ from planted import EDITS, with_cell
 
 from tablemend.claims.answers import answer_claims
 from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import verify_answer
+from tablemend.mitigations.repair_table import repair_answer
 from tablemend.records import Example, Verdict
 from tablemend.synthesis import small_world
 from tablemend.synthesis.engine import examples as make_examples
 from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
 from tablemend.verification.context import verify_answer_claims
 
 CONTEXT = """The Alba is a ferry that was launched in 1995. She is 62.5 m long, and her home port is
@@ -203,3 +206,30 @@ def test_large_answers_take_linear_time(name: str) -> None:
         return lambda: verify_answer_claims(document, source)
 
     assert growth(verifying, 300, 1800) < 18  # linear is 6, squared 36
+
+
+@pytest.mark.parametrize(
+    ("function", "character"),
+    [
+        ("verify", "'"),
+        ("verify", "\u00bd"),
+        ("verify", "A-"),
+        ("repair", "'"),
+        ("repair", "\u00bd"),
+        ("query", "1 "),
+    ],
+)
+def test_a_context_or_query_of_one_character_takes_linear_time(
+    function: str, character: str
+) -> None:
+    table = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "37"]])
+
+    def run(count: int) -> Callable[[], object]:
+        text = character * (count // len(character))
+        if function == "repair":
+            return lambda: repair_answer(write_table(table, "markdown"), text)
+        if function == "query":
+            return lambda: verify_answer(table, Source(text="Alba 41"), text)
+        return lambda: verify_answer(table, Source(text=text))
+
+    assert growth(run, 1000, 6000) < 18  # linear is 6, squared 36

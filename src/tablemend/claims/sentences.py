@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.sentences import Span, pieces, sentence_spans
 
 _BULLET = re.compile(r"\s*(?:[-*•●▪◦‣·+>|]+|#{1,6}|\(?\d{1,2}[.)](?!\d)|\(?[a-z]\))(?=[\s*])\s*")
 _SPLIT_DECIMAL = re.compile(r"\d \.$")
@@ -13,7 +13,10 @@ _LINE = re.compile(r"\n")
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences and list items of a text, without bullets and heading marks."""
+    """The sentences and list items of a text, without bullets and heading marks.
+
+    Of one without an end, its :func:`~tablemend.values.sentences.pieces`.
+    """
     spans: list[Span] = []
     for span in sentence_spans(text):
         before = text[spans[-1].start : spans[-1].end] if spans else ""
@@ -39,8 +42,9 @@ def _lines(text: str, span: Span) -> Iterator[Span]:
         bullet = _BULLET.match(text, start, end) if not before.strip() or start == 0 else None
         if bullet:
             start = bullet.end()
-        line = text[start:end]
-        first, last = start + len(line) - len(line.lstrip()), start + len(line.rstrip())
-        if first < last and any(character.isalnum() for character in text[first:last]):
-            yield Span(first, last)
+        for piece in pieces(text, Span(start, end)):
+            line = text[piece.start : piece.end]
+            first = piece.start + len(line) - len(line.lstrip())
+            if any(character.isalnum() for character in line):
+                yield Span(first, piece.start + len(line.rstrip()))
         start = end

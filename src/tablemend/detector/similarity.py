@@ -8,8 +8,9 @@ that no number or negation has already decided.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 from tablemend.errors import TablemendError, install
@@ -20,6 +21,9 @@ THRESHOLD = 0.8
 CACHED_TEXTS = 50_000
 """Vectors that an embedding judge keeps; of 768 float32 they take 150 MB."""
 PAPER_MODEL = "sentence-transformers/all-mpnet-base-v2"
+MOST_PAIRS = 40_000
+"""Of words without an equal; where there are more, none is taken for an initial or a slip of the
+pen, as that would take minutes."""
 Pair = tuple[str, str]
 
 
@@ -128,7 +132,8 @@ def lexical_similarity(one: str, other: str) -> float:
         if len(words) > 1 and len(words[-1]) == 1:  # a class ("Group A"), not an initial
             words[-1] += "."
     left, right = _without_equals(left, right)
-    if any((_stem(a), _stem(b)) in _OPPOSED_STEMS for a in left for b in right):
+    stems = {_stem(word) for word in left}, {_stem(word) for word in right}
+    if any(a in stems[0] and b in stems[1] for a, b in _OPPOSED_STEMS):
         return 0.0
     replaced = min(len(left), len(right))
     longer = left if len(left) > len(right) else right
@@ -146,21 +151,27 @@ def _content(words: tuple[str, ...]) -> list[str]:
 
 def _without_equals(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:
     """What remains of both lists once equal, then akin words are paired off."""
-    for akin in (str.__eq__, _same_stem, _akin):
-        rest = list(right)
+    for key in (str, _stem):
+        places: dict[str, deque[int]] = defaultdict(deque)
+        for place, word in enumerate(right):
+            places[key(word)].append(place)
         alone = []
         for word in left:
-            partner = next((other for other in rest if akin(word, other)), None)
-            if partner is None:
-                alone.append(word)
+            if same := places.get(key(word)):
+                same.popleft()
             else:
-                rest.remove(partner)
-        left, right = alone, rest
-    return left, right
-
-
-def _same_stem(one: str, other: str) -> bool:
-    return _stem(one) == _stem(other)
+                alone.append(word)
+        left, right = alone, [right[place] for place in sorted(chain(*places.values()))]
+    if len(left) * len(right) > MOST_PAIRS:
+        return left, right
+    alone = []
+    for word in left:
+        partner = next((other for other in right if _akin(word, other)), None)
+        if partner is None:
+            alone.append(word)
+        else:
+            right.remove(partner)
+    return alone, right
 
 
 def _stem(word: str) -> str:

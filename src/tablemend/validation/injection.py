@@ -7,10 +7,12 @@ a second faithful summary that stands for a person's reference (TabFaith, sectio
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,7 +24,6 @@ from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.staf import verify_text
 from tablemend.metrics import bleu, parent
 from tablemend.records import Verdict, Verification
-from tablemend.runs import read_jsonl
 from tablemend.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.tabfaith.filings import read_filing
 from tablemend.tabfaith.injection import Injector, Unfaithful
@@ -34,6 +35,7 @@ from tablemend.validation.called import about, by_verifier
 from tablemend.validation.counting import Counts
 from tablemend.validation.halves import Half, half_of
 from tablemend.validation.items import overlap
+from tablemend.validation.sets import read_records
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in
 
@@ -111,16 +113,27 @@ SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {
 def read_tables(data: Path, half: Half | None, n: int | None) -> Iterator[Named]:
     """Real tables of one half, or of both; those that can be read, at most ``n`` of a source."""
     for source, (file, reader) in SOURCES.items():
+        if not (data / file).is_file():
+            continue
         found: dict[str, Named] = {}
-        for record in read_jsonl(data / file):
-            if half in (None, half_of(record["split_key"])):
-                try:
-                    table = reader(record)
-                except TableError:  # ASCII art, or a header without a cell
-                    continue
-                found.setdefault(table.content_hash(), Named(source, record["split_key"], table))
+        read = partial(_read_named, source, reader, half)
+        for named in read_records(data / file, read, _say_unread):
+            if named is not None:
+                found.setdefault(named.table.content_hash(), named)
         order = sorted(found, key=lambda name: sha256(name.encode()).digest())
         yield from (found[name] for name in order[:n])
+
+
+def _read_named(
+    source: str, reader: Callable[[dict[str, Any]], Table], half: Half | None, record: Any
+) -> Named | None:
+    key = record["split_key"]
+    return Named(source, key, reader(record)) if half in (None, half_of(key)) else None
+
+
+def _say_unread(place: str, error: Exception) -> None:
+    if not isinstance(error, TableError):  # that is ASCII art, or a header without a cell
+        print(f"left out: {place} is no table ({type(error).__name__}: {error})", file=sys.stderr)
 
 
 def synthetic_tables(n: int | None, half: Half | None = "rules") -> Iterator[Named]:

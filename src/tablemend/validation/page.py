@@ -83,4 +83,6 @@ def fill_page(path: Path, results: Mapping[str, Any]) -> None:
 def report(results: Mapping[str, Any]) -> str:
     """All figures one after another: the run folder's report.md."""
     parts = [f"## {name.capitalize()}\n\n{text}" for name, text in sections(results).items()]
+    if left_out := tables.unread(results):
+        parts.insert(0, left_out)
     return "# Agreement with people\n\n" + "\n\n".join(parts) + "\n"

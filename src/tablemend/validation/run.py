@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,10 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
     if INJECTION in command.sets or "bleu" in command.metrics:
         bleu.score((), ())  # a missing extra is said now, not after hours
     names = [name for name in command.sets if name != INJECTION]
-    read = {name: read_set(name, data) for name in names}  # or hours end in a refusal
+    left_out: dict[str, list[str]] = {name: [] for name in names}
+    read = {name: read_set(name, data, left_out[name]) for name in names}  # before hours of work
+    for line in chain(*left_out.values()):
+        print(f"left out: {line}", file=sys.stderr)
     run.begin("validate", command, parts=())
     errors: list[dict[str, Any]] = []
     around = surroundings()
@@ -66,7 +71,8 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         people = score_people(items)
         if people is not None:
             scorers[PEOPLE] = people
-        results["sets"][name] = {"texts": len(items), "scorers": scorers}
+        unread = {"left_out": len(left_out[name])} if left_out[name] else {}
+        results["sets"][name] = {"texts": len(items), "scorers": scorers, **unread}
     files = [READERS[name][0] for name in names]
     if INJECTION in command.sets:
         half = None if command.half == "all" else command.half

@@ -47,9 +47,18 @@ def summary(results: Figures, intervals: bool = False) -> str:
     return align(rows)
 
 
+def unread(results: Figures) -> str:
+    """How many records could not be read; empty where all could."""
+    counts = {name: own["left_out"] for name, own in results["sets"].items() if "left_out" in own}
+    named = ", ".join(f"{count} of {name}" for name, count in counts.items())
+    return f"Records left out because they could not be read: {named}." if named else ""
+
+
 def terminal(results: Figures) -> str:
     """What the command prints at its end."""
     parts = [summary(results)] if results["sets"] else []
+    if left_out := unread(results):
+        parts.append(left_out)
     if "injection" in results:
         parts += [injected(results["injection"]), injected_texts(results["injection"])]
     return "\n\n".join(parts)

@@ -10,7 +10,7 @@ from sentencex import get_sentence_boundaries
 
 # "Lohust Corp. The", "Phase I. In": an abbreviation, but a word that no name goes on with.
 _BEGINNING = re.compile(
-    r"(?<![\w.])(?:[A-Z][\w&'.-]*|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
+    r"(?<![\w.])(?:[A-Z][\w&'.-]{0,60}|a\.m|p\.m|etc)\.[\"\u201d')\]]*(\s+)"
     r"(?=(?:The|It|Its|In|On|At|He|She|They|His|Her|Their|This|These|Those|There|For|By|As|An|After"
     r"|Another|With|From|Both|All|Each|Meanwhile|However|Among|While|When)\b)"
 )
@@ -18,6 +18,9 @@ _BEGINNING = re.compile(
 _AFTER_UNIT = re.compile(
     r"\d ?(?:[kcm]?m|k?g|lbs?|mi|ft|yds?|s|min|h|hrs?|pp|pg|f?L)\.(\s+)(?=[A-Z][a-z]|[A-Z]\b)"
 )
+LONGEST_SENTENCE = 1_200
+"""Characters; what has no end within them is no sentence, and linking its words to one another
+would take time without bound."""
 
 
 class Span(NamedTuple):
@@ -57,6 +60,17 @@ def _divide(text: str, start: int, end: int) -> Iterator[Span]:
     for match in sorted(found, key=lambda match: match.start(1)):
         yield Span(start, match.start(1))
         start = match.end()
+    yield Span(start, end)
+
+
+def pieces(text: str, span: Span) -> Iterator[Span]:
+    """A sentence, or where it is too long to be one, its parts between spaces."""
+    start, end = span
+    while end - start > LONGEST_SENTENCE:
+        cut = text.rfind(" ", start, start + LONGEST_SENTENCE)
+        cut = start + LONGEST_SENTENCE if cut <= start else cut + 1
+        yield Span(start, cut)
+        start = cut
     yield Span(start, end)
 
 

@@ -22,7 +22,9 @@ TIME_NAMES = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday i".split()
 )
 _NO_SPACE = re.compile(r"\S*")
-_FULL_STOP = re.compile(r"([\w']*)[)\"%\u201d]*\.\s+")
+_FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each of them
+    r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"
+)
 _STOP = re.compile(r"[.!?]")
 LONGEST = 200  # characters of a name or cell that is looked for whole
 _STEM = 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -12,16 +11,13 @@ from typing import Literal
 
 from tablemend.values.numbers import Number, Stated, spelled_end
 from tablemend.values.places import Places
-from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.sentences import Span, pieces, sentence_spans
 from tablemend.values.text import align, placed_tokens
 from tablemend.values.units import Unit
 
 Hedge = Literal["", "about", "over", "under", "just over", "just under", "at least", "at most"]
 AmountRole = Literal["value", "year", "ordinal", "article"]
 PairKind = Literal["", "score", "of", "range", "versus"]
-LONGEST_SENTENCE = 1_200
-"""Characters; what has no end within them is no sentence, and linking its words to one another
-would take time without bound."""
 
 _HEDGES: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     ("at least", re.compile(r"(?:at least|no (?:less|fewer) than|a minimum of|>=)\s*$")),
@@ -215,9 +211,9 @@ class Reading:
 
     @cached_property
     def sentences(self) -> tuple[Span, ...]:
-        """The sentences, in order; of one without an end, pieces of :data:`LONGEST_SENTENCE`."""
+        """The sentences, in order; of one without an end, its :func:`pieces`."""
         return tuple(
-            piece for span in sentence_spans(self.text) for piece in _pieces(self.text, span)
+            piece for span in sentence_spans(self.text) for piece in pieces(self.text, span)
         )
 
     @cached_property
@@ -423,14 +419,3 @@ def _inside(spans: list[tuple[int, int]], place: int) -> bool:
     """Whether a place lies in one of the sorted spans."""
     index = bisect_right(spans, (place, 1 << 60)) - 1
     return index >= 0 and place < spans[index][1]
-
-
-def _pieces(text: str, span: Span) -> Iterator[Span]:
-    """A sentence, or where it is too long to be one, its parts between spaces."""
-    start, end = span
-    while end - start > LONGEST_SENTENCE:
-        cut = text.rfind(" ", start, start + LONGEST_SENTENCE)
-        cut = start + LONGEST_SENTENCE if cut <= start else cut + 1
-        yield Span(start, cut)
-        start = cut
-    yield Span(start, end)

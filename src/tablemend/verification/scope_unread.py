@@ -87,6 +87,7 @@ _LEAD = re.compile(
     r"|except)\b(?:\s+[^\s,.;:\0\1]+){0,3}\s+$",
     re.I,
 )
+_REACH = 200  # characters before an amount in which what leads to it begins
 _BEHIND = re.compile(
     r"(?:\s+(?:to|and|-|\u2013)\s+[\d.,]*\d)?(?:[ -](?!(?:with|in|of|the|and|or|for|from|by"
     r"|based|sorted|as|on|at)\b)[^\W\d_][\w-]*){0,2}"
@@ -140,7 +141,8 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     for match in _SUPERLATIVE.finditer(text):
         if any(start <= match.start() < end for start, end in quoted):
             continue
-        if not _LEAST.search(text[: match.start()]) and not match[0].lower().startswith("most of"):
+        near = text[max(0, match.start() - _REACH) : match.start()]
+        if not _LEAST.search(near) and not match[0].lower().startswith("most of"):
             found.append(_without_clause(match))
     places = Places(text)
     amounts = {(one.start, one.end) for one in places.numbers}
@@ -155,7 +157,8 @@ def _pieces(text: str) -> list[tuple[int, int]]:
             "none",
         ):
             continue
-        leads = [match.start() for match in _LEAD.finditer(text[:start])]
+        low = max(0, start - _REACH)
+        leads = [low + match.start() for match in _LEAD.finditer(text[low:start])]
         begin = leads[-1] if leads else start
         behind = _BEHIND.match(text, end)
         found.append((begin, behind.end() if behind else end))

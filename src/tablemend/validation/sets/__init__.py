@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from tablemend.errors import TablemendError
-from tablemend.runs import read_jsonl
 from tablemend.validation.items import Item
 from tablemend.validation.sets.basketball import accuracy_shared_task
 from tablemend.validation.sets.ratings import d2t_human_ratings
 from tablemend.validation.sets.science import scigen, scitab
 from tablemend.validation.sets.spans import d2t_span_annotation, quintd
 from tablemend.validation.sets.statements import infotabs, logicnlg, tabfact
+from tablemend.values.foreign import load_json
 
+T = TypeVar("T")
 SetName = Literal[
     "quintd",
     "d2t_span_annotation",
@@ -43,30 +44,59 @@ READERS: dict[SetName, tuple[str, Reader]] = {
 """Set -> its file below the data folder, and how one record becomes items."""
 
 
-def read_set(name: SetName, data: Path) -> list[Item]:
+def read_records(
+    path: Path, read: Callable[[Any], T], unread: Callable[[str, Exception], object]
+) -> Iterator[T]:
+    """What comes of every line of JSON; one that cannot be read is named, and the others go on.
+
+    Args:
+        path: the file.
+        read: makes something of a record.
+        unread: takes the place and the error of a line of which nothing can be made.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                found = read(load_json(line))
+            except (*_UNREADABLE, TablemendError) as error:
+                unread(f"{path}:{number}", error)
+            else:
+                yield found
+
+
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def read_set(name: SetName, data: Path, left_out: list[str] | None = None) -> list[Item]:
     """The items of a set, of both halves.
 
     Args:
         name: the set.
         data: folder of all sets.
+        left_out: takes one line for every record that cannot be read; without it the first one is
+            refused.
 
     Raises:
-        TablemendError: the file is not there, or a record is not as its README says.
+        TablemendError: the file is not there, or no record or (without ``left_out``) one of them
+            is not as its README says.
     """
     file, reader = READERS[name]
     path = data / file
     if not path.is_file():
         raise TablemendError(f"no file {path}: give data=FOLDER, or leave {name} out of sets=")
-    items: list[Item] = []
-    for number, record in enumerate(read_jsonl(path), 1):
-        try:
-            items += reader(record)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TablemendError(
-                f"{path}:{number} is no record of {name} ({type(error).__name__}: {error}): "
-                "see the README beside it"
-            ) from error
-    return items
+    found: list[str] = []
+
+    def unread(place: str, error: Exception) -> None:
+        found.append(f"{place} is no record of {name} ({type(error).__name__}: {error})")
+        if left_out is None:
+            raise TablemendError(f"{found[0]}: see the README beside it") from error
+
+    own = list(read_records(path, lambda record: list(reader(record)), unread))
+    if found and not own:
+        raise TablemendError(f"{found[0]}, nor is any other: see the README beside it")
+    if left_out is not None:
+        left_out += found
+    return [item for items in own for item in items]
 
 
 def draw(items: Sequence[Item], n: int) -> list[Item]:
