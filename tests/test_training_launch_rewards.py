@@ -31,6 +31,7 @@ def make(tiny_model: Path, tmp_path: Path) -> Make:
     def command(name: str, *options: str) -> GrpoCommand:
         given = (
             "thinking=off",
+            "model.dtype=float32",
             "train.micro_batch=2",
             f"train.max_steps={STEPS}",
             f"train.save_every={CUT}",
