@@ -180,7 +180,7 @@ _LONGEST = 200  # characters of a cell in a report
 
 def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
     try:
-        data = parse_json(line)
+        data = parse_json(line.rstrip())
     except ValueError as error:
         raise TablemendError(f"{where}: {error}") from error
     if isinstance(data, dict):
