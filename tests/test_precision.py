@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NoReturn
 
 import psutil
 import pytest
@@ -58,6 +59,15 @@ def test_a_comparison_loads_the_weights_as_the_training_does() -> None:
 def test_a_stored_bfloat16_is_loaded_as_float32_where_it_would_be_emulated(native: bool) -> None:
     model = hf.load_model(Checkpoint(str(ROOT / "checkpoints/tiny-base")))
     assert str(model.model.dtype) == ("torch.bfloat16" if native else "torch.float32")
+
+
+def test_a_warning_of_a_model_that_answers_mixes_with_no_result(
+    native: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(precision, "slowdown", lambda _: 62)
+    hf.load_model(Checkpoint(str(ROOT / "checkpoints/tiny-base")), dtype="bfloat16")
+    shown = capsys.readouterr()
+    assert not shown.out and ("warning: dtype=bfloat16" in shown.err) == (not native)
 
 
 def test_asking_for_what_is_emulated_is_a_warning_with_the_measured_factor(
@@ -122,6 +132,16 @@ def test_the_users_number_of_threads_is_found(
     found = SimpleNamespace(cmdline=lambda: parent, environ=lambda: its_own)
     monkeypatch.setattr(psutil, "Process", lambda: SimpleNamespace(parent=lambda: found))
     assert launching.threads_asked_for() == asked
+
+
+def test_another_users_process_says_nothing_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> NoReturn:
+        raise psutil.AccessDenied
+
+    monkeypatch.setenv("WORLD_SIZE", "2")  # of a scheduler that is root's
+    found = SimpleNamespace(cmdline=refused, environ=refused)
+    monkeypatch.setattr(psutil, "Process", lambda: SimpleNamespace(parent=lambda: found))
+    assert launching.threads_asked_for() is None
 
 
 def test_a_training_says_and_notes_what_it_computes_in(tiny_model: Path, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tablemend.script import run_script  # noqa: E402
 from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
 from tablemend.training import checkpoints, pretrain, skills  # noqa: E402
+from tablemend.training.precision import chosen  # noqa: E402
 from tablemend.training.pretrain import (  # noqa: E402
     Batch,
     Trainer,
@@ -341,6 +342,7 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     assert steps == list(range(1, len(steps) + 1))  # the last one, too, is there once
     noted = [Run(run).recorded("pretrain") for run in (whole, resumed)]
     assert noted[0]["engine"] == ENGINE
+    assert noted[0]["precision"] == chosen("auto", "cpu")
     assert noted[0]["weights"].startswith("sha256:")
     assert noted[0]["weights"] == noted[1]["weights"]
 

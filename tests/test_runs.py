@@ -211,7 +211,8 @@ def test_run_folders_are_private_unless_they_are_of_something_else(
 ) -> None:
     run = Run(tmp_path / "above" / "run")
     if held is not None:
-        run.path.mkdir(0o755, parents=True)
+        run.path.mkdir(parents=True)
+        run.path.chmod(0o755)
         (run.path / held).write_text("{}")
     run.begin("sft", tiny, PARTS)
     assert stat.S_IMODE(run.path.stat().st_mode) == mode

@@ -37,8 +37,10 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     """Tokenizer, model, steps, checkpoint; the same command continues where it stopped."""
     import torch
 
+    from tablemend.backends.precision import emulation
     from tablemend.synthesis.small_world import ENGINE
     from tablemend.training import checkpoints
+    from tablemend.training.precision import chosen
     from tablemend.training.pretrain import Trainer, build_tokenizer
 
     state, log = run.path / "state.pt", run.path / "log.jsonl"
@@ -51,7 +53,8 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     if is_whole and weights == checkpoints.revision_of(str(out)):
         print(f"finished: {out} (overwrite=true starts anew)")
         return
-    facts = {"engine": ENGINE, "out": config.out}
+    precision = chosen(config.precision, "cpu")
+    facts = {"engine": ENGINE, "out": config.out, "precision": precision}
     run.record(STAGE, facts)
 
     if config.threads is not None:
@@ -65,7 +68,12 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     write_jsonl(log, lines)
     final = lines[-1] if lines else None
 
-    say(f"training: {config.schedule.tokens:,} tokens, a line every {config.log_every} steps")
+    if warning := emulation("precision", config.precision, "cpu"):
+        say(warning)
+    say(
+        f"training: {config.schedule.tokens:,} tokens in {precision}, a line every "
+        f"{config.log_every} steps"
+    )
     losses: list[float] = []
     for loss in trainer.steps():
         losses.append(loss)

@@ -26,6 +26,7 @@ from tablemend.backends.grammars import Grammars, Matcher
 from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
+from tablemend.runs import say
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
 # leave it idle.
@@ -249,6 +250,11 @@ def _stack(above: Tensor, below: Tensor) -> Tensor:
     return torch.cat(pads)
 
 
+def device_type() -> str:
+    """Type of the device that :func:`load_model` loads onto."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def load_model(
     checkpoint: Checkpoint,
     *,
@@ -273,9 +279,9 @@ def load_model(
     tokenizer = load_tokenizer(checkpoint)
     window = read_window(checkpoint, context_length)
     base = checkpoint.adapter_base or checkpoint
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = device_type()
     if warning := precision.emulation("dtype", dtype, device):
-        print(warning)
+        say(warning)
     with named_failures(checkpoint):
         model, info = AutoModelForCausalLM.from_pretrained(
             base.path,

@@ -45,7 +45,7 @@ class HFEngine(BatchEngine):
             "engine": "hf",
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
-            "dtype": loaded_dtype(self.options.dtype),
+            "dtype": loaded_dtype(self.options.dtype, hf.device_type()),
             "attn": self.attn,
         }
 

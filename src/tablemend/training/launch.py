@@ -160,10 +160,18 @@ def threads_asked_for() -> int | None:
         given = launch_command_parser().parse_args(arguments).num_cpu_threads_per_process
     environment: Mapping[str, str] = os.environ
     if arguments is not None or "WORLD_SIZE" in os.environ:
-        parent = psutil.Process().parent()
-        environment = parent.environ() if parent is not None else {}
+        environment = _parent_environment()
     said = given or environment.get("OMP_NUM_THREADS", "")
     return int(said) if str(said).isdigit() else None
+
+
+def _parent_environment() -> dict[str, str]:
+    """What this process was started from had been given; nothing where another user started it."""
+    try:
+        parent = psutil.Process().parent()
+        return parent.environ() if parent is not None else {}
+    except psutil.Error:
+        return {}
 
 
 def _parent_command() -> list[str]:

@@ -1,4 +1,4 @@
-"""Libraries' warnings that nobody who trains can act on, each by its words."""
+"""Libraries' warnings that nobody who trains can act on, each by its words or its module."""
 
 from __future__ import annotations
 
