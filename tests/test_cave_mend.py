@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer, refuse
 
 from tablemend.cli import main
 from tablemend.errors import TablemendError
@@ -164,6 +165,20 @@ def test_a_batch_is_mended_line_by_line(
     assert [one["line"] for one in found] == [1, 2, 3, 4]
     assert found[0]["text"] == found[3]["text"] == RIGHT and not found[3]["edits"]
     assert "no table found" in found[1]["error"] and "39" not in found[2]["text"]
+
+
+@pytest.mark.parametrize("asked", [["--model={}"], ["--verifier=llm:{}"]])
+def test_a_model_that_gives_no_answer_at_all_is_no_success(
+    folder: Path, capsys: pytest.CaptureFixture[str], asked: list[str]
+) -> None:
+    line = json.dumps({"text": WRONG, "source": TABLE})
+    (folder / "batch.jsonl").write_text(f"{line}\n{line}\n", encoding="utf-8")
+    with ChatServer(lambda _: refuse(422, "not today")) as server:
+        options = [one.format(f"openai:m@{server.url}") for one in asked]
+        for command in (["mend", "--batch", "batch.jsonl"], TEXT):
+            assert main([*command, *options, "--option=cache=null"]) == 1
+            said = capsys.readouterr().err
+            assert "every request to a model failed (" in said and "status 422: not today" in said
 
 
 ODD = {

@@ -194,14 +194,18 @@ def test_6_empty_tensors_and_a_save_without_weights_are_refused(
 def test_7_out_of_memory_says_what_to_change(recipe: Recipe, tmp_path: Path) -> None:
     """Before the start, --check does so too: test_training_planner.py."""
     config = recipe()
-    message = r"lower train\.micro_batch=16 .*train\.gradient_checkpointing=true, or"
+    message = r"train\.micro_batch=16 .*gradient_checkpointing=true, .*activation_offloading=true"
     with (
         pytest.raises(TablemendError, match=message),
         stage.refusals(config.train, Run(tmp_path)),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
     offered = [change.overrides[-1] for change in advice.changes(config)]
-    assert offered[:2] == ["train.micro_batch=1", "train.gradient_checkpointing=true"]
+    assert offered[:3] == [
+        "train.micro_batch=1",
+        "train.gradient_checkpointing=true",
+        "train.trl.activation_offloading=true",
+    ]
 
 
 def test_8_another_version_cannot_change_ids_or_masks_unseen(recipe: Recipe) -> None:

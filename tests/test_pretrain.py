@@ -297,6 +297,10 @@ def test_a_refusal_comes_before_anything_is_written_or_deleted(
     monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
     with pytest.raises(TablemendError, match="something else"):
         main()
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens, f"out={run / 'state.pt' / 'out'}"])
+    with pytest.raises(NotADirectoryError):
+        main()
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
     assert [path.name for path in run.iterdir()] == ["state.pt"]
     (out / "thesis.tex").unlink()
     with sole_writer(run), pytest.raises(TablemendError, match=r"another process .* is writing"):

@@ -255,6 +255,12 @@ def test_broken_settings_of_stored_answers_are_refused_in_one_line(tmp_path: Pat
         Generations(tmp_path).settings("abc")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that refuses root too")
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given() -> None:
+    with pytest.raises(FileNotFoundError, match=r"'/proc/x'$"):
+        write_text(Path("/proc/x"), "text")
+
+
 def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "same")
     write_text(tmp_path / "b", "same")

@@ -80,6 +80,10 @@ def write_text(path: Path, text: str) -> None:
     try:
         temporary.write_text(text, encoding="utf-8", newline="\n")
         replace_file(temporary, path)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(path)  # the name that a user gave
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

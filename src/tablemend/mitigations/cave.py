@@ -308,4 +308,4 @@ def _start(tried: Tried) -> int:
 
 def spent(found: Verification) -> Usage:
     """What a verification took."""
-    return Usage(found.calls, found.prompt_tokens, found.completion_tokens)
+    return Usage(found.calls, found.prompt_tokens, found.completion_tokens, found.failed)

@@ -83,7 +83,7 @@ def mend(options: argparse.Namespace) -> int:
         sys.stdout.flush()
         print(describe(found), file=sys.stderr)
     reason = found.before and inputs.why_nothing(given, found.before, options.verifier)
-    if reason:
+    if reason := reason or _why_failed(given.name, [found]):
         print(reason, file=sys.stderr)
         return inputs.NOTHING
     return 0
@@ -91,16 +91,18 @@ def mend(options: argparse.Namespace) -> int:
 
 def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Mend a file of documents; one JSON object each, and the totals on stderr."""
-    from tablemend.faithfulness.inputs import line_json, of_lines
+    from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines
     from tablemend.runs import write_text
 
     written = []
+    mended = []
     status = 0
     totals: Counter[str] = Counter()
     for line, found in of_lines(lines, partial(_mend, options)):
         written.append(line_json(line, found) + "\n")
         status |= line.failed
         if found is not None:
+            mended.append(found)
             totals["documents"] += 1
             totals["edits"] += len(found.edits)
             totals["undone"] += len(found.undone)
@@ -114,7 +116,23 @@ def mend_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
         f" {totals['edits']} edits, {totals['undone']} undone, {totals['calls']} calls",
         file=sys.stderr,
     )
+    if why := _why_failed(str(options.batch), mended):
+        print(why, file=sys.stderr)
+        status = NOTHING
     return status
+
+
+def _why_failed(name: str, found: Sequence[Mended]) -> str:
+    """Why every request failed, to verify or to rewrite; empty where one did not, or none was."""
+    from tablemend.faithfulness.inputs import why_failed
+
+    if why := why_failed([one.before for one in found if one.before is not None]):
+        return f"{name}: {why}"
+    calls = sum(one.usage.calls for one in found)
+    if not calls or sum(one.usage.failed for one in found) < calls:
+        return ""
+    why = next((edit.reason for one in found for edit in one.undone), "")
+    return f"{name}: every request to a model failed ({calls} in all): {why}"
 
 
 def _check(options: argparse.Namespace) -> None:

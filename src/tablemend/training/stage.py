@@ -307,8 +307,9 @@ def refusals(train: Train, run: Run) -> Iterator[None]:
         except torch.OutOfMemoryError as error:
             raise TablemendError(
                 f"the device is out of memory: lower train.micro_batch={train.micro_batch} (the "
-                "result stays the same), set train.gradient_checkpointing=true, or "
-                "train.method=lora"
+                "result stays the same), set train.gradient_checkpointing=true, then "
+                "train.trl.activation_offloading=true (SFT, DPO), or train.method=lora; --check "
+                "says what fits on which card"
             ) from error
 
 
