@@ -154,7 +154,7 @@ def test_a_training_says_and_notes_what_it_computes_in(tiny_model: Path, tmp_pat
     assert (
         f"computing in {kind} (train.precision=auto, and this CPU {has} instructions for "
         "bfloat16); threads a process: 1 (OMP_NUM_THREADS)\n"
-    ) in done.stdout
+    ) in done.stderr
     facts = Run.of(config).recorded("sft")
     noted = {name: facts[name] for name in ("precision", "bfloat16_instructions", "threads")}
     assert noted == {"precision": kind, "bfloat16_instructions": native, "threads": 1}

@@ -57,7 +57,7 @@ class OpenAIWire:
     async def _limit(self, response: httpx2.Response) -> None:
         """Count the body while it is read; a compressed one could grow as it is unpacked."""
         if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
-            raise Broken("a compressed reply, which was not asked for")
+            raise Broken("a compressed reply, which was not asked for", again=False)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Limited(response.stream, self._most)
 

@@ -152,8 +152,8 @@ class Agreement:
             raise TablemendError(
                 f"vLLM scores a fixed answer by {difference:.3f} nats a token otherwise than the "
                 f"model that trains ({self.first:.4f} at first): it does not get the new weights, "
-                "and its answers are another model's. Start the server anew "
-                "(docs/rewards.md), or set grpo.engine=transformers"
+                "and its answers are another model's. Set grpo.engine=transformers, or "
+                "start vLLM's server anew where there is one (docs/rewards.md)"
             )
         self.before = difference
 

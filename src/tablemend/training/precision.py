@@ -26,9 +26,10 @@ def settle(config: C, device: str) -> C:
 
     It is what the run folder notes: a training does not go on in another type elsewhere.
     """
-    return with_types(
-        config, chosen(config.train.precision, device), loaded_dtype(config.weights_dtype, device)
-    )
+    kind = chosen(config.train.precision, device)
+    if config.train.method == "qlora":  # computes in it on every GPU
+        kind = "bfloat16"
+    return with_types(config, kind, loaded_dtype(config.weights_dtype, device))
 
 
 def with_types(config: C, precision: Precision, dtype: str) -> C:

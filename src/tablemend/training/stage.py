@@ -20,7 +20,7 @@ from tablemend.backends.checkpoints import local_folder
 from tablemend.config import Train
 from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
-from tablemend.runs import Run, disk_errors, sole_writer
+from tablemend.runs import Run, disk_errors, say, sole_writer
 from tablemend.training import advice, checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel
 from tablemend.training.models import trained_shapes
@@ -72,7 +72,7 @@ def set_up(config: C) -> C:
     settled = precision.settle(config, state.device.type)
     if state.is_main_process:
         for line in precision.lines(config, settled, state.device.type, threads):
-            print(line, flush=True)
+            say(line)
     return settled
 
 
