@@ -166,6 +166,13 @@ def test_page_asks_for_nothing(page):
     assert set(re.findall(r"url\((.)", source)) <= {"#"}
 
 
+def test_a_training_that_ended_early_is_a_warning_in_every_report() -> None:
+    results, *more = make_results()
+    results["warnings"] = ["sft: train.minutes=1 ended the training after 10 of 99 steps (10%)"]
+    for text in (terminal_table(results), write_markdown(results), write_html(results, *more)):
+        assert "arning" in text and results["warnings"][0] in text
+
+
 def test_hostile_text_stays_text(page):
     assert "script" not in {name for name, _ in page.elements}
     assert any(HOSTILE in text for text in page.text)

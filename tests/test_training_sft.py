@@ -38,6 +38,7 @@ from trl import SFTTrainer
 from tablemend.backends.precision import has_bfloat16
 from tablemend.config import SftCommand, Train, parse
 from tablemend.errors import TablemendError
+from tablemend.evaluation import results
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
 from tablemend.synthesis import small_world
@@ -460,6 +461,7 @@ def test_the_time_budget_ends_the_training_and_says_so(
     assert run.recorded("sft")["ended_early"] == early
     stage.report(run, facts)
     assert f"warning: {early}\n" in capsys.readouterr().out
+    assert list(results._warnings(config, run)) == [f"sft: {early}"]
     assert checkpoints.last_complete(run.path / "sft") == (
         run.path / "sft" / f"checkpoint-{facts['steps']}"
     )
@@ -494,6 +496,9 @@ def test_the_budget_counts_over_interruptions() -> None:
     while not control.should_training_stop:
         budget.on_step_end(arguments, state, control)
     assert budget.elapsed >= 60 and control.should_save
+    assert budget.ended_early(10, 100) and budget.ended_early(100, 100) is None
+    with pytest.raises(TablemendError, match=r"9 of 100 steps \(9%\): too few"):
+        budget.ended_early(9, 100)
 
 
 @pytest.mark.parametrize("scheduler", ["constant", "linear", "cosine"])
