@@ -29,7 +29,9 @@ def main() -> None:
     logging.disable_progress_bar()  # or a refusal stands on the same line
     run, out = Run.of(config), Path(config.out).expanduser()
     check_out(out)
-    out.resolve().mkdir(parents=True, exist_ok=True)  # where it cannot, now and not in an hour
+    if not out.exists():
+        out.resolve().mkdir(parents=True)  # where it cannot, now and not in an hour
+        out.resolve().rmdir()
     with sole_writer(run.path):
         pretrain(config, run, out)
 
