@@ -152,7 +152,7 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
         cls=SftCommand,
     )
     amount = amount_of(config)
-    said = list(plan._data_lines(config))
+    _, said = plan._count(config)
     run, prepared = Run.of(config), prepare(config, tokenizer)
     rows = prepared.train.rows
     assert (amount.rows, amount.dropped) == (len(rows), prepared.train.dropped.total())

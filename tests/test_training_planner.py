@@ -40,7 +40,6 @@ from tablemend.training.data import build_rows
 from tablemend.training.launch import Launch
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
 from tablemend.training.planner import Plans
-from tablemend.training.precision import settle
 from tablemend.training.shapes import config_of, start_of
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +91,8 @@ def plans_of(config: Trained) -> Plans:
 def test_a_training_takes_the_memory_that_is_planned(
     method: str, checkpointing: bool, benchmark: ModuleType, tiny_model: Path
 ) -> None:
-    config = settle(parse(benchmark.Benchmark, ["recipe=tiny", f"model.path={tiny_model}"]), "cpu")
+    tokens = ["recipe=tiny", "train.precision=bfloat16", f"model.path={tiny_model}"]
+    config = parse(benchmark.Benchmark, tokens)
     case = benchmark.case_of(config, method, checkpointing, 2, 4, 512)
     planned, measured = benchmark.compare(case, on_gpu=False)
     assert planned == pytest.approx(measured, rel=0.15)
@@ -102,8 +102,8 @@ def test_a_training_takes_the_memory_that_is_planned(
 def test_preferences_take_the_memory_that_is_planned(
     method: str, once: bool, benchmark: ModuleType, tiny_model: Path
 ) -> None:
-    tokens = ["recipe=tiny-dpo", f"model.path={tiny_model}"]
-    config = settle(parse(benchmark.PreferenceBenchmark, tokens), "cpu")
+    tokens = ["recipe=tiny-dpo", "train.precision=bfloat16", f"model.path={tiny_model}"]
+    config = parse(benchmark.PreferenceBenchmark, tokens)
     config = benchmark.case_of(config, method, False, 1, 4, 256)
     dpo = config.dpo.model_copy(update={"precompute_reference": once})
     planned, measured = benchmark.compare(config.model_copy(update={"dpo": dpo}), on_gpu=False)
@@ -114,9 +114,8 @@ def test_preferences_take_the_memory_that_is_planned(
 def test_rewards_take_the_memory_that_is_planned(
     measure: str, passes: int, benchmark: ModuleType, tiny_model: Path
 ) -> None:
-    config = settle(
-        parse(benchmark.RewardBenchmark, ["recipe=tiny-grpo", f"model.path={tiny_model}"]), "cpu"
-    )
+    tokens = ["recipe=tiny-grpo", "train.precision=float32", f"model.path={tiny_model}"]
+    config = parse(benchmark.RewardBenchmark, tokens)
     case = benchmark.case_of(config, "full", False, passes, 4, 96)
     planned, measured = getattr(benchmark, measure)(case, on_gpu=False)
     assert planned == pytest.approx(measured, rel=0.15)
@@ -482,7 +481,7 @@ def test_a_plan_says_what_fits_and_what_to_change() -> None:
 
 def test_a_plan_counts_the_data_that_is_there() -> None:
     amount = amount_of(recipe("tiny"))
-    assert (amount.rows, amount.dropped, amount.sampled) == (20000, 0, 200)
+    assert (amount.rows, amount.dropped, amount.sampled) == (5120, 0, 200)
     assert 0 < amount.supervised < amount.tokens < amount.longest <= 1024
 
 

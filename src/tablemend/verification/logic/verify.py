@@ -325,6 +325,8 @@ def _linked(claim: Claim, linking: Linking, grid: int) -> Iterator[tuple[Linking
         yield linking, linking.links(span, grid)
         if linking.reading.text[span.start : span.end].rstrip(" .") == claim.statement:
             return
+    if len(claim.statement.split()) > LONGEST:
+        return  # not read below, and linking it takes time for every claim of its sentence
     alone = Linking(Reading(claim.statement), linking.source)
     yield alone, alone.links(Span(0, len(claim.statement)), grid)
 
