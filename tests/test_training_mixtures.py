@@ -143,7 +143,7 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
 ) -> None:
     """Rows, what is dropped of them, steps and tokens: exactly, since nothing is sampled."""
     longest = sorted(map(len, prepare(recipe(), tokenizer).train.rows))
-    given = {"epochs": 1, "global_batch": 8, "micro_batch": 4}
+    given = {"epochs": 1, "global_batch": 8, "micro_batch": 4, "precision": "float32"}
     config = recipe(
         *(f"train.{key}={value}" for key, value in given.items()),
         f"train.max_length={longest[-4] - 1}",
