@@ -69,8 +69,8 @@ test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 test-vllm: $(VLLM_STAMP)
-	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -m vllm tests/test_vllm.py tests/test_ray.py \
-	  tests/test_vllm_grpo.py
+	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -n 2 --dist worksteal -m vllm \
+	  tests/test_vllm.py tests/test_ray.py tests/test_vllm_grpo.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -328,8 +328,13 @@ def test_vllm_does_not_outlive_a_killed_process(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of CPU cores")
 def test_copies_share_the_requests(
-    requests: list[Request], by_transformers: dict[str, Completion]
+    requests: list[Request],
+    by_transformers: dict[str, Completion],
+    request: pytest.FixtureRequest,
 ) -> None:
+    own = os.sched_getaffinity(0)  # one core in a worker of pytest-xdist: conftest.py
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    request.addfinalizer(lambda: os.sched_setaffinity(0, own))
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two CPU cores")
     with opened(VllmEngine(Checkpoint(str(TINY)), options(data_parallel=2))) as engine:

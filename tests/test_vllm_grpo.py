@@ -55,6 +55,7 @@ def test_what_vllm_draws_is_scored_alike_by_the_model_that_trains(tmp_path: Path
         "train.max_steps=2",
         "train.global_batch=16",
         "train.micro_batch=16",
+        "train.precision=float32",  # as vLLM, whatever the CPU has
         "train.learning_rate=1e-3",
         "train.warmup=0",
         "train.log_every=1",
