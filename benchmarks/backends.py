@@ -1,9 +1,9 @@
 """What asking a server costs: rate, CPU and memory of the client of OpenAI-compatible servers.
 
-    python benchmarks/backends.py [concurrency=256] [latency=0.05] [n=20000] [stream=100000]
+    python -m benchmarks.backends [concurrency=256] [latency=0.05] [n=20000] [stream=100000]
 
-Starts the scripted server, which answers every request after `latency` seconds, and asks it in
-several ways; the ideal rate is concurrency / latency. CPU is that of this process, all threads
+Starts the server of the tests, which answers every request after `latency` seconds, and asks it
+in several ways; the ideal rate is concurrency / latency. CPU is that of this process, all threads
 together, in microseconds a request and in cores; the server's is given beside it, since a server
 that fills its own core is the ceiling. The last lines are the resident memory along a stream of
 requests that all go through the request cache. Other work on the machine lowers the rates and
@@ -28,7 +28,6 @@ from pydantic import Field
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.chat import body_of
-from tablemend.backends.local_server import LocalServer
 from tablemend.backends.plain_wire import PlainWire
 from tablemend.backends.requests import Request, Sampling
 from tablemend.backends.wire import MIB, Wire
@@ -36,6 +35,7 @@ from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
+from tests.support.model_server.local import LocalServer
 
 MODEL = "scripted"
 ANSWER = "The table has four rows and three columns. " * 10

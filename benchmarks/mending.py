@@ -1,7 +1,7 @@
 """Repair and CAVE: planted errors that are mended, faithful claims that are damaged.
 
     python benchmarks/mending.py [--data FOLDER]                     # repair, without a model
-    python benchmarks/mending.py --model scripted: [--data FOLDER]   # CAVE
+    python benchmarks/mending.py --model MODEL [--data FOLDER]       # CAVE
 
 Each table has a faithful summary, verified by its construction, and the same with one error that
 is planted. An error counts as mended where its words are right again; a faithful claim as damaged
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the public sets, for real tables")
     parser.add_argument("--half", choices=("rules", "report"), default="report")
     parser.add_argument("--tables", type=int, default=100, help="of each source")
-    parser.add_argument("--model", help="what rewrites for CAVE, such as scripted:")
+    parser.add_argument("--model", help="what rewrites for CAVE, as a model string")
     parser.add_argument("--error", choices=("NUM", "REL", "TMP", "ATT"), default="NUM")
     options = parser.parse_args()
     counts: dict[str, Counter[str]] = {}

@@ -1,7 +1,7 @@
 """Answer tables judged and mended from context and query alone, measured against gold.
 
     python benchmarks/mending_tables.py [--data ../shared/data]                     # repair
-    python benchmarks/mending_tables.py --model scripted: [--data ../shared/data]   # CAVE
+    python benchmarks/mending_tables.py --model MODEL [--data ../shared/data]       # CAVE
     python benchmarks/mending_tables.py --examples PATH [--split NAME]              # of a file
 
 Gold tables get one planted error each; the context is the adversarial one. The verifier and the
@@ -291,7 +291,7 @@ def sets(options: argparse.Namespace) -> Iterator[tuple[str, list[Example]]]:
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", help="what rewrites for CAVE, such as scripted:")
+    parser.add_argument("--model", help="what rewrites for CAVE, as a model string")
     parser.add_argument("--examples", type=Path, help="JSONL file of examples, or a folder")
     parser.add_argument("--split", help="of a folder (default: test)")
     parser.add_argument("--rows", action="store_true", help="only count the rows that are dropped")

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.model_server.local import LocalServer
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -60,6 +62,24 @@ def file_size_limit(size: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         sys.dont_write_bytecode = written
+
+
+@pytest.fixture(scope="session")
+def model_server() -> Iterator[Callable[..., str]]:
+    """The model string of a server with these arguments (tests/support/model_server/README.md).
+
+    All tests that give the same arguments share one, which counts how often it is asked the same.
+    """
+    servers: dict[tuple[str, ...], LocalServer] = {}
+
+    def serve(*arguments: str) -> str:
+        if arguments not in servers:
+            servers[arguments] = LocalServer(arguments)
+        return servers[arguments].model
+
+    yield serve
+    for server in servers.values():
+        server.close()
 
 
 @pytest.fixture(scope="session")

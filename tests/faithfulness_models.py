@@ -18,7 +18,7 @@ class CannedBackend:
     """
 
     def __init__(
-        self, answer: Callable[[str], Answer], name: str = "scripted:", window: int = 1 << 20
+        self, answer: Callable[[str], Answer], name: str = "hf:canned", window: int = 1 << 20
     ) -> None:
         self.name = name
         self.window = window  # characters

@@ -25,11 +25,12 @@ from conftest import file_size_limit
 
 from tablemend.backends.backend import CHUNK, Backend, BudgetSpent, Spent, open_backend
 from tablemend.backends.engine import BatchEngine
-from tablemend.backends.local_server import read_options
+from tablemend.backends.openai_client import OpenAIEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.stream import AHEAD
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import FULL_DISK, TablemendError
+from tests.support.model_server.local import LocalServer
 
 
 def options(**more: Any) -> BackendOptions:
@@ -523,42 +524,18 @@ def test_a_cap_on_cost_counts_prices() -> None:
 # opening
 
 
-def test_scripted_options_are_read_and_refused() -> None:
-    text = "latency=0.05,faults=429:0.1+cut:0.05,seed=1,examples=a/b"
-    assert read_options(text) == {
-        "latency": "0.05",
-        "faults": "429:0.1+cut:0.05",
-        "seed": "1",
-        "examples": "a/b",
-    }
-    for bad, message in [
-        ("latncy=1", r"no option 'latncy'; did you mean latency"),
-        ("seed", "write seed=VALUE, once"),
-        ("seed=1,seed=2", "write seed=VALUE, once"),
-    ]:
-        with pytest.raises(TablemendError, match=message):
-            read_options(bad)
-
-
-def test_the_scripted_server_is_started_asked_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-a-test-server")
+def test_every_request_is_answered_whatever_the_server_does() -> None:
     faults = "429:0.1+500:0.1+cut:0.1+reset:0.1+bad-body:0.1+empty-choices:0.1+wrong-usage:0.1"
-    backend = open_backend(f"scripted:answer=ja,seed=2,faults={faults}", options(retries=20))
-    process = backend._engine._server._process  # type: ignore[attr-defined]
-    out = list(backend.generate(requests(100)))
+    server = LocalServer(["--answer=ja", "--seed=2", f"--faults={faults}"])
+    try:
+        with open_backend(server.model, options(retries=20)) as backend:
+            out = list(backend.generate(requests(100)))
+            backend.close()  # a second time at the end
+    finally:
+        server.close()
     assert Counter(one.id for one in out) == Counter(f"r{n}" for n in range(100))
     assert {(one.text, one.finish_reason) for one in out} == {("ja", "stop")}
     assert any(one.estimated for one in out)
-    assert backend.identity["engine"] == "scripted"
-    assert "127.0.0.1" not in str(backend.identity) + backend.name
-    backend.close()
-    backend.close()
-    assert process.poll() is not None
-
-
-def test_a_scripted_server_that_does_not_start_says_why() -> None:
-    with pytest.raises(TablemendError, match="did not start: error: no fault 'x'"):
-        open_backend("scripted:faults=x:1", options())
 
 
 def test_a_string_is_refused_before_anything_is_made(tmp_path: Path) -> None:
@@ -576,8 +553,11 @@ def test_replies_are_those_of_the_prompt() -> None:
     assert all(one.text == f"prompt {one.id[1:]}" for one in out)
 
 
-def test_a_cache_that_cannot_be_used_ends_the_server_again(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_used_closes_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[OpenAIEngine] = []
+    monkeypatch.setattr(OpenAIEngine, "close", closed.append)
     with pytest.raises(TablemendError, match="request cache"):
-        open_backend("scripted:answer=x", options(cache=str(tmp_path)))
-    children = subprocess.run(["pgrep", "-P", str(os.getpid())], capture_output=True, text=True)
-    assert len(children.stdout.split()) <= 1  # pgrep itself
+        open_backend("openai:m@http://localhost:1/v1", options(cache=str(tmp_path)))
+    assert len(closed) == 1

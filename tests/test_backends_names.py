@@ -28,11 +28,7 @@ from tablemend.errors import TablemendError
             ModelName("openai", "org/m", ("http://a:1/v1", "http://b:2/v1")),
         ),
         ("openai:m@http://[::1]:8/v1", ModelName("openai", "m", ("http://[::1]:8/v1",))),
-        ("scripted:", ModelName("scripted", "")),
-        (
-            "scripted:latency=0.05,faults=429:0.1",
-            ModelName("scripted", "latency=0.05,faults=429:0.1"),
-        ),
+        ("scripted:a/b.jsonl", ModelName("scripted", "a/b.jsonl")),
     ],
 )
 def test_a_string_is_taken_apart_and_put_together_again(text: str, name: ModelName) -> None:
@@ -61,6 +57,7 @@ def test_a_string_without_an_engine_has_the_default(
         ("opena:m@http://h/v1", "no engine 'opena'.*openai"),
         ("hf:", "names no model"),
         ("vllm:", "names no model"),
+        ("scripted:", r"names no file: write scripted:FILE\.jsonl$"),
         ("openai:gpt", "with http:// or https://"),
         ("openai:@http://h/v1", "write openai:MODEL@"),
         ("openai:m@h:8000/v1", "with http:// or https://"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from faithfulness_models import Answer, CannedBackend
@@ -197,40 +197,39 @@ def test_a_rewrite_is_read_as_the_words_alone() -> None:
             read_rewrite(said, words, before, after)
 
 
-@pytest.fixture(scope="module")
-def scripted() -> Iterator[Callable[[str], Mended]]:
-    """CAVE with the scripted model, which knows only its prompts."""
+Served = Callable[..., Mended]
 
-    def run(text: str, faults: str = "") -> Mended:
-        name = f"scripted:faults={faults}" if faults else "scripted:"
-        with open_backend(name, BackendOptions(cache=None, retries=0)) as backend:
+
+@pytest.fixture
+def served(model_server: Callable[..., str]) -> Served:
+    """CAVE with a model that knows only its prompts."""
+
+    def run(text: str, *faults: str) -> Mended:
+        model = model_server(*(f"--faults={fault}!:1" for fault in faults))
+        with open_backend(model, BackendOptions(cache=None, retries=0)) as backend:
             steps = [cave_text(text, SOURCE)]
             return run_together(steps, backend, ProgramVerifier(), ProgramExtractor())[0]
 
-    yield run
+    return run
 
 
-def test_the_scripted_model_mends_what_it_is_shown(scripted: Callable[..., Mended]) -> None:
-    found = scripted(WRONG)
+def test_a_served_model_mends_what_it_is_shown(served: Served) -> None:
+    found = served(WRONG)
     assert found.text == WRONG.replace("39", "37") and found.usage.calls == 1
 
 
 @pytest.mark.parametrize(
     "fault", ["wrong-rewrite", "unchanged", "chatty", "empty", "refusal-text", "refusal", "length"]
 )
-def test_a_model_that_makes_mistakes_leaves_the_text_as_it_was(
-    scripted: Callable[..., Mended], fault: str
-) -> None:
-    found = scripted(WRONG, f"{fault}!:1")
+def test_a_model_that_makes_mistakes_leaves_the_text_as_it_was(served: Served, fault: str) -> None:
+    found = served(WRONG, fault)
     assert found.text == WRONG and not found.edits and len(found.undone) == PASSES
 
 
-def test_the_scripted_model_mends_a_comparison_by_what_was_computed(
-    scripted: Callable[..., Mended],
-) -> None:
-    assert scripted("Vey won the most points.").text != "Vey won the most points."
-    assert scripted("Three teams won more than 30 points.").text.startswith("Two teams")
+def test_a_served_model_mends_a_comparison_by_what_was_computed(served: Served) -> None:
+    assert served("Vey won the most points.").text != "Vey won the most points."
+    assert served("Three teams won more than 30 points.").text.startswith("Two teams")
 
 
-def test_a_whole_sentence_for_its_words_is_understood(scripted: Callable[..., Mended]) -> None:
-    assert scripted(WRONG, "whole-sentence!:1").text == WRONG.replace("39", "37")
+def test_a_whole_sentence_for_its_words_is_understood(served: Served) -> None:
+    assert served(WRONG, "whole-sentence").text == WRONG.replace("39", "37")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,11 +39,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def method(request: pytest.FixtureRequest, model_server: Callable[..., str]) -> list[str]:
+    return ["--model", model_server()] if request.param == "cave" else []
+
+
 TEXT = ["mend", "--source", "table.csv", "--text", "summary.txt"]
 TABLE_ANSWER = ["mend", "--answer", "answer.md", "--context", "article.txt", "--query", QUERY]
 
 
-@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
 def test_a_text_is_mended_and_the_edits_listed(
     folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
 ) -> None:
@@ -72,8 +78,11 @@ def test_a_file_gets_the_text_and_the_output_the_edits(
     assert (folder / "summary.txt").read_bytes() == WRONG.encode()
 
 
-def test_json_has_the_text_and_every_edit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*TEXT, "--json", "--method", "cave", "--model", "scripted:"]) == 0
+@pytest.mark.parametrize("method", ["cave"], indirect=True)
+def test_json_has_the_text_and_every_edit(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TEXT, "--json", "--method", "cave", *method]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text"] == RIGHT and found["calls"] == 1
     assert (found["staf_before"], found["staf_after"]) == (0.5, 1.0)
@@ -81,7 +90,7 @@ def test_json_has_the_text_and_every_edit(folder: Path, capsys: pytest.CaptureFi
     assert WRONG[edit["start"] : edit["end"]] == edit["old"] == "39" and edit["new"] == "37"
 
 
-@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
 def test_an_answer_table_is_mended_in_its_answer(
     folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
 ) -> None:
@@ -97,12 +106,12 @@ def test_an_answer_table_is_mended_in_its_answer(
     ("arguments", "message"),
     [
         ([*TEXT, "--method", "cave"], "cave needs --model"),
-        ([*TEXT, "--method", "repair", "--model", "scripted:"], "repair asks no model"),
-        ([*TEXT, "--passes", "0", "--model", "scripted:"], "--passes 0"),
+        ([*TEXT, "--method", "repair", "--model", "hf:a/b"], "repair asks no model"),
+        ([*TEXT, "--passes", "0", "--model", "hf:a/b"], "--passes 0"),
         ([*TEXT, "--passes", "3"], "--passes is for cave"),
         ([*TEXT, "--thinking", "on"], "--thinking is for models"),
         ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
-        ([*TABLE_ANSWER, "--extractor", "llm:scripted:"], "leave it out for an answer table"),
+        ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave it out for an answer table"),
         ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
         (["mend", "--text", "summary.txt"], "give --source FILE"),
         ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
@@ -120,7 +129,7 @@ def test_bad_options_are_one_line(
     assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
 
 
-@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
 def test_a_text_without_a_claim_stays_and_is_said_so(
     folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
 ) -> None:
@@ -147,7 +156,7 @@ def test_an_answer_without_a_table_is_said_so(
     assert "no table found" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("method", [[], ["--model", "scripted:"]])
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
 def test_a_batch_is_mended_line_by_line(
     folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
 ) -> None:
@@ -199,15 +208,15 @@ def test_odd_texts_are_mended_in_time_or_left_alone(folder: Path, text: str) -> 
     assert text == "without an end" or found.text == ODD[text]
 
 
-def test_three_lines_of_python(folder: Path) -> None:
+def test_three_lines_of_python(folder: Path, model_server: Callable[..., str]) -> None:
     source = load_source("table.csv")
     assert mend_text(WRONG, source).text == RIGHT
-    assert mend_text(WRONG, source, "cave", "scripted:").text == RIGHT
+    assert mend_text(WRONG, source, "cave", model_server()).text == RIGHT
     assert "| Sella |" in mend_answer(ANSWER, context=CONTEXT, query=QUERY).text
     with pytest.raises(TablemendError, match="cave needs a model"):
         mend_text(WRONG, source, "cave")
     with pytest.raises(TablemendError, match="repair asks no model"):
-        mend_text(WRONG, source, model="scripted:")
+        mend_text(WRONG, source, model="hf:a/b")
 
 
 def test_the_edits_of_a_table_are_listed_in_words() -> None:

@@ -109,9 +109,9 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
 
 
 def test_cave_mends_by_a_model_and_counts_its_calls(
-    recipe: Callable[..., list[str]], server: AnsweringServer
+    recipe: Callable[..., list[str]], server: AnsweringServer, model_server: Callable[..., str]
 ) -> None:
-    arms = {"base": {}, "cave": {"after": "base", "mend": "cave", "model": "scripted:"}}
+    arms = {"base": {}, "cave": {"after": "base", "mend": "cave", "model": model_server()}}
     judged, results = compare(recipe(arms))
     assert len(server.bodies) == len(EXAMPLES)
     assert hallucinated(judged, "base") == len(EXAMPLES)

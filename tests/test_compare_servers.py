@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -552,34 +553,27 @@ def test_arms_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model
     assert "fingerprint" in report and "engine openai" in report
 
 
-def test_the_scripted_server_is_a_model_too(recipe, tmp_path, capsys) -> None:
+def test_a_server_that_knows_the_examples_is_a_model_too(
+    recipe, tmp_path, capsys, model_server
+) -> None:
     path = tmp_path / "examples.jsonl"
     path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
-    tokens = recipe({"base": {"model": f"scripted:latency=0,examples={path}"}})
+    tokens = recipe({"base": {"model": model_server(f"--examples={path}")}})
     results = compare(tokens)
     assert results["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
     stored = lines(tmp_path, "base")
     capsys.readouterr()
-    assert compare(tokens) == results  # on another port
+    assert compare(tokens) == results
     assert lines(tmp_path, "base") == stored
     assert "kept as" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["model.path", "evaluation.arms.base.model"])
-def test_the_bare_name_of_the_scripted_server_is_a_model(place, recipe) -> None:
+def test_an_engine_without_a_model_is_refused(place, recipe) -> None:
     """YAML takes the colon at its end for a mapping."""
-    tokens = recipe({"base": {}}, f"{place}=scripted:")
-    config = parse(CompareCommand, tokens)
-    named = {
-        "model.path": config.model.path,
-        "evaluation.arms.base.model": config.evaluation.arms["base"].model,
-    }
-    assert named[place] == "scripted:"
-    (planned,) = evaluation.plan_arms(config, Run.of(config))
-    assert (planned.model.engine, planned.model.model) == ("scripted", "")
-    with pytest.raises(TablemendError, match=r"model\.path: .*string"):
-        parse(CompareCommand, [*tokens, "model.path={other: null}"])
+    with pytest.raises(TablemendError, match=rf"{re.escape(place)}: .*string"):
+        parse(CompareCommand, recipe({"base": {}}, f"{place}=scripted:"))
 
 
 def test_a_broken_manifest_is_one_line(recipe, tmp_path, server, monkeypatch, capsys) -> None:

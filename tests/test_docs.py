@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,16 @@ def test_the_python_examples_of_a_page_run(name: str, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("optional", [False, True], ids=["plain", "with what is in brackets"])
 @pytest.mark.parametrize("name", ["faithfulness", "mending"])
 def test_the_commands_of_a_page_run(
-    name: str, optional: bool, capsys: pytest.CaptureFixture[str]
+    name: str,
+    optional: bool,
+    capsys: pytest.CaptureFixture[str],
+    model_server: Callable[..., str],
 ) -> None:
     commands = _COMMAND.findall(_page(name))
     assert len(commands) >= 3
     for line in commands:
         line = re.sub(r"\[(.*?)\]", r"\1" if optional else "", line)
-        line = re.sub(r"--model \S+", "--model scripted:", line)
+        line = re.sub(r"--model \S+", f"--model {model_server()}", line)
         assert main(shlex.split(line, comments=True)[1:]) == 0, line
         out = capsys.readouterr().out
         assert "37" in out or "0.5" in out, line

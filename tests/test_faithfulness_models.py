@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from faithfulness_models import Answer, CannedBackend
@@ -240,11 +242,15 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
         (3, 30, 9)
     ] * 2
     assert not backend.closed and not extracting.closed
-    assert found[0].judge == "llm:scripted:, verify/1; claims: llm:scripted:, extract/1"
+    assert found[0].judge == "llm:hf:canned, verify/1; claims: llm:hf:canned, extract/1"
 
 
-def test_the_scripted_model_extracts_and_judges_by_what_it_is_shown() -> None:
-    found = staf.verify_text(TEXT, SOURCE, "llm:scripted:", "llm:scripted:")
+def test_a_served_model_extracts_and_judges_by_what_it_is_shown(
+    model_server: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the request cache goes there
+    model = f"llm:{model_server()}"
+    found = staf.verify_text(TEXT, SOURCE, model, model)
     by_text = {one.claim.text: one.verdict for one in found.verdicts}
     assert found.calls == 1 + len(found.verdicts) and found.verdicts
     assert set(by_text.values()) <= {"supported", "contradicted", "not_in_source"}

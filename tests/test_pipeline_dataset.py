@@ -650,7 +650,7 @@ def test_a_damaged_file_is_one_line_and_the_rows_can_be_joined_elsewhere(
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("scripted:latncy=1", "no option 'latncy'"),
+        ("scripted:{}/none.jsonl", "No such file"),
         ("hf:{}/none", "no checkpoint folder"),
         ("openai:gpt@https://api.invalid/v1", "NO_SUCH_KEY"),
     ],

@@ -48,7 +48,7 @@ class Rewriter:
 
 
 def settings(**given: Any) -> LlmSynthesis:
-    return LlmSynthesis(generator="scripted:", kernel="program", **given)
+    return LlmSynthesis(generator="hf:a/b", kernel="program", **given)
 
 
 def make(model: Rewriter, example: Example | None, **given: Any) -> Row:

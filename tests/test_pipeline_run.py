@@ -1,4 +1,4 @@
-"""The command with the scripted server: killed, cut short, sharded, its disk filled."""
+"""The command with a model server: killed, cut short, sharded, its disk filled."""
 
 from __future__ import annotations
 
@@ -9,30 +9,37 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tablemend.backends.local_server import LocalServer
 from tablemend.pipeline.row_files import FOLDER
 from tablemend.records import Example
 from tablemend.synthesis.settings import SPLITS
+from tests.support.model_server.local import LocalServer
 
 ROOT = Path(__file__).parents[1]
 N = 16
 FAULTS = "mistake:0.1+prose:0.05+bad-json:0.05+429:0.05+cut:0.03+wrong-verdict:0.03+length:0.02"
-MODEL = f"scripted:latency=0.02,seed=3,faults={FAULTS}"
 
 
-def command(folder: Path, *tokens: str, name: str = "out") -> list[str]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    """It counts how often it is asked the same, so it is started anew for each command."""
+    started = LocalServer(["--latency=0.02", "--seed=3", f"--faults={FAULTS}"])
+    yield started
+    started.close()
+
+
+def command(server: LocalServer, folder: Path, *tokens: str, name: str = "out") -> list[str]:
     options = {"cache": folder / f"{name}.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
     return [
         sys.executable,
         "data_gen/tablehallu.py",
         "engine=llm",
-        f"generator={MODEL}",
+        f"generator={server.model}",
         f"n={N}",
         f"out={folder / name}",
         "concurrency=4",
@@ -42,10 +49,17 @@ def command(folder: Path, *tokens: str, name: str = "out") -> list[str]:
 
 
 def run(
-    folder: Path, *tokens: str, name: str = "out", before: Callable[[], object] | None = None
+    server: LocalServer,
+    folder: Path,
+    *tokens: str,
+    name: str = "out",
+    before: Callable[[], object] | None = None,
+    anew: bool = True,
 ) -> subprocess.CompletedProcess[str]:
+    if anew:
+        server.restart()
     return subprocess.run(
-        command(folder, *tokens, name=name),
+        command(server, folder, *tokens, name=name),
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -69,10 +83,10 @@ def numbers(out: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def whole(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What an uninterrupted run leaves."""
     folder = tmp_path_factory.mktemp("whole")
-    done = run(folder)
+    done = run(server, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.index("estimate for 16 rows") < done.stdout.index("16 rows took")
     return files(folder / "out")
@@ -89,7 +103,7 @@ def test_the_command_makes_verified_examples_and_says_what_was_rejected(
         stages = [call.stage for call in example.calls]
         assert stages[0] == "kernel" and stages[-1] == "verify_distractors"
         assert {call.prompt.partition("/")[0] for call in example.calls} == set(stages)
-        assert all(call.prompt_tokens > 0 and call.model.startswith("scripted:") for call in
+        assert all(call.prompt_tokens > 0 and call.model == "openai:scripted" for call in
                    example.calls)  # fmt: skip
         gold = [cell for row in example.gold_table.rows for cell in row if cell is not None]
         assert len(example.facts) >= len(gold) >= 15
@@ -104,14 +118,18 @@ def test_the_command_makes_verified_examples_and_says_what_was_rejected(
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments_nothing_is_lost_or_twice(
-    tmp_path: Path, whole: dict[str, bytes]
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     rng = Random(20)
     out = tmp_path / "out"
     before: list[int] = []
     for _ in range(20):
+        server.restart()
         process = subprocess.Popen(
-            command(tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command(server, tmp_path),
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         _wait_for_rows(process, out, len(before) + rng.randrange(2))
         time.sleep(rng.random() * 0.1)
@@ -120,7 +138,7 @@ def test_killed_at_twenty_random_moments_nothing_is_lost_or_twice(
         after = numbers(out) if (out / FOLDER).exists() else []
         assert after[: len(before)] == before
         before = after
-    done = run(tmp_path)
+    done = run(server, tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(numbers(out)) == list(range(N))
     assert numbers(out)[: len(before)] == before
@@ -139,9 +157,9 @@ def _wait_for_rows(process: subprocess.Popen[bytes], out: Path, count: int) -> N
 
 
 def test_a_cap_stops_with_one_line_and_the_same_command_continues(
-    tmp_path: Path, whole: dict[str, bytes]
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    done = run(tmp_path, "generator_options.max_tokens_total=100000")
+    done = run(server, tmp_path, "generator_options.max_tokens_total=100000")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("stopped: max_tokens_total=100000 is used up")
@@ -149,7 +167,7 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
     made = numbers(tmp_path / "out")
     assert 0 < len(made) < N
     assert f"{len(made)} rows took" in done.stdout
-    done = run(tmp_path)
+    done = run(server, tmp_path)
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path / "out")[: len(made)] == made
     assert files(tmp_path / "out") == whole
@@ -160,7 +178,7 @@ def _ask(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProces
     server = LocalServer(["--latency=0.002", "--seed=3", *arguments])
     try:
         options = ("generator_options.retries=1", "n=30")
-        return run(folder, f"generator=openai:any@{server.url}", *options, name=name)
+        return run(server, folder, *options, name=name, anew=False)
     finally:
         server.close()
 
@@ -181,9 +199,12 @@ def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> 
     assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 0
 
 
-def test_ctrl_c_ends_in_one_line(tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_ctrl_c_ends_in_one_line(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    server.restart()
     process = subprocess.Popen(
-        command(tmp_path),
+        command(server, tmp_path),
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -196,13 +217,18 @@ def test_ctrl_c_ends_in_one_line(tmp_path: Path, whole: dict[str, bytes]) -> Non
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "interrupted; the same command continues"
     assert "Traceback" not in errors
-    assert run(tmp_path).returncode == 0
+    assert run(server, tmp_path).returncode == 0
     assert files(tmp_path / "out") == whole
 
 
-def test_shards_are_one_process(tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_shards_are_one_process(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    server.restart()
     processes = [
-        subprocess.Popen(command(tmp_path, f"shard={part}/2"), cwd=ROOT, stdout=subprocess.PIPE)
+        subprocess.Popen(
+            command(server, tmp_path, f"shard={part}/2"), cwd=ROOT, stdout=subprocess.PIPE
+        )
         for part in (1, 2)
     ]
     for process in processes:
@@ -211,13 +237,13 @@ def test_shards_are_one_process(tmp_path: Path, whole: dict[str, bytes]) -> None
     assert files(tmp_path / "out") == whole
 
 
-def test_two_processes_on_one_folder_are_refused(tmp_path: Path) -> None:
+def test_two_processes_on_one_folder_are_refused(server: LocalServer, tmp_path: Path) -> None:
     first = subprocess.Popen(
-        command(tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(server, tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         _wait_for_rows(first, tmp_path / "out", 1)
-        second = run(tmp_path)
+        second = run(server, tmp_path, anew=False)
     finally:
         first.kill()
         first.wait()
@@ -226,28 +252,30 @@ def test_two_processes_on_one_folder_are_refused(tmp_path: Path) -> None:
     assert f"is being written by process {first.pid} on" in second.stderr
 
 
-def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_a_full_disk_is_one_line_and_loses_nothing(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 
-    done = run(tmp_path, "generator_options.cache=null", before=small_disk)
+    done = run(server, tmp_path, "generator_options.cache=null", before=small_disk)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: the file may not grow any more")
     made = numbers(tmp_path / "out")
     assert 0 < len(made) < N
-    assert run(tmp_path).returncode == 0
+    assert run(server, tmp_path).returncode == 0
     assert numbers(tmp_path / "out")[: len(made)] == made
     assert files(tmp_path / "out") == whole
 
 
-def test_a_preview_is_not_paid_twice(tmp_path: Path) -> None:
-    shown = run(tmp_path, "preview=2")
+def test_a_preview_is_not_paid_twice(server: LocalServer, tmp_path: Path) -> None:
+    shown = run(server, tmp_path, "preview=2")
     assert shown.returncode == 0, shown.stderr
     assert "--- row 0" in shown.stdout and "--- row 1" in shown.stdout
     assert not (tmp_path / "out").exists()
     # with no budget for any new request, the same rows come from the cache
-    made = run(tmp_path, "n=2", "generator_options.max_tokens_total=1")
+    made = run(server, tmp_path, "n=2", "generator_options.max_tokens_total=1")
     assert made.returncode == 0, made.stderr
     assert sorted(numbers(tmp_path / "out")) == [0, 1]
 
@@ -255,11 +283,13 @@ def test_a_preview_is_not_paid_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kernel", "perturbation"), [("program", "program"), ("program", "llm"), ("llm", "program")]
 )
-def test_the_program_can_make_either_half(kernel: str, perturbation: str, tmp_path: Path) -> None:
+def test_the_program_can_make_either_half(
+    kernel: str, perturbation: str, server: LocalServer, tmp_path: Path
+) -> None:
     tokens = (f"kernel={kernel}", f"perturbation={perturbation}", "n=4", "shard=1/2")
-    done = run(tmp_path, *tokens)
+    done = run(server, tmp_path, *tokens)
     assert done.returncode == 0 and "shard 1/2 is whole; 2 rows" in done.stdout, done.stderr
-    done = run(tmp_path, *tokens[:3], "shard=2/2")
+    done = run(server, tmp_path, *tokens[:3], "shard=2/2")
     assert done.returncode == 0, done.stderr
     counts = json.loads((tmp_path / "out" / "counts.json").read_text())
     assert counts["examples"]["made"] >= 2
@@ -267,10 +297,10 @@ def test_the_program_can_make_either_half(kernel: str, perturbation: str, tmp_pa
     assert ("perturb" in counts["calls"]) == (perturbation == "llm")
 
 
-def test_what_is_wrong_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_is_made(server: LocalServer, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
     done = subprocess.run(
-        command(tmp_path, "push_to_hub=owner/name"),
+        command(server, tmp_path, "push_to_hub=owner/name"),
         cwd=ROOT, capture_output=True, text=True, env=environment,
     )  # fmt: skip
     assert done.returncode == 2 and "set HF_TOKEN" in done.stderr

@@ -34,7 +34,7 @@ def settings(*tokens: str) -> LlmSynthesis:
     [
         ([], Synthesis),
         (["engine=program", "n=5"], Synthesis),
-        (["engine=llm", "generator=scripted:"], LlmSynthesis),
+        (["engine=llm", "generator=scripted:a.jsonl"], LlmSynthesis),
         (["engine=program", "engine=llm", "generator=hf:a/b"], LlmSynthesis),
         (["recipe=tablehallu-data"], SynthesisRecipe),
         (["recipe=tablehallu-llm", "n=5"], LlmSynthesisRecipe),

@@ -122,7 +122,7 @@ class Fake:
 
 def make(model: Fake, number: int = 3, **settings: Any) -> Row:
     asked = Asked("openai:writer", model, Sampling(1000))
-    given = LlmSynthesis(generator="scripted:", **settings)
+    given = LlmSynthesis(generator="hf:a/b", **settings)
     return asyncio.run(make_row(number, TOPIC, given, Models(asked, asked)))
 
 
@@ -254,6 +254,6 @@ def test_a_scope_that_lists_the_entities_is_a_condition() -> None:
 def test_a_row_is_the_same_whenever_it_is_made() -> None:
     settings = {"perturbation": "program", "difficulty": "mixed"}
     assert make(Fake(), 4, **settings) == make(Fake(), 4, **settings)
-    mixed = LlmSynthesis(generator="scripted:", difficulty="mixed")
+    mixed = LlmSynthesis(generator="hf:a/b", difficulty="mixed")
     drawn = Counter(draw_difficulty(mixed, number) for number in range(300))
     assert min(drawn[name] for name in ("easy", "medium", "hard")) > 60

@@ -204,7 +204,6 @@ def command(folder: Path, *overrides: str) -> PairsCommand:
             "data.train={source: small-world, n: 24, seed: 5}",
             "data.validation={source: small-world, n: 6, seed: 2}",
             f"dpo.pairs.path={folder}",
-            "dpo.pairs.model=scripted:answer=nothing",
             "dpo.pairs.samples=2",
             "dpo.pairs.sampled=0.5",
             "evaluation.options.cache=null",
@@ -214,26 +213,28 @@ def command(folder: Path, *overrides: str) -> PairsCommand:
 
 
 def test_the_pairs_have_the_same_bytes_and_continue(tmp_path: Path) -> None:
-    facts = make_pairs(command(tmp_path / "one"))
+    (tmp_path / "answers.jsonl").write_text('{"text": "nothing"}')
+    model = f"dpo.pairs.model=scripted:{tmp_path / 'answers.jsonl'}"
+    facts = make_pairs(command(tmp_path / "one", model))
     assert facts["splits"] == {"train": 24, "validation": 6}
     assert facts["asked"] == facts["rejected"]["the model's own"] > 5
     assert sum(facts["rejected"].values()) == facts["pairs"] == 30
     written = (tmp_path / "one" / FILE).read_bytes()
     pairs = read_pairs(tmp_path / "one")
     assert {pair.rejected for pair in pairs if pair.rejected_source == "sampled"} == {"nothing"}
-    make_pairs(command(tmp_path / "two"))
+    make_pairs(command(tmp_path / "two", model))
     assert (tmp_path / "two" / FILE).read_bytes() == written
     # an interruption before the pairs are written: every answer is kept but the last
     (tmp_path / "two" / FILE).unlink()
     stored = tmp_path / "two" / "generations" / "sample-1.adversarial.jsonl"
     stored.write_bytes(stored.read_bytes()[:-20])
-    spent = make_pairs(command(tmp_path / "two"))
+    spent = make_pairs(command(tmp_path / "two", model))
     assert (tmp_path / "two" / FILE).read_bytes() == written
     manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
     ((_, used),) = manifest["generate"]["spent"].items()
     assert used["calls" if "calls" in used else "requests"] == 2 * facts["asked"] + 1
     # a second call finds them finished, also with another batch size
-    again = make_pairs(command(tmp_path / "two", "evaluation.options.batch_size=1"))
+    again = make_pairs(command(tmp_path / "two", model, "evaluation.options.batch_size=1"))
     assert (
         again["time"]
         == yaml.safe_load((tmp_path / "two" / "manifest.json").read_text())["preference"]["time"]

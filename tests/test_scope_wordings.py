@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from tablemend.evidence.source import Source
@@ -218,11 +221,15 @@ def test_a_time_that_is_set_before_is_not_missing() -> None:
     assert not found.edits
 
 
-def test_cave_orders_the_columns_before_it_judges_cells() -> None:
+def test_cave_orders_the_columns_before_it_judges_cells(
+    model_server: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the request cache goes there
+    model = model_server()
     swapped = Table.of(COLUMNS[::-1], [row[::-1] for row in ANSWER.rows])
     text = write_table(swapped, "markdown")
     query = BOTH[0].format("in 2031")
-    found = mend_answer(text, context=CONTEXT, query=query, method="cave", model="scripted:")
+    found = mend_answer(text, context=CONTEXT, query=query, method="cave", model=model)
     assert found.text.splitlines()[0] == "| Athlete | Country | Points | Year |"
     assert "Ama Dru" in found.text and "Dag Rys" not in found.text
     assert found.edits[0].method == "repair-columns/1"

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,6 @@ import yaml
 from tablemend.config.load import ConfigError
 from tablemend.errors import TablemendError
 from tablemend.runs import sole_writer
-from tablemend.scripted.summaries import summarise
 from tablemend.tabfaith import dataset
 from tablemend.tabfaith.dataset import make_dataset
 from tablemend.tabfaith.examples import TabFaithExample, read_examples
@@ -27,6 +27,7 @@ from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.settings import TabFaith, read_settings
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table
+from tests.support.model_server.summaries import summarise
 
 SMALL = {"general": 30, "financial": 12, "clinical": 12, "operations": 12}
 FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
@@ -143,7 +144,7 @@ def test_a_finished_set_is_found_and_other_settings_are_refused(made: Path) -> N
     assert bytes_of(made) == before
 
 
-@pytest.mark.parametrize("generator", [None, "scripted:"])
+@pytest.mark.parametrize("generator", [None, "openai:m@http://localhost:1/v1"])
 def test_a_second_process_on_one_folder_is_refused(generator: str | None, tmp_path: Path) -> None:
     given = settings(tmp_path, generator=generator)
     make = make_dataset if generator is None else make_model_dataset
@@ -217,7 +218,7 @@ def test_damaged_files_are_one_line(tmp_path: Path) -> None:
         ([f"sizes.{domain}=0" for domain in SMALL], "no domain"),
         (["mix.num=0", "mix.rel=0", "mix.cmp=0", "mix.tmp=0", "mix.att=0"], "all shares are 0"),
         (["verifier=nli"], "only read where a generator is set"),
-        (["generator=scripted:", "faithful=0.5"], "nothing is planted"),
+        (["generator=hf:a/b", "faithful=0.5"], "nothing is planted"),
         (["generator=gpt"], "generator"),
         (["sources.dataset_config=x"], "only a `hub:` source has one"),
         (["max_eror=2"], "did you mean"),
@@ -260,19 +261,21 @@ def test_prompts_show_the_table_and_are_told_apart() -> None:
     assert "text of 4 sentences" in ask_for("general", table, (4, 4))[1]["content"]
 
 
-def by_model(out: Path, model: str = "scripted:", **given: Any) -> TabFaith:
+def by_model(out: Path, model: str) -> TabFaith:
     sizes = {"general": 4, "financial": 3, "clinical": 0, "operations": 3}
-    return settings(out, generator=model, sizes=sizes, generator_options={"cache": None}, **given)
+    return settings(out, generator=model, sizes=sizes, generator_options={"cache": None})
 
 
-def test_a_models_summaries_are_labelled_by_the_verifier(tmp_path: Path) -> None:
-    config = by_model(tmp_path / "set")
+def test_a_models_summaries_are_labelled_by_the_verifier(
+    tmp_path: Path, model_server: Callable[..., str]
+) -> None:
+    config = by_model(tmp_path / "set", model_server())
     counts = make_model_dataset(config, nothing)
     examples = examples_of(tmp_path / "set")
     assert len(examples) == counts["examples"]["made"] >= 8
     for one in examples:
         assert one.labelled_by.startswith("program") and one.facts == ()
-        assert one.engine.startswith("scripted:") and "summarise" in one.engine
+        assert one.engine.startswith("openai:scripted") and "summarise" in one.engine
         assert (one.label == "unfaithful") == bool(one.errors)
         for error in one.errors:
             assert one.summary[error.start : error.end] == error.text and error.original == ""
@@ -280,15 +283,17 @@ def test_a_models_summaries_are_labelled_by_the_verifier(tmp_path: Path) -> None
     assert again == counts
 
 
-def test_answers_that_are_no_summaries_are_dropped_with_the_reason(tmp_path: Path) -> None:
-    config = by_model(tmp_path / "set", "scripted:faults=one-sentence:0.4+refusal:0.3")
+def test_answers_that_are_no_summaries_are_dropped_with_the_reason(
+    tmp_path: Path, model_server: Callable[..., str]
+) -> None:
+    config = by_model(tmp_path / "set", model_server("--faults=one-sentence:0.4+refusal:0.3"))
     counts = make_model_dataset(config, nothing)
     reasons = " ".join(counts["dropped"])
     assert "too few or too many sentences" in reasons and "refusal" in reasons
     assert counts["examples"]["made"] + sum(counts["dropped"].values()) == 10
 
 
-def test_the_scripted_model_plants_what_it_is_told_to() -> None:
+def test_the_model_server_plants_what_it_is_told_to() -> None:
     table = Table.of(
         ["Club", "Points", "Wins"],
         [["Alba", "41", "12"], ["Borea", "38", "9"], ["Corvo", "27", "15"], ["Dorna", "9", "3"]],

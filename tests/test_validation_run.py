@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -274,16 +275,20 @@ def test_models_verdicts_are_stored_and_not_asked_again(
     assert len(first.verifications) == 7
 
 
-def test_a_model_is_compared_beside_the_program(data: Path, tmp_path: Path) -> None:
+def test_a_model_is_compared_beside_the_program(
+    data: Path, tmp_path: Path, model_server: Callable[..., str]
+) -> None:
     pytest.importorskip("openai")
-    verifiers = "verifiers=[program,'llm:scripted:','program+llm:scripted:']"
+    model = f"llm:{model_server()}"
+    verifiers = f"verifiers=[program,'{model}','program+{model}']"
     settings = [f"data={data}", f"run={tmp_path / 'run'}", "half=all", "metrics=[]"]
     command = parse(ValidateCommand, [*settings, "sets=[quintd]", verifiers, "options.cache=null"])
     program, model, both = validate(command)["sets"]["quintd"]["scorers"].values()
     assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
     assert both["coverage"]["rate"] >= program["coverage"]["rate"]
     stores = sorted(path.name for path in (tmp_path / "run" / "verdicts").iterdir())
-    assert stores == ["quintd-llm_scripted_.jsonl", "quintd-program+llm_scripted_.jsonl"]
+    named = re.sub(r"\W+", "_", model)
+    assert stores == [f"quintd-{named}.jsonl", f"quintd-program+{named}.jsonl"]
 
 
 def test_metrics_with_a_model_get_its_name(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,11 +251,11 @@ def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine
         from tablemend.backends.openai_client import OpenAIEngine
 
         return OpenAIEngine(model, options)
-    if model.engine == "scripted":
-        from tablemend.backends.local_server import ScriptedEngine
-
-        return ScriptedEngine(model, options)
     _refuse_unread(model, options)
+    if model.engine == "scripted":
+        from tablemend.backends.replay import ReplayEngine
+
+        return ReplayEngine(Path(model.model))
     checkpoint = Checkpoint.parse(model.model, options.revision)
     checkpoint.check()
     if model.engine == "vllm" and options.vllm.cluster == "ray":

@@ -16,7 +16,7 @@ EXAMPLES = {
     "hf": "hf:Qwen/Qwen3-8B",
     "vllm": "vllm:Qwen/Qwen3-8B",
     "openai": "openai:MODEL@http://localhost:8000/v1",
-    "scripted": "scripted:",
+    "scripted": "scripted:FILE.jsonl",
 }
 
 
@@ -27,7 +27,7 @@ class ModelName:
     Attributes:
         engine: what generates.
         model: a folder or a Hub name (``hf``, ``vllm``), the name that a server knows
-            (``openai``), or the options of the scripted server.
+            (``openai``), or a file of answers (``scripted``).
         urls: base URLs of the replicas of a server; empty for the other engines.
     """
 
@@ -37,7 +37,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str, default: EngineKind | None = None) -> ModelName:
-        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL[,URL...]`` or ``scripted:``.
+        """Read ``hf:MODEL``, ``vllm:MODEL``, ``openai:MODEL@URL[,URL...]``, ``scripted:FILE``.
 
         Args:
             text: the string.
@@ -64,11 +64,10 @@ class ModelName:
 
     @classmethod
     def _of(cls, engine: EngineKind, rest: str, text: str) -> ModelName:
-        if engine == "scripted":
-            return cls(engine, rest)
         if engine != "openai":
             if not rest:
-                raise TablemendError(f"{_shown(text)} names no model: write {EXAMPLES[engine]}")
+                what = "file" if engine == "scripted" else "model"
+                raise TablemendError(f"{_shown(text)} names no {what}: write {EXAMPLES[engine]}")
             return cls(engine, rest)
         # a Hub name may hold an @, a URL begins with its scheme
         place = re.search(r"@https?://", rest)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
-from tablemend.config.section import Format, ModelString, OnOff, Prompt, Section
+from tablemend.config.section import Format, OnOff, Prompt, Section
 
 Thinking = Annotated[Literal["off", "empty", "on", "quote", "rationale"], OnOff]
 """Two prompts and five targets. ``off``: the chat template switches thinking off (Qwen3's: the
@@ -27,7 +27,7 @@ ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 class Arm(Section):
     """One way of answering: a model and a mitigation."""
 
-    model: ModelString = "base"
+    model: str = "base"
     """`base` (model.path), this run's checkpoint (`sft`, or `dpo`, `grpo`), a folder, a Hub name,
     or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     prompt: Prompt = "base"

@@ -16,7 +16,7 @@ from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.evaluation import Arm, Evaluation, Thinking
 from tablemend.config.preference import Dpo
 from tablemend.config.reward import Grpo
-from tablemend.config.section import DType, Format, ModelString, Recipe, Section
+from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.config.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
 
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
@@ -27,7 +27,7 @@ ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 class Model(Section):
     """The model that every arm starts from."""
 
-    path: ModelString
+    path: str
     """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
     any model string: `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     revision: str | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config.section import ModelString, Section
+from tablemend.config.section import Section
 from tablemend.records import ErrorType
 
 
@@ -26,7 +26,7 @@ class Pairs(Section):
     """Answers drawn from the model for each prompt that it is asked."""
     temperature: float = Field(default=1.0, gt=0, le=2)
     """Temperature of those answers; they are at most evaluation.max_new_tokens long."""
-    model: ModelString = "base"
+    model: str = "base"
     """What draws them: base (model.path, by evaluation.backend), or a model string
     (`openai:MODEL@URL` for a server of the same weights)."""
     chosen: Literal["gold", "best"] = "gold"

@@ -82,16 +82,10 @@ def _on_off(value: Any) -> Any:
     return value
 
 
-def _whole_name(value: Any) -> Any:
-    """YAML reads a bare ``scripted:`` as a mapping."""
-    return "scripted:" if value == {"scripted": None} else value
-
-
 ONE, SEVERAL = "(one)", "(several)"
 """Forms of a key that is one section or several by name; pydantic puts them into its paths."""
 
 OnOff = BeforeValidator(_on_off)
-ModelString = Annotated[str, BeforeValidator(_whole_name)]
 Format = Literal["markdown", "json", "latex"]
 Prompt = Literal["base", "careful", "follow", "cot"]
 DType = Literal["float32", "bfloat16", "auto"]

@@ -16,7 +16,7 @@ from tablemend.config.backend import BackendOptions, on_cluster
 from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
-from tablemend.config.section import ModelString, OnOff
+from tablemend.config.section import OnOff
 from tablemend.errors import TablemendError
 from tablemend.synthesis.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
 
@@ -112,10 +112,10 @@ class LlmSynthesis(Section):
 
     engine: Literal["llm"] = "llm"
     """How examples are made; `llm` follows the three stages of the paper (section 3.2)."""
-    generator: ModelString
+    generator: str
     """The model that writes: `openai:MODEL@URL[,URL...]`, `vllm:MODEL`, `hf:MODEL` or
-    `scripted:`."""
-    verifier: ModelString | None = None
+    `scripted:FILE`."""
+    verifier: str | None = None
     """The model that verifies; null: the one that writes."""
     generator_options: BackendOptions = BackendOptions()
     """How the generator is asked."""

@@ -14,7 +14,6 @@ from tablemend.config import HUB, Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, recipes_of
-from tablemend.config.section import ModelString
 from tablemend.errors import TablemendError
 from tablemend.records import ClaimError
 from tablemend.synthesis.settings import POOL, Shares
@@ -153,9 +152,9 @@ class TabFaith(Section):
     """Processes; the data are the same for any number."""
     shard_size: int = Field(default=100, ge=1)
     """Examples that are written together; an interruption loses at most this many a worker."""
-    generator: ModelString | None = None
+    generator: str | None = None
     """A model that writes the summaries: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
-    `scripted:`; null: the program. Its summaries are labelled by `verifier`."""
+    `scripted:FILE`; null: the program. Its summaries are labelled by `verifier`."""
     generator_options: BackendOptions = BackendOptions()
     """How the generator is asked."""
     generator_thinking: Literal["on", "off"] | None = None

@@ -24,7 +24,12 @@ from tablemend.pipeline.prompting import PROMPTS as PIPELINE
 from tablemend.prompting.files import Recognised
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
-from tablemend.scripted import (
+from tablemend.synthesis.kernel import Rejected
+from tablemend.tabfaith.prompting import PROMPTS as TABFAITH
+from tablemend.tables.markdown import read_markdown
+from tablemend.tables.table import Table
+from tablemend.tasks import tablehallu
+from tests.support.model_server import (
     claims,
     kernels,
     paraphrases,
@@ -35,12 +40,7 @@ from tablemend.scripted import (
     tables,
     verdicts,
 )
-from tablemend.scripted.chat import Chat, Reply
-from tablemend.synthesis.kernel import Rejected
-from tablemend.tabfaith.prompting import PROMPTS as TABFAITH
-from tablemend.tables.markdown import read_markdown
-from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
+from tests.support.model_server.chat import Chat, Reply
 
 FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)
 """The prompts that are known; no two rooms name a stage alike."""

@@ -1,4 +1,4 @@
-"""``python -m tablemend.scripted``: a model server for tests, on this machine alone."""
+"""``python -m tests.support.model_server``: a model server for tests, on this machine alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tablemend.errors import TablemendError
 from tablemend.script import run_script
 
 if TYPE_CHECKING:
-    from tablemend.scripted.chat import Answerer
-    from tablemend.scripted.server import Server
+    from tests.support.model_server.chat import Answerer
+    from tests.support.model_server.server import Server
 
 PARENT = os.getppid()  # before the slow imports: who starts us may be killed meanwhile
 PARENT_EVERY = 0.5  # seconds
@@ -22,8 +22,8 @@ PARENT_EVERY = 0.5  # seconds
 
 def main() -> None:
     """Serve until SIGTERM, Ctrl-C or the end of the process that started this one."""
-    from tablemend.scripted.faults import Faults
-    from tablemend.scripted.server import Server
+    from tests.support.model_server.faults import Faults
+    from tests.support.model_server.server import Server
 
     options = _parser().parse_args()
     if options.latency < 0:
@@ -40,16 +40,16 @@ def main() -> None:
 def _answerer(answer: str | None, examples: Path | None) -> Answerer:
     """What answers; the oracle's imports are slow, and a fixed answer does without."""
     if answer is not None:
-        from tablemend.scripted.chat import FixedAnswer
+        from tests.support.model_server.chat import FixedAnswer
 
         return FixedAnswer(answer)
-    from tablemend.scripted.oracle import Oracle
+    from tests.support.model_server.oracle import Oracle
 
     return Oracle(examples)
 
 
 def _parser() -> argparse.ArgumentParser:
-    from tablemend.scripted.faults import CONTENT, MISTAKES, SPEC, TRANSPORT
+    from tests.support.model_server.faults import CONTENT, MISTAKES, SPEC, TRANSPORT
 
     listing = "\n".join(
         f"  {name:<18}{meaning}"
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         for name, meaning in group.items()
     )
     parser = argparse.ArgumentParser(
-        prog="python -m tablemend.scripted",
+        prog="python -m tests.support.model_server",
         description="A local server that speaks the OpenAI chat protocol and answers by program. "
         "It prints its base URL first.",
         epilog=f"faults: {SPEC}\n{listing}",

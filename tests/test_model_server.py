@@ -1,4 +1,4 @@
-"""The scripted server: its protocol, each fault of transport and content, its life and death."""
+"""The model server: its protocol, each fault of transport and content, its life and death."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from tablemend.errors import TablemendError
-from tablemend.scripted.chat import FixedAnswer
-from tablemend.scripted.faults import CONTENT, KINDS, TRANSPORT, Faults
-from tablemend.scripted.server import DIED, Server
+from tests.support.model_server.chat import FixedAnswer
+from tests.support.model_server.faults import CONTENT, KINDS, TRANSPORT, Faults
+from tests.support.model_server.local import ROOT, LocalServer
+from tests.support.model_server.server import DIED, Server
 
-COMMAND = [sys.executable, "-m", "tablemend.scripted"]
+COMMAND = [sys.executable, "-m", "tests.support.model_server"]
 JSON_TEXT = json.dumps({"table": {"columns": ["A", "B"], "rows": [["1", None]]}, "context": "So."})
 
 
@@ -397,11 +398,10 @@ def test_every_fault_can_be_named() -> None:
     assert Faults.parse("") == Faults()
 
 
-def start(*arguments: str, **options: Any) -> tuple[subprocess.Popen[str], str]:
+def start(*arguments: str) -> tuple[subprocess.Popen[str], str]:
     """The command in a process of its own, and where it listens."""
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    command, pipe = [*COMMAND, *arguments], subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
     assert process.stdout is not None
     return process, urlsplit(process.stdout.readline().strip()).netloc
 
@@ -432,7 +432,7 @@ def test_the_command_refuses_in_one_line() -> None:
             ["--examples", "no/such/folder"],
             ["--answer", "x", "--port", str(taken.getsockname()[1])],
         ):
-            done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
+            done = subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True)
             assert done.returncode == 2 and done.stdout == ""
             assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
@@ -458,7 +458,9 @@ def test_it_does_not_outlive_the_process_that_started_it() -> None:
         "print(server.pid, server.stdout.readline().decode().strip(), flush=True)\n"
         "time.sleep(60)\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     pid, url = parent.stdout.readline().split()
     assert ask(urlsplit(url).netloc, body_of()).status == 200
@@ -476,9 +478,36 @@ def test_it_does_not_outlive_the_process_that_started_it() -> None:
     wait_until(gone, 10)
 
 
+def test_it_loads_no_torch() -> None:
+    code = (
+        "import sys, tests.support.model_server.oracle, tests.support.model_server.__main__\n"
+        "sys.exit(', '.join({'torch', 'transformers', 'matplotlib'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_local_server_is_started_anew_at_its_address_and_ended() -> None:
+    server = LocalServer(["--answer=ja"])
+    where = urlsplit(server.url).netloc
+    assert server.model == f"openai:scripted@http://{where}/v1"
+    assert ask(where, body_of()).status == 200 and counts(where)["requests"] == 1
+    server.restart()
+    assert counts(where)["requests"] == 0
+    server.close()
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        counts(where)
+
+
+def test_a_local_server_that_does_not_start_says_why() -> None:
+    with pytest.raises(TablemendError, match="did not start: error: no fault 'x'"):
+        LocalServer(["--faults=x:1"])
+
+
 def test_the_page_and_the_help_name_every_fault() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "scripted.md").read_text(encoding="utf-8")
-    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True)
+    page = (ROOT / "tests" / "support" / "model_server" / "README.md").read_text(encoding="utf-8")
+    done = subprocess.run([*COMMAND, "--help"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0
     for name in (*KINDS, "die-after"):
         assert f"`{name}" in page and f"{name}" in done.stdout

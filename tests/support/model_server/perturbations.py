@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from random import Random
 
 from tablemend.records import Constraints
-from tablemend.scripted.queries import type_shown
-from tablemend.scripted.reading import sentences_of
 from tablemend.synthesis.engine import EXPANSION
 from tablemend.synthesis.kernel import Rejected
 from tablemend.synthesis.names import NameGuard, invent_name
@@ -15,6 +13,8 @@ from tablemend.synthesis.perturb import perturb_kernel
 from tablemend.synthesis.sentences import Speaker, label_of
 from tablemend.tables.table import Cell, Table
 from tablemend.values.sentences import sentence_spans
+from tests.support.model_server.queries import type_shown
+from tests.support.model_server.reading import sentences_of
 
 MISTAKES = (
     "lost-gold",

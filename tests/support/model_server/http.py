@@ -1,4 +1,4 @@
-"""The HTTP/1.1 that a scripted model needs, on asyncio's own transport.
+"""The HTTP/1.1 that the model server needs, on asyncio's own transport.
 
 Kept alive, one request of a connection at a time (a pipelined one waits), bodies by
 ``Content-Length`` alone. What a server must not do (half a body, a reset, silence) is here too,

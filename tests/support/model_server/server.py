@@ -1,4 +1,4 @@
-"""The scripted model's side of the OpenAI protocol: answers, faults, counts."""
+"""The model server's side of the OpenAI protocol: answers, faults, counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, NoReturn
 
-from tablemend.scripted.chat import (
+from tests.support.model_server.chat import (
     Answerer,
     Chat,
     Reply,
@@ -26,7 +26,7 @@ from tablemend.scripted.chat import (
     usage_of,
     within,
 )
-from tablemend.scripted.faults import (
+from tests.support.model_server.faults import (
     MISTAKES,
     REFUSALS,
     TRANSPORT,
@@ -35,7 +35,7 @@ from tablemend.scripted.faults import (
     spoil_json,
     wrong_usage,
 )
-from tablemend.scripted.http import Connection, HttpRequest
+from tests.support.model_server.http import Connection, HttpRequest
 
 MODEL = "scripted"
 DIED = 70

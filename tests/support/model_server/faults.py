@@ -1,4 +1,4 @@
-"""What a scripted model can do wrong, and when: drawn, but always in the same way.
+"""What the model server can do wrong, and when: drawn, but always in the same way.
 
 A fault is drawn from the seed, the request's content and how often that content was asked
 before, never from the order in which requests arrive: two runs meet the same faults, and a

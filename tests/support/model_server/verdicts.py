@@ -9,12 +9,12 @@ from tablemend.pipeline.checks import check_adversarial, check_kernel, check_que
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.parsing import read_constraints
 from tablemend.records import Condition, Constraints
-from tablemend.scripted.queries import type_shown
-from tablemend.scripted.reading import added_sentences, read_sentences, sentences_of
 from tablemend.synthesis.columns import ORDERED
 from tablemend.synthesis.settings import Shape
 from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
+from tests.support.model_server.queries import type_shown
+from tests.support.model_server.reading import added_sentences, read_sentences, sentences_of
 
 MISTAKES = ("wrong-verdict", "two-verdicts")
 ANY_SHAPE = Shape(min_rows=2, max_rows=1 << 20, min_columns=3, max_columns=1 << 20)

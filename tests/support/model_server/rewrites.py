@@ -8,8 +8,8 @@ from random import Random
 
 from tablemend.claims.extract import extract_claims
 from tablemend.mitigations.prompting import BLANK, DROP, KEEP
-from tablemend.scripted.claims import read_evidence
 from tablemend.verification.program import verify_document
+from tests.support.model_server.claims import read_evidence
 
 WORDS_MISTAKES = ("wrong-rewrite", "unchanged", "chatty", "whole-sentence")
 CELL_MISTAKES = ("wrong-rewrite", "unchanged", "chatty")

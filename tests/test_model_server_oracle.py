@@ -1,4 +1,4 @@
-"""The scripted model: what it answers passes the pipeline's checks, and its mistakes do not."""
+"""The model server: what it answers passes the pipeline's checks, and its mistakes do not."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from tablemend.pipeline.topics import PoolTopics
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example
-from tablemend.scripted import kernels, oracle, paraphrases, perturbations, queries, tables
-from tablemend.scripted.chat import Chat, Reply, read_chat
-from tablemend.scripted.faults import MISTAKES
-from tablemend.scripted.oracle import Oracle
-from tablemend.scripted.reading import added_sentences, read_sentences
 from tablemend.synthesis import small_world
 from tablemend.synthesis.settings import Shape
 from tablemend.tasks import tablehallu
+from tests.support.model_server import kernels, oracle, paraphrases, perturbations, queries, tables
+from tests.support.model_server.chat import Chat, Reply, read_chat
+from tests.support.model_server.faults import MISTAKES
+from tests.support.model_server.oracle import Oracle
+from tests.support.model_server.reading import added_sentences, read_sentences
 
 SEEDS = range(30)
 SHAPE = Shape(min_rows=5, max_rows=8)
@@ -501,12 +501,13 @@ def test_any_mistake_is_drawn_among_those_of_the_stage() -> None:
 @pytest.mark.parametrize(
     "faults", ["", "429:0.15+500:0.1+cut:0.1+reset:0.05+mistake:0.1+prose:0.1"]
 )
-def test_whole_rows_are_made_through_the_server(faults: str) -> None:
+def test_whole_rows_are_made_through_the_server(
+    faults: str, model_server: Callable[..., str]
+) -> None:
     """The pipeline, its client and the server as a process: three stages over HTTP."""
-    settings = LlmSynthesis(generator="scripted:", retries=6, restarts=3)
+    settings = LlmSynthesis(generator="hf:a/b", retries=6, restarts=3)
     asked_of = BackendOptions(cache=None, backoff=0.01, retries=8)
-    string = f"scripted:seed=2,faults={faults}" if faults else "scripted:"
-    with open_backend(string, asked_of) as backend:
+    with open_backend(model_server("--seed=2", f"--faults={faults}"), asked_of) as backend:
         asked = Asked("scripted", backend, Sampling(30_000, 0.6))
 
         async def rows() -> list[Row]:

@@ -1,0 +1,90 @@
+"""``scripted:FILE.jsonl``: answers read from a file, to rehearse a command without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tablemend.backends.limits import estimate_prompt
+from tablemend.backends.requests import Completion, Request
+from tablemend.errors import TablemendError
+from tablemend.records import FinishReason
+from tablemend.synthesis.tokens import count_tokens
+
+
+class Line(BaseModel):
+    """One line of the file: the answer to every request whose messages hold ``contains``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    contains: str = ""
+    finish_reason: FinishReason = "stop"
+
+
+class ReplayEngine:
+    """Answers every request with the first line that fits it; token counts are estimates.
+
+    Args:
+        path: a file of JSON lines, see :class:`Line`.
+
+    Raises:
+        TablemendError: the file cannot be read, a line is not such an object, or there is none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            content = path.expanduser().read_bytes()
+        except OSError as error:
+            raise TablemendError(f"scripted:{path}: {error.strerror}: name a file") from error
+        lines = enumerate(content.splitlines(), 1)
+        self._path = path
+        self._lines = [_read(line, f"{path}:{number}") for number, line in lines if line.strip()]
+        if not self._lines:
+            raise TablemendError(f"scripted:{path}: the file is empty")
+        self.identity = {"engine": "scripted", "file": sha256(content).hexdigest()}
+
+    def _reply(self, request: Request) -> Completion:
+        messages = "\n".join(turn["content"] for turn in request.messages)
+        found = next((line for line in self._lines if line.contains in messages), None)
+        if found is None or found.finish_reason == "error":
+            why = found.text if found else f"no line of {self._path} answers this request"
+            return Completion(request.id, "", 0, 0, "error", why)
+        prompt, answer = estimate_prompt(request), count_tokens(found.text)
+        reason = found.finish_reason
+        return Completion(request.id, found.text, prompt, answer, reason, estimated=True)
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
+        """See :class:`Engine`."""
+        return map(self._reply, requests)
+
+    async def answer(self, request: Request) -> Completion:
+        """See :class:`Engine`."""
+        return self._reply(request)
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """A file has no window."""
+
+    def load(self) -> None:
+        """The file is read already."""
+
+    async def leave(self) -> None:
+        """Nothing belongs to an event loop."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _read(line: bytes, where: str) -> Line:
+    try:
+        return Line.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise TablemendError(
+            f"{where}: {key or 'line'}: {first['msg']}; write "
+            '{"text": ANSWER, "contains": TEXT OF THE PROMPT, "finish_reason": "stop"}'
+        ) from error

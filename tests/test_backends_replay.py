@@ -1,0 +1,114 @@
+"""Answers from a file: which line answers what, what is recorded, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.backends.backend import Backend, open_backend
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.cli import main
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "answers.jsonl"
+
+
+def opened(path: Path, *lines: dict[str, Any], cache: str | None = None) -> Backend:
+    path.write_text("\n".join(json.dumps(line) for line in lines) + "\n\n", encoding="utf-8")
+    return open_backend(f"scripted:{path}", BackendOptions(cache=cache))
+
+
+def request(text: str, system: str = "") -> Request:
+    turns = ({"role": "system", "content": system}, {"role": "user", "content": text})
+    return Request(text, turns, Sampling(50))
+
+
+def test_the_first_line_whose_text_is_in_the_messages_answers(path: Path) -> None:
+    with opened(
+        path,
+        {"text": "a table", "contains": "rows of Oslo"},
+        {"text": "a half", "contains": "rows", "finish_reason": "length"},
+        {"text": "no luck", "contains": "broken", "finish_reason": "error"},
+        {"text": "a judge", "contains": "You judge"},
+    ) as backend:
+        asked = [request("The rows of Oslo?"), request("All rows?"), request("So?", "You judge.")]
+        found = list(backend.generate([*asked, request("Who?"), request("It is broken.")]))
+        awaited = asyncio.run(backend.answer(request("All rows?")))
+    assert [(one.text, one.finish_reason) for one in found] == [
+        ("a table", "stop"), ("a half", "length"), ("a judge", "stop"), *[("", "error")] * 2,
+    ]  # fmt: skip
+    assert awaited.text == "a half"
+    assert [one.error for one in found[3:]] == [
+        f"no line of {path} answers this request", "no luck",
+    ]  # fmt: skip
+    assert all(one.estimated and one.prompt_tokens > 10 for one in found[:3])
+    assert backend.spent.requests == 4 and backend.spent.failed == 2
+    assert backend.spent.completion_tokens == 2 + sum(one.completion_tokens for one in found)
+
+
+def test_a_line_without_a_text_to_look_for_answers_everything(path: Path) -> None:
+    with opened(path, {"text": "<think>so</think>yes"}) as backend:
+        (found,) = backend.generate([request("Is it?")])
+    assert found.answer == "yes"
+
+
+def test_the_cache_knows_the_file_by_its_content(path: Path) -> None:
+    def ask(text: str) -> Completion:
+        with opened(path, {"text": text}, cache="cache.sqlite") as backend:
+            (found,) = backend.generate([request("Is it?")])
+            cached.append(backend.spent.cached)
+        return found
+
+    cached: list[int] = []
+    assert [ask(text).text for text in ("yes", "yes", "no")] == ["yes", "yes", "no"]
+    assert cached == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file or directory: name a file"),
+        ("", "the file is empty"),
+        ("yes", "1: line: Invalid JSON"),
+        ('{"text": "yes"}\n{"contains": "x"}', "2: text: Field required"),
+        ('{"text": 1}', "1: text: Input should be a valid string"),
+        ('{"text": "yes", "contain": "x"}', "1: contain: Extra inputs are not permitted"),
+        ('{"text": "yes", "finish_reason": "end"}', "1: finish_reason: Input should be 'stop'"),
+    ],
+)
+def test_a_file_that_holds_no_answers_is_one_line(
+    content: str | None, message: str, path: Path
+) -> None:
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(TablemendError) as refused:
+        open_backend(f"scripted:{path}", BackendOptions())
+    assert message in str(refused.value) and str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not (path.parent / "runs").exists()
+
+
+def test_options_of_servers_are_refused(path: Path) -> None:
+    path.write_text('{"text": "yes"}')
+    with pytest.raises(TablemendError, match="body is for servers"):
+        open_backend(f"scripted:{path}", BackendOptions(body={"top_p": 0.9}))
+
+
+def test_a_command_is_rehearsed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("table.csv").write_text("Team,Points\nAlba,41\nSella,37\n")
+    Path("summary.txt").write_text("Alba won 41 points. Sella won 39 points.")
+    path.write_text('{"text": "contradicted", "contains": "Sella won 39"}\n{"text": "supported"}\n')
+    files = ["--text", "summary.txt", "--source", "table.csv"]
+    assert main(["verify", *files, "--verifier", f"llm:scripted:{path}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    verdicts = {one["text"]: one["verdict"] for one in found["claims"]}
+    assert set(verdicts.values()) == {"supported", "contradicted"}
