@@ -20,6 +20,7 @@ from tablemend.mitigations.rewriting import read_rewrite
 from tablemend.mitigations.steps import run_together
 from tablemend.prompting.replies import Unreadable
 from tablemend.tables.table import Table
+from tests.support.prompts import recognise
 
 TABLE = Table.of(
     ["Team", "Points", "City", "Founded"],
@@ -71,7 +72,7 @@ def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> Non
     backend = CannedBackend(lambda prompt: words_of(prompt))
     steps = [cave_text(WRONG, SOURCE, 1)]
     run_together(steps, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
-    recognised = PROMPTS.recognise(backend.asked[0].messages)
+    recognised = recognise(backend.asked[0].messages)
     assert recognised is not None and recognised.name == "rewrite_value"
     slots = recognised.slots
     assert slots["sentence"] == "Sella won 39 points \u2014 a lot!"
@@ -92,7 +93,7 @@ def test_the_error_type_decides_the_prompt(text: str, stage: str, shown: str) ->
     backend = CannedBackend(lambda prompt: words_of(prompt))
     steps = [cave_text(text, SOURCE, 1)]
     run_together(steps, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
-    recognised = PROMPTS.recognise(backend.asked[0].messages)
+    recognised = recognise(backend.asked[0].messages)
     assert recognised is not None and recognised.name == stage
     assert shown in recognised.slots.get("computed", "")
     assert "Computed" not in recognised.slots["evidence"]

@@ -17,12 +17,12 @@ from tablemend.faithfulness.alignment import align_claims
 from tablemend.faithfulness.combined import CombinedVerifier
 from tablemend.faithfulness.extractor import ModelExtractor, read_statements
 from tablemend.faithfulness.llm import LLMVerifier, read_verdict
-from tablemend.faithfulness.prompting import PROMPTS
 from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Claim, ClaimKind, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
+from tests.support.prompts import recognise
 
 TABLE = Table.of(
     ["Team", "Points", "City"],
@@ -70,7 +70,7 @@ def test_a_model_judges_every_claim_by_its_own_evidence() -> None:
     assert [one.error_type for one in verdicts] == [None, "NUM"]
     assert [one.claim for one in verdicts] == list(DOCUMENT.claims)
     assert usage == Usage(2, 20, 6)
-    shown = [PROMPTS.recognise(request.messages) for request in backend.asked]
+    shown = [recognise(request.messages) for request in backend.asked]
     slots = {one.slots["statement"]: one.slots for one in shown if one is not None}
     assert set(slots) == {TEXT[:19], TEXT[20:]}
     assert 'Row "Sella", Column "Points": 37' in slots[TEXT[20:]]["evidence"]

@@ -46,6 +46,7 @@ from tests.support.model_server.chat import Chat, Reply, read_chat
 from tests.support.model_server.faults import MISTAKES
 from tests.support.model_server.oracle import Oracle
 from tests.support.model_server.reading import added_sentences, read_sentences
+from tests.support.prompts import openings
 
 SEEDS = range(30)
 SHAPE = Shape(min_rows=5, max_rows=8)
@@ -480,7 +481,7 @@ def test_examples_that_are_not_there_are_refused(tmp_path: Path) -> None:
 
 def test_every_mistake_belongs_to_a_stage() -> None:
     by_stage = [stage.mistakes for stage in oracle.STAGES.values()]
-    known = [stage for folder in oracle.FOLDERS for stage in folder.stages]
+    known = [prompt.name for prompt in openings()]
     assert len(known) == len(set(known)) and set(oracle.STAGES) == set(known)
     assert {name for names in (*by_stage, tables.MISTAKES) for name in names} == set(MISTAKES) - {
         "mistake"

@@ -19,7 +19,6 @@ from tablemend.config import parse
 from tablemend.pipeline import rewording as words
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
 from tablemend.pipeline.paraphrase import Paraphrased, paraphrase_example
-from tablemend.pipeline.prompting import recognise
 from tablemend.pipeline.rewording import Rewording, Told
 from tablemend.pipeline.schemas import SCHEMAS
 from tablemend.pipeline.settings import Paraphrase
@@ -29,6 +28,7 @@ from tablemend.synthesis.compose import Sentence
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import Synthesis
 from tablemend.synthesis.verification import verify
+from tests.support.prompts import recognise
 
 ENDINGS = (", as the register has it.", ", by the record.", ", going by the file.")
 

@@ -12,13 +12,13 @@ import pytest
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.pipeline.asking import Asked
 from tablemend.pipeline.program_rows import NO_EXAMPLE, make_program_row
-from tablemend.pipeline.prompting import recognise
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import Models
 from tablemend.records import Example
 from tablemend.synthesis.engine import open_engine
 from tablemend.synthesis.verification import Limits, verify
+from tests.support.prompts import recognise
 
 
 class Rewriter:

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablemend.pipeline import prompting
-from tablemend.pipeline.prompting import FOLDER, RETRY, STAGES, prompt, recognise, render
+from tablemend.pipeline.prompting import FOLDER, RETRY, STAGES, prompt, render
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
+from tests.support.prompts import recognise
 
 SLOTS = {
     "kernel": {"topic", "category", "columns", "rows"},

@@ -22,12 +22,13 @@ from tablemend.tabfaith.dataset import make_dataset
 from tablemend.tabfaith.examples import TabFaithExample, read_examples
 from tablemend.tabfaith.making import task_of
 from tablemend.tabfaith.model_summaries import make_model_dataset
-from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
+from tablemend.tabfaith.prompting import STAGES, ask_for
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.settings import TabFaith, read_settings
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table
 from tests.support.model_server.summaries import summarise
+from tests.support.prompts import recognise
 
 SMALL = {"general": 30, "financial": 12, "clinical": 12, "operations": 12}
 FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
@@ -252,7 +253,7 @@ def test_prompts_show_the_table_and_are_told_apart() -> None:
     table = Table.of(["Club", "Points"], [["Alba", "41"], ["Borea", None]], "Clubs")
     for domain, stage in STAGES.items():
         messages = ask_for(domain, table, (2, 5))
-        found = PROMPTS.recognise(messages)
+        found = recognise(messages)
         assert found is not None and found.name == stage
         text = messages[1]["content"]
         start, end = locate_markdown(text)[0]
@@ -298,7 +299,7 @@ def test_the_model_server_plants_what_it_is_told_to() -> None:
         ["Club", "Points", "Wins"],
         [["Alba", "41", "12"], ["Borea", "38", "9"], ["Corvo", "27", "15"], ["Dorna", "9", "3"]],
     )
-    slots = PROMPTS.recognise(ask_for("general", table, (3, 3)))
+    slots = recognise(ask_for("general", table, (3, 3)))
     assert slots is not None
     right, _ = summarise(slots.slots, None, Random(1))
     wrong, made = summarise(slots.slots, "planted-error", Random(1))

@@ -21,7 +21,7 @@ from tablemend.tables.write import write_table
 from tablemend.tasks.tablehallu import BLANK
 
 PROMPT = "second_judge"
-PROMPTS = PromptFolder(Path(__file__).parent / "prompts", (PROMPT,))
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 LONGEST = 1024
 CHUNK = 64
 """Answers that are asked about together: a kill loses no more."""

@@ -11,4 +11,4 @@ VERIFY = "verify"
 NO_CLAIM = "NONE"
 """What a model answers to :data:`EXTRACT` where a text states no fact."""
 
-PROMPTS = PromptFolder(Path(__file__).parent / "prompts", (EXTRACT, VERIFY))
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")

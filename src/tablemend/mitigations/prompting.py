@@ -22,6 +22,4 @@ KEEP, DROP = "KEEP", "DROP"
 BLANK = "-"
 RETRY = "retry"
 
-PROMPTS = PromptFolder(
-    Path(__file__).parent / "prompts", (*dict.fromkeys(STRATEGIES.values()), CELL, ROW)
-)
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")

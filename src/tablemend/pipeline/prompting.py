@@ -33,13 +33,8 @@ STAGES = (
 RETRY = "retry"
 BLANK = "-"
 
-PROMPTS = PromptFolder(FOLDER, STAGES)
-prompt, render, version, recognise = (
-    PROMPTS.prompt,
-    PROMPTS.render,
-    PROMPTS.version,
-    PROMPTS.recognise,
-)
+PROMPTS = PromptFolder(FOLDER)
+prompt, render, version = PROMPTS.prompt, PROMPTS.render, PROMPTS.version
 
 
 def prompts_hash() -> str:

@@ -1,4 +1,4 @@
-"""Prompts, one file each: rendered into messages, told apart, versioned.
+"""Prompts, one file each: rendered into messages, versioned.
 
 A prompt file has a YAML head (``version``, ``purpose``) and a ``# system`` and a ``# user`` part
 with ``{{slots}}``. The system part is constant.
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
@@ -59,24 +58,11 @@ class Prompt:
         )
 
 
-class Recognised(NamedTuple):
-    """Which prompt a chat was rendered from, and what stands in its slots."""
-
-    name: str
-    slots: dict[str, str]
-
-
 @dataclass(frozen=True)
 class PromptFolder:
-    """The prompt files of one room.
-
-    Attributes:
-        path: their folder.
-        stages: names of those that begin a chat. System and user text together tell them apart.
-    """
+    """The prompt files of one package, in the folder ``path``."""
 
     path: Path
-    stages: tuple[str, ...]
 
     def prompt(self, name: str) -> Prompt:
         """The prompt of this name."""
@@ -86,7 +72,7 @@ class PromptFolder:
         """The chat that asks for one stage.
 
         Args:
-            name: one of the stages.
+            name: of a prompt that begins a chat.
             slots: a text for each slot of the prompt; :attr:`Prompt.slots` names them.
         """
         return self.prompt(name).messages(slots)
@@ -94,20 +80,6 @@ class PromptFolder:
     def version(self, name: str) -> str:
         """Name and version as they are recorded: ``kernel/1``."""
         return f"{name}/{self.prompt(name).version}"
-
-    def recognise(self, messages: Sequence[Message]) -> Recognised | None:
-        """The stage that a chat was rendered for, with its slots; ``None`` for any other chat.
-
-        A slot ends where the words that follow it in the prompt first appear.
-        """
-        if len(messages) < 2:
-            return None
-        system, user = messages[0]["content"], messages[1]["content"]
-        for name in self.stages:
-            found = self.prompt(name)
-            if found.system == system and (match := _pattern(found.user).fullmatch(user)):
-                return Recognised(name, match.groupdict())
-        return None
 
     @cached_property
     def hash(self) -> str:
@@ -145,17 +117,3 @@ def _read(path: Path) -> Prompt:
     head = yaml.safe_load(match[1])
     system = (match[2] or "").strip()
     return Prompt(path.stem, int(head["version"]), str(head["purpose"]), system, match[3].strip())
-
-
-@cache
-def _pattern(user: str) -> re.Pattern[str]:
-    """A prompt as a pattern; a slot that stands twice must hold the same text twice."""
-    seen: set[str] = set()
-    parts = []
-    for place, part in enumerate(_SLOT.split(user)):
-        if place % 2 == 0:
-            parts.append(re.escape(part))
-        else:
-            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>.*?)")
-            seen.add(part)
-    return re.compile("".join(parts), re.DOTALL)

@@ -15,7 +15,7 @@ STAGES: dict[Domain, str] = {
     "clinical": "summarise_clinical",
     "operations": "summarise_operations",
 }
-PROMPTS = PromptFolder(Path(__file__).parent / "prompts", tuple(STAGES.values()))
+PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 FINANCIAL_SENTENCES = (2, 3)
 """Of an earnings table, in the paper's prompt."""
 

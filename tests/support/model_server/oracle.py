@@ -16,16 +16,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.errors import TablemendError
-from tablemend.faithfulness.prompting import PROMPTS as FAITHFULNESS
-from tablemend.mitigations.prompting import PROMPTS as MITIGATIONS
 from tablemend.pipeline.parsing import read_constraints
 from tablemend.pipeline.prompting import BLANK
-from tablemend.pipeline.prompting import PROMPTS as PIPELINE
-from tablemend.prompting.files import Recognised
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
 from tablemend.synthesis.kernel import Rejected
-from tablemend.tabfaith.prompting import PROMPTS as TABFAITH
+from tablemend.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
@@ -41,9 +37,8 @@ from tests.support.model_server import (
     verdicts,
 )
 from tests.support.model_server.chat import Chat, Reply
+from tests.support.prompts import Recognised, recognise
 
-FOLDERS = (PIPELINE, FAITHFULNESS, MITIGATIONS, TABFAITH)
-"""The prompts that are known; no two rooms name a stage alike."""
 TABLE = "table"
 OTHER = "other"
 THOUGHT = "I go through what is asked, one point after the other."
@@ -111,8 +106,7 @@ class Oracle:
 def _recognise(chat: Chat) -> Recognised | None:
     """The prompt; a switch for thinking behind it is not part of it."""
     messages = [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
-    found = (folder.recognise(messages) for folder in FOLDERS)
-    return next((one for one in found if one is not None), None)
+    return recognise(messages)
 
 
 def _task(chat: Chat) -> str:
@@ -217,7 +211,7 @@ STAGES: dict[str, Stage] = {
     "rewrite_relation": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),
     "rewrite_cell": Stage(rewrites.rewrite_cell, rewrites.CELL_MISTAKES),
     "rewrite_row": Stage(rewrites.judge_row, rewrites.ROW_MISTAKES),
-    **dict.fromkeys(TABFAITH.stages, Stage(summaries.summarise, summaries.MISTAKES)),
+    **dict.fromkeys(SUMMARIES.values(), Stage(summaries.summarise, summaries.MISTAKES)),
 }
 
 
