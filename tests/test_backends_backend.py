@@ -557,7 +557,7 @@ def test_a_cache_that_cannot_be_used_closes_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[OpenAIEngine] = []
-    monkeypatch.setattr(OpenAIEngine, "close", closed.append)
+    monkeypatch.setattr(OpenAIEngine, "close", lambda engine: closed.append(engine))
     with pytest.raises(TablemendError, match="request cache"):
         open_backend("openai:m@http://localhost:1/v1", options(cache=str(tmp_path)))
     assert len(closed) == 1

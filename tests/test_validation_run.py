@@ -279,15 +279,15 @@ def test_a_model_is_compared_beside_the_program(
     data: Path, tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     pytest.importorskip("openai")
-    model = f"llm:{model_server()}"
-    verifiers = f"verifiers=[program,'{model}','program+{model}']"
+    name = f"llm:{model_server()}"
+    verifiers = f"verifiers=[program,'{name}','program+{name}']"
     settings = [f"data={data}", f"run={tmp_path / 'run'}", "half=all", "metrics=[]"]
     command = parse(ValidateCommand, [*settings, "sets=[quintd]", verifiers, "options.cache=null"])
     program, model, both = validate(command)["sets"]["quintd"]["scorers"].values()
     assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
     assert both["coverage"]["rate"] >= program["coverage"]["rate"]
     stores = sorted(path.name for path in (tmp_path / "run" / "verdicts").iterdir())
-    named = re.sub(r"\W+", "_", model)
+    named = re.sub(r"[:@/]+", "_", name)
     assert stores == [f"quintd-{named}.jsonl", f"quintd-program+{named}.jsonl"]
 
 
