@@ -4,16 +4,16 @@
 
 Trains each seed's checkpoints on the small world, answers the same held-out examples with all of
 them, alone and with repair and CAVE, has the detector and the exact judge look at every answer, and
-writes results.json and table.md into `folder`, or the table into the marked places of `page`.
+writes results.json and table.md into `folder`, and the tables into the marked places of `page`.
 What is finished is not repeated: the same command goes on, and seeds may be run one by one.
 """
 
 from __future__ import annotations
 
+from studies.equal_budget import EqualBudget
+from studies.running import run_study
 from tablemend.config import load
 from tablemend.script import run_script
-from tablemend.studies.equal_budget import EqualBudget
-from tablemend.studies.running import run_study
 
 
 def main() -> None:

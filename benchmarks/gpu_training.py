@@ -7,7 +7,7 @@
 Nothing is fetched: weights have the shape of the recipe's model, rows are random ids. A try is
 the recipe with overrides, in a process of its own, and one JSON line in `out`; what pays can be
 written into a recipe as it stands. Padding is not counted as tokens. TFLOP/s are those of the
-model (tablemend/training/rehearsal.py names the formula); MFU is their share of the data sheet's
+model (random_training.py names the formula); MFU is their share of the data sheet's
 dense bfloat16 rate, where a try computes in bfloat16, `of_matmul` of a matrix product of the same
 type measured beside it. The planner's estimate stands beside the peak. lora-trl and
 lora-trl-packed are TRL's own trainer on the rows of lora-mixed and lora-packed, with its grouping
@@ -37,10 +37,9 @@ from tablemend.runs import append_jsonl, read_jsonl, surroundings
 from tablemend.script import run_script
 
 TOKENIZER = "checkpoints/tiny-base"  # pads, and no more
-ADAMW = ("train.optimizer=adamw", "train.muon_learning_rate=null")
 ADAPTERS = "train.lora={r: 32, alpha: 64, dropout: 0, target_modules: all-linear, save: merged}"
-LORA = ("train.method=lora", ADAPTERS, *ADAMW)
-FULL = ("train.method=full", "train.lora=null", *ADAMW)
+LORA = ("train.method=lora", ADAPTERS)
+FULL = ("train.method=full", "train.lora=null")
 CHECKPOINTING = "train.gradient_checkpointing=true"
 FLASH = "model.attn=flash_attention_2"
 PACKING = "train.packing=true"
@@ -235,7 +234,8 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     import torch
     from transformers import AutoTokenizer
 
-    from tablemend.training import attention, memory, models, planner, rehearsal, shapes, stage
+    import random_training
+    from tablemend.training import attention, memory, models, planner, shapes, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
@@ -260,17 +260,17 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     }
     with tempfile.TemporaryDirectory() as folder, chunks(settings.chunk):
         tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
-        trainer = rehearsal.random_trainer(
+        trainer = random_training.random_trainer(
             recipe, tokenizer, lengths, scored, folder, plain=settings.plain
         )
         if settings.adapters == "bfloat16":
             for weight in trainer.model.parameters():
                 if weight.requires_grad:
                     weight.data = weight.data.to(torch.bfloat16)
-        work = rehearsal.Work.of(trainer.model)
+        work = random_training.Work.of(trainer.model)
         if recipe.train.packing:
-            yield {"crossing": rehearsal.crossing(trainer)}
-        clock = rehearsal.Clock(config.warm, config.seconds)
+            yield {"crossing": random_training.crossing(trainer)}
+        clock = random_training.Clock(config.warm, config.seconds)
         trainer.add_callback(clock)
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
@@ -279,7 +279,9 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     tokens = clock.tokens
     passes = tokens / sum(lengths)
     rate = work.flops(lengths, sum(scored)) * passes / clock.seconds / 1e12
-    sheet = next((most for part, most in rehearsal.DATA_SHEET.items() if part in device), None)
+    sheet = next(
+        (most for part, most in random_training.DATA_SHEET.items() if part in device), None
+    )
     yield {
         "result": "measured",
         "steps": clock.steps,
@@ -287,10 +289,10 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
         "seconds": round(clock.seconds, 6),
         "tokens_per_second": round(tokens / clock.seconds, 1),
         "tflops": float(f"{rate:.4g}"),
-        "formula": rehearsal.FORMULA,
+        "formula": random_training.FORMULA,
         "computes_in": str(computes).removeprefix("torch."),
         "mfu": round(rate / sheet, 4) if sheet and computes == torch.bfloat16 else None,
-        "of_matmul": round(rate / rehearsal.product_rate(computes), 4),
+        "of_matmul": round(rate / random_training.product_rate(computes), 4),
         "peak_gib": peak() if on_gpu else None,
     }
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from pydantic import Field
 
+from studies import steps
 from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import Run
 from tablemend.script import run_script
-from tablemend.studies import steps
 
 COLUMNS = (
     "seed",

@@ -189,7 +189,7 @@ def build(config: Any, supervised: int, folder: str) -> Any:
     """Our trainer, on random weights and random rows of the greatest length and one less."""
     from transformers import AutoTokenizer
 
-    from tablemend.training import rehearsal
+    import random_training
 
     fills = local_folder(config.model.path) or "checkpoints/tiny-base"  # its tokenizer pads alone
     tokenizer = AutoTokenizer.from_pretrained(fills)
@@ -197,12 +197,12 @@ def build(config: Any, supervised: int, folder: str) -> Any:
     prompt = length - supervised
     if isinstance(config, DpoExperiment):
         pairs = [(prompt, supervised, supervised - 1)] * count
-        return rehearsal.random_preference_trainer(config, tokenizer, pairs, folder)
+        return random_training.random_preference_trainer(config, tokenizer, pairs, folder)
     if isinstance(config, GrpoExperiment):
         prompts = [prompt - number % 2 for number in range(count)]
-        return rehearsal.random_reward_trainer(config, tokenizer, prompts, folder)
+        return random_training.random_reward_trainer(config, tokenizer, prompts, folder)
     scored = [supervised] * count
-    return rehearsal.random_trainer(config, tokenizer, [length] * count, scored, folder)
+    return random_training.random_trainer(config, tokenizer, [length] * count, scored, folder)
 
 
 def peak(run: Callable[[], object], on_gpu: bool) -> int:

@@ -6,8 +6,7 @@ All sides train one epoch on the same rows with the same model, batch, precision
 turn about in one process. The plain sides are SFTTrainer as TRL's documentation uses it, with its
 own collation and loss: in a random order, grouped by length, and packed into rows of as many
 tokens as a batch has; ours is compared with the best of them. On a CPU, where TRL's fused head
-scores the prompt too, the ratio says nothing of GPUs. Where model.path is the tiny base and it has
-not been trained yet, random weights of its shape, with its tokenizer, stand in for it.
+scores the prompt too, the ratio says nothing of GPUs.
 """
 
 from __future__ import annotations
@@ -18,13 +17,10 @@ import platform
 import statistics
 import tempfile
 import time
-from pathlib import Path
 
 from pydantic import Field
 
-from tablemend.backends.checkpoints import local_folder
-from tablemend.config import Experiment, Model, load, parse
-from tablemend.config.pretrain import Pretraining
+from tablemend.config import Experiment, load
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
 
@@ -50,7 +46,6 @@ def main() -> None:
 
     config = stage.set_up(config)
     with tempfile.TemporaryDirectory() as folder:
-        config = config.model_copy(update={"model": stand_in(config.model, Path(folder))})
         tokenizer = checkpoints.load_tokenizer(config.model)
         rows = rows_of(config, tokenizer)
         lengths = sorted(map(len, rows))
@@ -104,30 +99,6 @@ def rows_of(config: Benchmark, tokenizer: object) -> list:
         mixed, _ = build_mixture(tokenizer, read_training(train), config)
         return mixed.rows[: config.rows]
     return build_rows(tokenizer, read_examples(train)[: config.rows], config).rows
-
-
-def stand_in(model: Model, folder: Path) -> Model:
-    """The recipe's model, or a random one where it is the tiny base and not there.
-
-    Raises:
-        TablemendError: another checkpoint that is not there, or a name on the Hub.
-    """
-    if Path(model.path).is_dir():
-        return model
-    base = parse(Pretraining, ["recipe=tiny-base"])
-    if Path(model.path) != Path(base.out):
-        what = "is not there" if local_folder(model.path) else "is a name on the Hub"
-        raise TablemendError(
-            f"model.path={model.path} {what}: give the folder of a checkpoint, or recipe=tiny"
-        )
-    from tablemend.training.pretrain import build_tokenizer
-    from tablemend.training.tiny_model import build_model
-
-    print(f"no {model.path}: random weights of its shape")
-    tokenizer = build_tokenizer(base)
-    build_model(base.shape, tokenizer, base.context_length, base.seed).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return model.model_copy(update={"path": str(folder)})
 
 
 def epoch(

@@ -85,11 +85,11 @@ def model_server() -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random Qwen3 (2 layers, hidden 32) with its own tokenizer and chat template."""
-    from tablemend.config.pretrain import Shape
     from tablemend.synthesis import small_world
     from tablemend.tasks import tablehallu
-    from tablemend.training.tiny_model import build_model
-    from tablemend.training.tokenizer import train_tokenizer
+    from tiny_base.config import Shape
+    from tiny_base.model import build_model
+    from tiny_base.tokenizer import train_tokenizer
 
     examples = list(small_world.examples(seed=9, n=40))
     texts = [tablehallu.messages(example, "adversarial")[0]["content"] for example in examples]

@@ -266,7 +266,6 @@ def test_an_unknown_key_does_not_hide_a_conflict() -> None:
         (["train.max_steps=5"], "train.epochs"),
         (["train.epochs=null"], "train.epochs"),
         (["train.micro_batch=5"], "train.micro_batch"),
-        (["train.optimizer=muon"], "train.muon_learning_rate"),
         (["data.train={source: data/x, split: train_sft}"], "data.train.split"),
         (["train.max_length=99999"], "train.max_length"),
         (["thinking=on"], "thinking"),
@@ -333,7 +332,7 @@ def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) ->
         load(SftCommand, ["--help"])
     assert caught.value.code == 0
     page = capsys.readouterr().out
-    assert "tiny " in page and "qwen3-32b" in page and "tiny-base" not in page
+    assert "tiny " in page and "qwen3-32b" in page and "tablehallu-data" not in page
     for key in ("train.learning_rate: float", "overwrite: bool = False", "arms.<name>.prompt"):
         assert key in page
     assert "base|careful|follow|cot" in page

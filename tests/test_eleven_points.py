@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
+import random_training
 from tablemend.backends.cache import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, Experiment, Model, parse
@@ -37,7 +38,7 @@ from tablemend.reports.rates import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
-from tablemend.training import advice, checkpoints, launch, rehearsal, stage
+from tablemend.training import advice, checkpoints, launch, stage
 from tablemend.training.data import (
     IGNORED,
     build_rows,
@@ -143,10 +144,10 @@ def test_4_nothing_is_cut_in_silence_and_packed_examples_stay_apart(
         "train.precision=float32",
     )
     shorter = [20, 30, 64, 40, 33, 31, 17, 63]
-    trainer = rehearsal.random_trainer(
+    trainer = random_training.random_trainer(
         packed, tokenizer, shorter, [5] * len(shorter), str(tmp_path)
     )
-    drawn = rehearsal.random_rows(
+    drawn = random_training.random_rows(
         shorter, [5] * len(shorter), 600, tokenizer.pad_token_id, packed.seed
     )
     kept = Counter(token for ids in trainer.train_dataset["input_ids"] for token in ids)

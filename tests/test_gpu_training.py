@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig
 
+import random_training
 from tablemend.config import Experiment, parse
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
-from tablemend.training import rehearsal
 from tablemend.training.data import IGNORED
 from tablemend.training.trainer import Trainer
 
@@ -76,7 +76,7 @@ def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         config = parse(Experiment, ["recipe=tiny", *small, *plain, *overrides])
         tokenizer = AutoTokenizer.from_pretrained(tiny_model)
         scored = [length // 2 for length in lengths]
-        return rehearsal.random_trainer(config, tokenizer, lengths, scored, str(tmp_path))
+        return random_training.random_trainer(config, tokenizer, lengths, scored, str(tmp_path))
 
     return make
 
@@ -114,7 +114,7 @@ def test_running_out_of_memory_is_a_result(
     def full(*_: Any, **__: Any) -> None:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(rehearsal, "random_trainer", full)
+    monkeypatch.setattr(random_training, "random_trainer", full)
     monkeypatch.setattr(benchmark, "peak", lambda: 77.5)
     line = benchmark.make(settings(), "full", benchmark.TRIES["full"])
     assert (line["result"], line["peak_gib"], line["method"]) == ("out of memory", 77.5, "full")
@@ -200,9 +200,11 @@ def test_names_of_tries_are_checked(benchmark: Any, settings: Any) -> None:
 def test_a_product_is_compared_with_a_training_in_its_own_type(
     override: str, kind: str, benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(rehearsal.DATA_SHEET, platform.machine(), 1.0)
+    monkeypatch.setitem(random_training.DATA_SHEET, platform.machine(), 1.0)
     multiplied = []
-    monkeypatch.setattr(rehearsal, "product_rate", lambda dtype: multiplied.append(dtype) or 1.0)
+    monkeypatch.setattr(
+        random_training, "product_rate", lambda dtype: multiplied.append(dtype) or 1.0
+    )
     config = settings(overrides=("train.precision=bfloat16", override))
     line = benchmark.make(config, "lora", benchmark.TRIES["lora"])
     assert line["computes_in"] == kind and multiplied == [getattr(torch, kind)]
@@ -210,7 +212,7 @@ def test_a_product_is_compared_with_a_training_in_its_own_type(
 
 
 def test_the_users_overrides_stand_above_those_of_a_try(benchmark: Any, settings: Any) -> None:
-    given = ("train.lora.r=2", "train.micro_batch=4", "train.optimizer=adamw")
+    given = ("train.lora.r=2", "train.micro_batch=4")
     config = settings(overrides=given)
     found = benchmark.recipe_of(config, benchmark.TRIES["lora-batch-2"]).train
     assert (found.lora.r, found.lora.alpha, found.micro_batch) == (2, 64, 4)
@@ -241,13 +243,13 @@ def _counted(trainer: Trainer) -> int:
 def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
     length, rows = 64, 2
     full = trainer_of("model.attn=eager", lengths=[length] * 4)
-    work = rehearsal.Work.of(full.model)
+    work = random_training.Work.of(full.model)
     # eager attention computes both halves of the causal square
     once = work.flops([length] * rows, rows * length)
     both = 2 * once - replace(work, attention={}).flops([length] * rows, rows * length)
     assert _counted(full) == pytest.approx(both, rel=0.02)
     adapters = trainer_of(*LORA, "model.attn=eager", lengths=[length] * 4)
-    frozen = rehearsal.Work.of(adapters.model)
+    frozen = random_training.Work.of(adapters.model)
     assert (work.passes, frozen.passes) == (6, 4)
     assert (work.body, work.head, work.attention) == (frozen.body, frozen.head, frozen.attention)
 
@@ -255,7 +257,7 @@ def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
 def test_a_sliding_window_costs_no_more_than_it_sees() -> None:
     length, window = 50, 8
     rows = [min(place + 1, window) for place in range(length)]
-    one = rehearsal.Work(passes=6, body=0, head=0, attention={window: 1})
+    one = random_training.Work(passes=6, body=0, head=0, attention={window: 1})
     assert one.flops([length], 1) == pytest.approx(12 * sum(rows), rel=0.1)
     whole = replace(one, attention={None: 1})
     assert (
@@ -276,11 +278,11 @@ def test_a_sliding_window_costs_no_more_than_it_sees() -> None:
         sliding_window=window,
     )
     model = AutoModelForCausalLM.from_config(text)
-    assert rehearsal.Work.of(model).attention == {window: 32, None: 16}
+    assert random_training.Work.of(model).attention == {window: 32, None: 16}
 
 
 def test_random_rows_hold_no_padding() -> None:
-    rows = rehearsal.random_rows([30] * 40, [10] * 40, vocabulary=7, padding=3, seed=0)
+    rows = random_training.random_rows([30] * 40, [10] * 40, vocabulary=7, padding=3, seed=0)
     ids = {each for row in rows for each in row.input_ids}
     assert ids == {0, 1, 2, 4, 5, 6}
     assert {len(row.target) for row in rows} == {10}
@@ -340,6 +342,6 @@ def test_what_crosses_packed_examples_is_measured(
             return forward(**options)
 
         monkeypatch.setattr(decoder, "forward", forgetful)
-    felt = rehearsal.crossing(trainer)
+    felt = random_training.crossing(trainer)
     assert felt is not None
     assert felt == 0 if keeps_places else felt > 1e-3

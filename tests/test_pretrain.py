@@ -19,18 +19,22 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
-from tablemend.config.pretrain import Pretraining, Schedule, Shape  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
 from tablemend.script import run_script  # noqa: E402
 from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
-from tablemend.training import checkpoints, pretrain, skills  # noqa: E402
+from tablemend.training import checkpoints  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402
-from tablemend.training.pretrain import (  # noqa: E402
+from tiny_base import skills, training  # noqa: E402
+from tiny_base.config import Pretraining, Schedule, Shape  # noqa: E402
+from tiny_base.model import build_model  # noqa: E402
+from tiny_base.tokenizer import TEMPLATE  # noqa: E402
+from tiny_base.training import (  # noqa: E402
     Batch,
     Trainer,
     batches,
+    build_optimizers,
     build_tokenizer,
     collate,
     exact_match,
@@ -38,12 +42,11 @@ from tablemend.training.pretrain import (  # noqa: E402
     rate_at,
     size_at,
 )
-from tablemend.training.tiny_model import build_model  # noqa: E402
 
-SCRIPT = Path(__file__).parents[1] / "train" / "pretrain.py"
+BUILD = Path(__file__).parents[1] / "checkpoints" / "tiny-base" / "build"
+SCRIPT, RECIPE = BUILD / "pretrain.py", f"recipe={BUILD / 'recipe.yaml'}"
 
 TINY = [
-    "recipe=tiny-base",
     "threads=1",
     "vocab_size=600",
     "shape.hidden=32",
@@ -57,7 +60,7 @@ TINY = [
 
 @pytest.fixture(scope="module")
 def config() -> Pretraining:
-    return parse(Pretraining, TINY)
+    return parse(Pretraining, [RECIPE, *TINY])
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,19 @@ def _stream(config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> list[tup
 )
 def test_what_would_crash_mid_run_is_refused_before(override: str, key: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(key)):
-        parse(Pretraining, [*TINY, override])
+        parse(Pretraining, [RECIPE, *TINY, override])
+
+
+def test_muon_takes_the_matrices_inside_the_layers_alone(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    model = build_model(config.shape, tokenizer, config.context_length, seed=0)
+    muon, adamw = build_optimizers(model, config.schedule)
+    (matrices,), (rest,) = muon.param_groups, adamw.param_groups
+    inside = {weight for weight in model.model.layers.parameters() if weight.ndim == 2}
+    assert set(matrices["params"]) == inside
+    assert set(rest["params"]) == set(model.parameters()) - inside
+    assert (matrices["lr"], rest["lr"]) == (config.schedule.muon_lr, config.schedule.adam_lr)
 
 
 def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) -> None:
@@ -217,7 +232,7 @@ def test_divergence_stops_before_the_weights_are_spoilt(
 def test_held_out_exercises_are_of_every_skill(
     config: Pretraining, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pretrain, "TEST_EXERCISES", 64)
+    monkeypatch.setattr(training, "TEST_EXERCISES", 64)
     tested = Trainer(config, tokenizer).test([])
     assert set(tested.exact) == set(skills.SKILLS)
     assert tested.loss is None
@@ -270,9 +285,14 @@ def test_a_base_that_cannot_be_saved_leaves_the_old_one(
     assert [path.name for path in tmp_path.iterdir()] == ["base"]
     assert checkpoints.is_complete(folder)
     (folder / "of-the-old-one").write_text("")
+    (folder / "build").mkdir()
+    (folder / "build" / "pretrain.py").write_text("what builds it")
     trainer.save(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["base"]
     assert not (folder / "of-the-old-one").exists()
+    assert (folder / "build" / "pretrain.py").read_text() == "what builds it"
+    (folder / "build" / "pretrain.py").write_text("changed later")
+    assert checkpoints.is_complete(folder)
 
 
 def test_a_folder_with_other_things_is_not_replaced(
@@ -288,6 +308,9 @@ def test_a_refusal_comes_before_anything_is_written_or_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = runpy.run_path(str(SCRIPT))["main"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", "recipe=nowhere.yaml"])
+    with pytest.raises(ConfigError, match=r"recipe: no file nowhere\.yaml"):
+        main()
     run, out = tmp_path / "run", tmp_path / "out"
     for folder in (run, out):
         folder.mkdir()
@@ -312,8 +335,8 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main = runpy.run_path(str(SCRIPT))["main"]
-    monkeypatch.setattr(pretrain, "TOKENIZER_EXERCISES", 100)
-    monkeypatch.setattr(pretrain, "TEST_EXERCISES", 8)
+    monkeypatch.setattr(training, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(training, "TEST_EXERCISES", 8)
 
     def call(name: str, *more: str) -> Path:
         run = tmp_path / f"run-{name}"
@@ -368,8 +391,8 @@ def test_a_full_disk_ends_the_pre_training_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """While a state is saved, which torch.save does, and with the finished safetensors."""
-    monkeypatch.setattr(pretrain, "TOKENIZER_EXERCISES", 100)
-    monkeypatch.setattr(pretrain, "TEST_EXERCISES", 8)
+    monkeypatch.setattr(training, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(training, "TEST_EXERCISES", 8)
     run, out = tmp_path / "run", tmp_path / "out"
     tokens = [*TINY, "log_every=1", f"run={run}", f"out={out}", f"save_every={save_every}"]
     monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
@@ -390,8 +413,6 @@ def test_a_full_disk_ends_the_pre_training_in_one_line(
 def test_chat_template_equals_qwen3s_for_text_chats() -> None:
     trl = pytest.importorskip("trl")
     from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    from tablemend.training.tokenizer import TEMPLATE
 
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     ours = environment.from_string(TEMPLATE.read_text())
@@ -422,8 +443,6 @@ def test_chat_template_equals_qwen3s_for_text_chats() -> None:
 def test_target_after_prompt_is_what_the_template_would_render() -> None:
     """Our prompt + target + end of turn equals the template's rendering of the whole chat."""
     from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    from tablemend.training.tokenizer import TEMPLATE
 
     template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
         TEMPLATE.read_text()

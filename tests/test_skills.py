@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from tablemend.config.pretrain import Skills
 from tablemend.records import Example
 from tablemend.synthesis.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
 from tablemend.tasks.tablehallu import quotation
-from tablemend.training import skills
+from tiny_base import skills
+from tiny_base.config import Skills
 
 
 def test_same_seed_gives_same_bytes_and_other_seed_other_ones() -> None:

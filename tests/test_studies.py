@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from studies import running, steps, tables
+from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
 from tablemend.config import Comparison, ConfigError, Experiment, parse
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment
 from tablemend.errors import TablemendError
 from tablemend.reports.page import fill_page, read_page
 from tablemend.runs import Run, write_json, write_jsonl
-from tablemend.studies import running, steps, tables
-from tablemend.studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
 
 ROOT = Path(__file__).parents[1]
 SIDES = ("detector", "exact")
@@ -267,3 +267,12 @@ def test_the_page_has_a_place_for_each_table_and_keeps_its_prose(
     page.write_text("<!-- figures: all alms -->\n<!-- end -->\n", encoding="utf-8")
     with pytest.raises(TablemendError, match="no figures are called 'all alms'"):
         running.run_study(EqualBudget(page=str(page)))
+
+
+def test_the_pages_show_the_committed_figures(tmp_path: Path) -> None:
+    results = json.loads((ROOT / "results" / "equal-budget.json").read_text("utf-8"))
+    page, shown = tmp_path / "page.md", (ROOT / "docs" / "equal-budget.md").read_text("utf-8")
+    page.write_text(shown, encoding="utf-8")
+    fill_page(page, tables.places(results), tables.PLACES)
+    assert page.read_text("utf-8") == shown
+    assert tables.summary(results) in (ROOT / "README.md").read_text("utf-8")

@@ -16,7 +16,6 @@ from tablemend.backends import hf  # noqa: E402
 from tablemend.backends.checkpoints import Checkpoint  # noqa: E402
 from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
-from tablemend.config.pretrain import Pretraining  # noqa: E402
 from tablemend.detector.judge import Submission, judge_answers  # noqa: E402
 from tablemend.detector.order import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
@@ -24,8 +23,9 @@ from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.rates import summarise  # noqa: E402
 from tablemend.synthesis import small_world  # noqa: E402
 from tablemend.tasks import tablehallu  # noqa: E402
-from tablemend.training.pretrain import build_tokenizer  # noqa: E402
-from tablemend.training.tokenizer import TEMPLATE  # noqa: E402
+from tiny_base.config import Pretraining  # noqa: E402
+from tiny_base.tokenizer import TEMPLATE  # noqa: E402
+from tiny_base.training import build_tokenizer  # noqa: E402
 
 BASE = Path(__file__).parents[1] / "checkpoints" / "tiny-base"
 MOST_BYTES = 12 << 20
@@ -34,13 +34,13 @@ HELD_OUT = 90_210
 ANSWER = 256
 
 pytestmark = pytest.mark.skipif(
-    not BASE.exists(), reason="no checkpoints/tiny-base: python train/pretrain.py recipe=tiny-base"
+    not (BASE / "model.safetensors").exists(), reason=f"no weights in {BASE}: see build/README.md"
 )
 
 
 @pytest.fixture(scope="module")
 def recipe() -> Pretraining:
-    return parse(Pretraining, ["recipe=tiny-base"])
+    return parse(Pretraining, [f"recipe={BASE / 'build' / 'recipe.yaml'}"])
 
 
 @pytest.fixture(scope="module")

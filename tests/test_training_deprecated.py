@@ -10,29 +10,25 @@ import pytest
 from short_trainings import RECIPES, short, small_data
 from transformers import AutoTokenizer, PreTrainedModel
 
+import random_training
 from tablemend.config import ConfigError, SftCommand
 from tablemend.config.experiment import GrpoCommand, Trained
 from tablemend.config.trl_names import DEPRECATED
 from tablemend.preferences.command import DpoCommand
-from tablemend.training import models, rehearsal
+from tablemend.training import models
 
 STEP = ("train.epochs=null", "train.max_steps=1")
-ADAPTERS = (
-    "train.method=lora",
-    "train.lora={r: 4}",
-    "train.optimizer=adamw",
-    "train.muon_learning_rate=null",
-)
+ADAPTERS = ("train.method=lora", "train.lora={r: 4}")
 
 
 def _trainer(config: Any, model: Path, folder: Path) -> Any:
     tokenizer = AutoTokenizer.from_pretrained(model)
     if isinstance(config, DpoCommand):
         pairs = [(20, 10, 12)] * 8
-        return rehearsal.random_preference_trainer(config, tokenizer, pairs, str(folder))
+        return random_training.random_preference_trainer(config, tokenizer, pairs, str(folder))
     if isinstance(config, GrpoCommand):
-        return rehearsal.random_reward_trainer(config, tokenizer, [20] * 8, str(folder))
-    return rehearsal.random_trainer(config, tokenizer, [30] * 8, [10] * 8, str(folder))
+        return random_training.random_reward_trainer(config, tokenizer, [20] * 8, str(folder))
+    return random_training.random_trainer(config, tokenizer, [30] * 8, [10] * 8, str(folder))
 
 
 @pytest.mark.parametrize("kind", RECIPES)
@@ -70,7 +66,7 @@ def test_kernels_are_put_in_again_where_the_model_trains(
             training.append(model.training)
 
     monkeypatch.setattr(PreTrainedModel, "set_use_kernels", put_in)
-    monkeypatch.setattr(rehearsal, "random_model", models.trainable_model)
+    monkeypatch.setattr(random_training, "random_model", models.trainable_model)
     more = (*STEP, "model.kernels=true", *(ADAPTERS if adapters else ()))
     config = short(SftCommand, tiny_model, tmp_path, small_data(8), *more)
     trainer = _trainer(config, tiny_model, tmp_path)

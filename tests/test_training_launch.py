@@ -15,7 +15,7 @@ import torch
 import yaml
 from torch import nn
 
-from tablemend.config import SftCommand, Train, parse
+from tablemend.config import Train
 from tablemend.errors import TablemendError
 from tablemend.training import launch
 from tablemend.training.launch import Launch
@@ -211,16 +211,6 @@ def test_the_nearest_batch_that_divides_is_named(
     with pytest.raises(TablemendError, match=f"the nearest that does is .*{words}$"):
         launch.accumulation(train, processes)
     assert launch.accumulation(train, 1) == batch // micro
-
-
-def test_muon_is_refused_where_matrices_are_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    tokens = ["recipe=tiny", "train.optimizer=muon", "train.muon_learning_rate=0.01"]
-    train = parse(SftCommand, tokens).train
-    launch.refuse(train)
-    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
-    with pytest.raises(TablemendError, match="muon needs whole matrices, zero2 shares them out"):
-        launch.refuse(train)
 
 
 Note = Callable[[str, int], None]

@@ -15,9 +15,9 @@ from short_trainings import short, small_data
 from torch.utils.data import DataLoader, Sampler
 from transformers import AutoTokenizer, TrainerState
 
+import random_training
 from tablemend.config import SftCommand
 from tablemend.preferences.command import DpoCommand
-from tablemend.training import rehearsal
 from tablemend.training.data import IGNORED
 from tablemend.training.preference import differ
 from tablemend.training.trainer import LengthGrouped, Passes, PromptOrder
@@ -69,14 +69,16 @@ def train(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             given = (*given, "dpo.precompute_reference=false")
             config = short(DpoCommand, tiny_model, tmp_path, small_data(4), *given)
             pairs = [(length, 9, 6) for length in LENGTHS]
-            trainer = rehearsal.random_preference_trainer(config, tokenizer, pairs, str(tmp_path))
+            trainer = random_training.random_preference_trainer(
+                config, tokenizer, pairs, str(tmp_path)
+            )
             for weight in trainer.model.parameters():  # else it is the reference
                 weight.data += 0.05 * torch.randn_like(weight)
             return trainer
         packing = (f"train.packing={kind == 'packed'}", "train.max_length=60")
         config = short(SftCommand, tiny_model, tmp_path, small_data(4), *given[:2], *packing)
         lengths = LENGTHS if kind == "sft" else [n for n in LENGTHS for _ in range(2)]
-        return rehearsal.random_trainer(
+        return random_training.random_trainer(
             config, tokenizer, lengths, [n // 2 for n in lengths], str(tmp_path)
         )
 

@@ -231,16 +231,6 @@ def test_each_launch_divides_what_it_says() -> None:
     assert memory["zero3-offload"].optimizer == 0 < memory["zero3-offload"].host
 
 
-def test_muon_keeps_one_number_a_matrix() -> None:
-    config = recipe("tiny")
-    muon = recipe("tiny", "train.optimizer=muon", "train.muon_learning_rate=1e-3")
-    plans = plans_of(config)
-    counts = plans.counts(config)
-    assert advice.refused(muon, LAUNCHES["zero2"]) and not advice.refused(muon, LAUNCHES["ddp"])
-    saved = plans.memory(config, SINGLE).optimizer - plans.memory(muon, SINGLE).optimizer
-    assert saved == 4 * counts.matrices > 0
-
-
 def test_four_bits_take_less_and_are_not_divided() -> None:
     config = recipe("qwen3-8b", "train.method=qlora", "train.max_length=2048")
     memory = plans_of(config).memory(config, SINGLE)
@@ -345,15 +335,11 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "given"),
     [
-        (
-            lambda *more: recipe("tiny", *more),
-            ("train.optimizer=muon", "train.muon_learning_rate=1"),
-        ),
         (dpo, ("dpo.precompute_reference=false", "train.micro_batch=2")),
         (grpo, ("grpo.engine=transformers", "grpo.group=6", "train.global_batch=96")),
         *((partial(shipped, name), ()) for name in TRAINED),
     ],
-    ids=["muon", "dpo", "grpo", *TRAINED],
+    ids=["dpo", "grpo", *TRAINED],
 )
 def test_what_a_plan_proposes_is_a_valid_recipe(
     make: Callable[..., Trained], given: tuple[str, ...]

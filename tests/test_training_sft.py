@@ -28,8 +28,6 @@ from transformers import (
     AutoTokenizer,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
-    GPT2Config,
-    GPT2LMHeadModel,
     Qwen3MoeConfig,
     Qwen3MoeForCausalLM,
 )
@@ -45,7 +43,6 @@ from tablemend.synthesis import small_world
 from tablemend.training import checkpoints, models, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
-from tablemend.training.muon import MuonAdamW
 from tablemend.training.planner import Plans
 from tablemend.training.quiet import silence
 from tablemend.training.start import start_facts
@@ -402,53 +399,6 @@ def test_adapters_on_experts_train_and_are_merged(
         adapters = get_peft_model(model, models.lora_config(lora, model))
     assert counts.total == sum(weight.numel() for weight in adapters.parameters())
     assert counts.trained == sum(w.numel() for w in adapters.parameters() if w.requires_grad)
-
-
-def test_muon_trains_and_resumes(command: Callable[..., SftCommand]) -> None:
-    muon = ("train.optimizer=muon", "train.muon_learning_rate=0.02")
-    whole, facts = _fine_tune(command("muon", *muon))
-    assert _losses(facts)[-1] < _losses(facts)[0]
-    run, trainer, _, _ = _trainer(command("cut", *muon))
-    trainer.add_callback(Interrupt(3))
-    with pytest.raises(Stop):
-        stage.train(trainer, command("cut", *muon), run)
-    run, _ = _fine_tune(command("cut", *muon))
-    assert same_weights(run.model, whole.model, tolerance=1e-6)
-
-
-def test_muon_takes_hidden_matrices_alone() -> None:
-    weights = {
-        "model.embed_tokens.weight": nn.Parameter(torch.ones(4, 4)),
-        "model.layers.0.mlp.up_proj.weight": nn.Parameter(torch.ones(4, 4)),
-        "model.norm.weight": nn.Parameter(torch.ones(4)),
-    }
-    both = MuonAdamW(list(weights.items()), muon_rate=0.1, adam_rate=0.2, weight_decay=0.0)
-    assert [len(part.param_groups[0]["params"]) for part in both.parts] == [1, 2]
-    assert [group["lr"] for group in both.param_groups] == [0.1, 0.2]
-    both.load_state_dict(both.state_dict())
-    both.param_groups[0]["lr"] = 0.5
-    assert both.parts[0].param_groups[0]["lr"] == 0.5
-
-
-def test_an_embedding_of_another_name_is_kept_out_of_muon(
-    command: Callable[..., SftCommand],
-) -> None:
-    muon = ("train.optimizer=muon", "train.muon_learning_rate=0.02")
-    _, trainer, _, _ = _trainer(command("wte", *muon))
-    settings = GPT2Config(
-        vocab_size=40, n_positions=8, n_embd=16, n_layer=1, n_head=2, tie_word_embeddings=False
-    )
-    model = GPT2LMHeadModel(settings)
-    optimizer = trainer.create_optimizer(model)
-    assert isinstance(optimizer, MuonAdamW)
-    hidden, rest = (
-        {id(weight) for group in part.param_groups for weight in group["params"]}
-        for part in optimizer.parts
-    )
-    assert {id(model.transformer.wte.weight), id(model.lm_head.weight)} <= rest
-    # transformers' Conv1D of GPT-2 is a matrix like any other
-    assert id(model.transformer.h[0].mlp.c_fc.weight) in hidden
-    assert not hidden & rest
 
 
 def test_the_time_budget_ends_the_training_and_says_so(

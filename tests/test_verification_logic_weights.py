@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from logic_claims import verdict
 
+from logic_weights import Example, fit, held_out, module_of
 from tablemend.tables.table import Table
 from tablemend.validation.halves import half_of
-from tablemend.validation.logic_weights import Example, fit, held_out, module_of
 from tablemend.verification.logic.readings import belief
 
 

@@ -54,11 +54,7 @@ class Train(Section):
     minutes: float | None = Field(default=None, gt=0)
     """Time budget: training ends there at the latest, the schedule with it."""
     learning_rate: float = Field(gt=0, le=1)
-    """Peak learning rate (of AdamW, where the optimizer is muon)."""
-    optimizer: Literal["adamw", "muon"] = "adamw"
-    """muon: Muon on the hidden matrices, AdamW on embeddings and norms."""
-    muon_learning_rate: float | None = Field(default=None, gt=0, le=1)
-    """Peak learning rate of Muon."""
+    """Peak learning rate of AdamW."""
     weight_decay: float = Field(default=0.0, ge=0, le=1)
     """Decoupled weight decay."""
     max_grad_norm: float = Field(default=1.0, gt=0)
@@ -96,12 +92,8 @@ class Train(Section):
             yield "epochs", "give exactly one of epochs and max_steps"
         if self.global_batch % self.micro_batch:
             yield "micro_batch", f"does not divide global_batch: {self.global_batch}"
-        if (self.optimizer == "muon") != (self.muon_learning_rate is not None):
-            yield "muon_learning_rate", "goes with optimizer: muon and only with it"
         if self.method == "qlora" and self.precision == "float32":
             yield "precision", "method: qlora computes in bfloat16"
-        if self.optimizer == "muon" and self.method != "full":
-            yield "optimizer", "muon is for full matrices; adapters take adamw"
         checkpointing = self.trl.get("gradient_checkpointing_kwargs") or {}
         if self.trl_config in ("DPOConfig", "GRPOConfig"):
             for name in ("every_n_layers", "offload"):

@@ -21,8 +21,6 @@ from tablemend.training.shapes import config_of
 
 SHORTEST = 2048
 """Rows shorter than this hold no adversarial context; a plan does not propose them."""
-PLAIN = ("train.optimizer=adamw", "train.muon_learning_rate=null")
-"""Adapters take no Muon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
             "train.lora={r: 32, alpha: 64}",
             f"train.learning_rate={10 * train.learning_rate:g}",  # LoRA Without Regret (2025)
             "model.dtype=bfloat16",
-            *(PLAIN if train.optimizer == "muon" else ()),
             "train.method=lora",
         )
     if train.method != "qlora":
@@ -93,8 +90,6 @@ def refused(config: Trained, strategy: Strategy) -> str:
     """Why a training is refused under a launch; empty where it is not."""
     if config.train.method == "qlora" and "weights" in strategy.shards:
         return "train.method=qlora keeps whole weights on every GPU"
-    if config.train.optimizer == "muon" and strategy.shards:
-        return "train.optimizer=muon needs whole matrices"
     return ""
 
 

@@ -385,17 +385,12 @@ def refuse(train: Train) -> None:
     """Refuse a recipe that cannot be trained as it was launched.
 
     Raises:
-        TablemendError: GPUs that no process was launched for, a batch that does not divide over
-            the processes, or Muon on parts of matrices.
+        TablemendError: GPUs that no process was launched for, or a batch that does not divide
+            over the processes.
     """
     launch = from_environment(os.environ)
     _refuse_idle_gpus(launch)
     accumulation(train, launch.processes)
-    if train.optimizer == "muon" and launch.strategy not in ("single", "ddp"):
-        raise TablemendError(
-            f"train.optimizer=muon needs whole matrices, {launch.strategy} shares them out: launch "
-            "with accelerate_configs/ddp.yaml, or set train.optimizer=adamw"
-        )
 
 
 def accumulation(train: Train, processes: int) -> int:

@@ -71,7 +71,6 @@ class Counts:
         total, trained: all, and those that train.
         total_bytes, trained_bytes: the same in the types they are loaded in.
         packed: those that QLoRA keeps in 4 bits.
-        matrices: trained ones that Muon takes.
         layer: of one decoder layer.
         ends: embedding, head and last norm.
         largest: of the largest matrix inside the layers.
@@ -82,7 +81,6 @@ class Counts:
     total_bytes: int
     trained_bytes: int
     packed: int
-    matrices: int
     layer: int
     ends: int
     largest: int

@@ -74,7 +74,6 @@ def count(config: Trained, architecture: PretrainedConfig) -> Counts:
         total_bytes=_bytes(weights),
         trained_bytes=_bytes(trained),
         packed=_numbers(frozen) if packed else 0,
-        matrices=_numbers([each for each in trained if id(each) in inside and each.ndim == 2]),
         layer=layer,
         ends=_numbers([weight for weight in weights if id(weight) not in inside]),
         largest=max(weight.numel() for weight in bases),
@@ -336,7 +335,7 @@ def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most
         return Memory(
             weights=_loaded(counts),
             gradients=each,
-            optimizer=_moments(config.train, counts),
+            optimizer=ADAMW * counts.trained_bytes,
             buffers=(each if strategy.gpus > 1 else 0)
             + (counts.largest * 2 if counts.packed else 0),
             activations=activations,
@@ -361,10 +360,3 @@ def memory(config: Trained, counts: Counts, strategy: Strategy, step: Step, most
     on_host = (weights + optimizer + gradients) * strategy.gpus
     host = math.ceil(on_host * HOST_FACTOR)
     return Memory(0, 0, 0, buffers, activations, logits, host=host)
-
-
-def _moments(train: Train, counts: Counts) -> int:
-    """Bytes of the optimizer, in the type of the weights (Muon keeps one number, AdamW two)."""
-    each = counts.trained_bytes // max(1, counts.trained)
-    matrices = counts.matrices if train.optimizer == "muon" else 0
-    return (counts.trained * ADAMW - matrices) * each

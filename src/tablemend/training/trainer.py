@@ -20,7 +20,6 @@ from tablemend.config import Train
 from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED, length_groups
-from tablemend.training.muon import MuonAdamW
 from tablemend.training.progress import Progress
 
 SHORT = 1024
@@ -87,7 +86,7 @@ class Passes(TrainerCallback):  # type: ignore[misc]
 class Paced:
     """What every trainer of this house does alike, put before TRL's class.
 
-    Differs from transformers' Trainer in the optimizer where it is Muon, and in the schedule.
+    Differs from transformers' Trainer in the schedule.
     """
 
     model: Any
@@ -117,23 +116,6 @@ class Paced:
             self.control.should_training_stop = True
             return
         super()._run_epoch(**options)  # type: ignore[misc]
-
-    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Muon with AdamW where the recipe says so, else the parent's AdamW."""
-        rate = self.recipe.muon_learning_rate
-        if self.optimizer is None and rate is not None:
-            source: Any = self.model if model is None else model
-            ends = (source.get_input_embeddings(), source.get_output_embeddings())
-            self.optimizer = MuonAdamW(
-                [(n, weight) for n, weight in source.named_parameters() if weight.requires_grad],
-                muon_rate=rate,
-                adam_rate=self.recipe.learning_rate,
-                weight_decay=self.recipe.weight_decay,
-                embeddings=[end.weight for end in ends if end is not None],
-            )
-        super().create_optimizer(model)  # type: ignore[misc]
-        assert self.optimizer is not None
-        return self.optimizer
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None

@@ -1,4 +1,4 @@
-"""Weights of the readings' features, fitted by ``train/logic_weights.py``."""
+"""Weights of the readings' features, fitted by ``benchmarks/logic_weights.py``."""
 
 WEIGHTS: dict[str, float] = {
     "aggregate holds": 1.1,

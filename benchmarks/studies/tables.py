@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from studies.equal_budget import PROMPTED, TRAINED
 from tablemend.reports.markdown import align
 from tablemend.reports.words import DASH, percent, with_interval
-from tablemend.studies.equal_budget import PROMPTED, TRAINED
 
 ENDS = ("", "+repair", "+cave")
 PLACES = ("made by", "summary", "all arms", "clean", "training")

@@ -8,7 +8,7 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-TEMPLATE = Path(__file__).parent / "templates" / "qwen3.jinja"
+TEMPLATE = Path(__file__).with_name("qwen3.jinja")
 END_OF_TURN = "<|im_end|>"
 SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", END_OF_TURN, "<think>", "</think>"]
 

@@ -46,7 +46,7 @@ class EqualBudget(Section):
     folder: str = "runs/equal-budget"
     """Where the runs go, a folder a seed."""
     page: str | None = None
-    """Markdown file whose marked places the figures are put into; a JSON file goes beside it."""
+    """Markdown file whose marked places the figures are put into."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """An arm that there is not."""

@@ -11,15 +11,15 @@ from typing import Any
 
 import yaml
 
+from studies import steps
+from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed, Training
+from studies.tables import ENDS, PLACES, places, results_table
 from tablemend.config import Comparison, Experiment, parse
 from tablemend.config.experiment import DpoExperiment, GrpoExperiment
 from tablemend.records import CONTEXT_KINDS
 from tablemend.reports.page import fill_page, read_page
 from tablemend.reports.rates import mean_interval
 from tablemend.runs import Run, read_jsonl, surroundings, write_json, write_text
-from tablemend.studies import steps
-from tablemend.studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed, Training
-from tablemend.studies.tables import ENDS, PLACES, places, results_table
 
 PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
 MEASURES = ("detector", "row_recall", "exact", "exact_recall")
@@ -49,7 +49,6 @@ def run_study(study: EqualBudget) -> str:
     write_text(folder / "table.md", table + "\n")
     if study.page:
         fill_page(Path(study.page), places(results), PLACES)
-        write_json(Path(study.page).with_suffix(".json"), results)
     return table
 
 

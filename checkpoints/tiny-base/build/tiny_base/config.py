@@ -1,4 +1,4 @@
-"""The schema of the embedded base's pre-training recipe."""
+"""The schema of the recipe."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Pretraining(Recipe):
 
 
 class PretrainCommand(Pretraining):
-    """What train/pretrain.py takes beside the recipe."""
+    """What pretrain.py takes beside the recipe."""
 
     overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""

@@ -1,4 +1,4 @@
-"""Pre-training of the embedded tiny base: batches, optimizer, loop.
+"""The pre-training: batches, optimizers, loop.
 
 A plain loop, because nothing here needs a trainer: Muon on the matrices and AdamW on the rest
 (Jordan et al., 2024), weighted token loss, bfloat16 autocast where the CPU has instructions for
@@ -21,24 +21,26 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim import AdamW, Muon, Optimizer
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from tablemend.config.pretrain import Pretraining, Schedule
 from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors
 from tablemend.synthesis.small_world import ENGINE, Size
 from tablemend.training import attention, checkpoints
-from tablemend.training.muon import MuonAdamW
 from tablemend.training.precision import chosen
-from tablemend.training.skills import SKILLS, practice
-from tablemend.training.tiny_model import build_model
-from tablemend.training.tokenizer import train_tokenizer
+from tiny_base.config import Pretraining, Schedule
+from tiny_base.model import build_model
+from tiny_base.skills import SKILLS, practice
+from tiny_base.tokenizer import train_tokenizer
 
 POOL = 768  # exercises that are sorted by length together, then cut into batches
 TOKENIZER_EXERCISES = 4000
 TEST_EXERCISES = 512
+BUILD = "build"
+"""Folder of this code in the checkpoint that is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +150,18 @@ def collate(rows: Sequence[Row], context_weight: float) -> Batch:
     return Batch(ids, weights, tuple(skill for _, _, skill in rows))
 
 
-def build_optimizer(model: nn.Module, schedule: Schedule) -> MuonAdamW:
-    """Muon for the matrices inside the layers, AdamW for embeddings and gains."""
-    return MuonAdamW(
-        list(model.named_parameters()),
-        muon_rate=schedule.muon_lr,
-        adam_rate=schedule.adam_lr,
-        weight_decay=0.01,
+def build_optimizers(model: nn.Module, schedule: Schedule) -> tuple[Optimizer, Optimizer]:
+    """Muon for the matrices inside the layers, AdamW for embeddings and gains.
+
+    Muon orthogonalises the update of a matrix (Jordan et al., 2024).
+    """
+    matrices: list[nn.Parameter] = []
+    rest: list[nn.Parameter] = []
+    for name, weight in model.named_parameters():
+        (rest if weight.ndim != 2 or "embed" in name else matrices).append(weight)
+    return (
+        Muon(matrices, lr=schedule.muon_lr, weight_decay=0.01),
+        AdamW(rest, lr=schedule.adam_lr, betas=(0.9, 0.98), weight_decay=0.0),
     )
 
 
@@ -231,8 +238,7 @@ class Trainer:
         self.tokenizer = tokenizer
         self.model = build_model(config.shape, tokenizer, config.context_length, config.seed)
         self.model.set_attn_implementation(attention.register())
-        self.optimizer = build_optimizer(self.model, config.schedule)
-        self.peaks = [group["lr"] for group in self.optimizer.param_groups]
+        self.optimizers = build_optimizers(self.model, config.schedule)
         self.shares = config.skills.model_dump()
         self.step = 0
         self.tokens = 0
@@ -243,7 +249,7 @@ class Trainer:
         return {
             **self._origin(),
             "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "step": self.step,
             "tokens": self.tokens,
             "seconds": self.seconds,
@@ -284,7 +290,8 @@ class Trainer:
                 "since. Give run=NAME for a new run, or overwrite=true to start this one anew"
             )
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
         self.step, self.tokens, self.seconds = state["step"], state["tokens"], state["seconds"]
 
     def steps(self) -> Iterator[float]:
@@ -298,12 +305,13 @@ class Trainer:
         stream = batches(
             self.tokenizer, config.schedule, self.shares, full_size(config), config.seed
         )
+        peaks = (config.schedule.muon_lr, config.schedule.adam_lr)
         self.model.train()
         for progress, batch in islice(stream, self.step, None):
             start = time.monotonic()
             factor = rate_at(progress, config.schedule)
-            for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
-                group["lr"] = peak * factor
+            for optimizer, peak in zip(self.optimizers, peaks, strict=True):
+                optimizer.param_groups[0]["lr"] = peak * factor
             with self._computing():
                 loss = weighted_loss(self.model, batch)
             torch.autograd.backward(loss)  # typed, unlike loss.backward()
@@ -313,8 +321,9 @@ class Trainer:
                     f"step {self.step + 1}: loss {loss.item()}, gradient norm {norm.item()}: the "
                     "training diverged; lower schedule.muon_lr or schedule.adam_lr"
                 )
-            self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
+            for optimizer in self.optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
             self.step += 1
             self.tokens += batch.ids.numel()
             self.seconds += time.monotonic() - start
@@ -358,6 +367,8 @@ class Trainer:
                 model.save_pretrained(partial)
                 self.tokenizer.save_pretrained(partial)
             checkpoints.mark_complete(partial)
+            if (folder / BUILD).is_dir():  # it is none of the files that make a checkpoint whole
+                shutil.copytree(folder / BUILD, partial / BUILD)
             checkpoints.put_in_place(folder, partial)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -370,6 +381,6 @@ def check_out(folder: Path) -> None:
     Raises:
         TablemendError: it holds files and is not a checkpoint, or it is no folder.
     """
-    empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not empty and not (folder / "config.json").is_file():
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    if folder.exists() and names - {BUILD} and not (folder / "config.json").is_file():
         raise TablemendError(f"out={folder} holds something else than a checkpoint: give another")

@@ -1,4 +1,6 @@
-"""The weights by which logic chooses between the readings of a statement, fitted.
+"""Fit the weights by which the program verifier chooses between readings of a statement.
+
+    python benchmarks/logic_weights.py [out=src/tablemend/verification/logic/weights.py]
 
 Every statement has readings (small programs over the table) and one label. The readings compete:
 each has a mass that grows with its weighed features, and one more mass of 1 belongs to a meaning
@@ -20,8 +22,9 @@ import numpy as np
 from pydantic import Field
 from scipy.optimize import minimize
 
-from tablemend.config import Section
+from tablemend.config import Section, load
 from tablemend.evidence.source import Source
+from tablemend.script import run_script
 from tablemend.tabfaith.injection import Injector
 from tablemend.tabfaith.sheet import Unverbalisable
 from tablemend.tabfaith.verbaliser import Verbaliser
@@ -47,7 +50,7 @@ _LARGEST = 30.0
 
 
 class WeightsCommand(Section):
-    """What train/logic_weights.py takes."""
+    """What to learn from, and where the weights go."""
 
     data: str = "../shared/data"
     """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
@@ -177,7 +180,7 @@ def held_out(examples: Sequence[Example]) -> dict[str, tuple[float, float]]:
 def module_of(weights: dict[str, float]) -> str:
     """The weights as the module that the package ships."""
     lines = "".join(f'    "{name}": {value},\n' for name, value in sorted(weights.items()) if value)
-    head = '"""Weights of the readings\' features, fitted by ``train/logic_weights.py``."""'
+    head = '"""Weights of the readings\' features, fitted by ``benchmarks/logic_weights.py``."""'
     return f"{head}\n\nWEIGHTS: dict[str, float] = {{\n{lines}}}\n"
 
 
@@ -185,3 +188,20 @@ def changed(weights: dict[str, float]) -> float:
     """The largest difference to the shipped weights."""
     names = weights.keys() | WEIGHTS.keys()
     return max(abs(weights.get(name, 0.0) - WEIGHTS.get(name, 0.0)) for name in names)
+
+
+def main() -> None:
+    """Read the rules halves, judge tables held out, fit on all, write."""
+    command = load(WeightsCommand)
+    examples = read_examples(Path(command.data), command.summaries)
+    for name, (coverage, accuracy) in held_out(examples).items():
+        print(f"{name}: {coverage:.1%} judged, {accuracy:.1%} of them right")
+    weights = fit(examples)
+    print(f"{len(weights)} weights, at most {changed(weights):.2f} from the shipped ones")
+    if command.out is not None:
+        Path(command.out).write_text(module_of(weights), encoding="utf-8")
+        print(command.out)
+
+
+if __name__ == "__main__":
+    run_script(main)

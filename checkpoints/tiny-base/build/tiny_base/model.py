@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from tablemend.config.pretrain import Shape
+from tiny_base.config import Shape
 
 ROPE_THETA = 10_000.0
 QK_GAIN = 1.25

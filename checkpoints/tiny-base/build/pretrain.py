@@ -1,30 +1,34 @@
-"""Train the embedded tiny base from nothing but the small world.
+"""Train the embedded base from nothing but the small world; the recipe is recipe.yaml beside this.
 
-python train/pretrain.py recipe=tiny-base [schedule.tokens=1000000 ...]
+python checkpoints/tiny-base/build/pretrain.py [schedule.tokens=1000000 ...]
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from tablemend.config import load
-from tablemend.config.pretrain import PretrainCommand
 from tablemend.runs import Run, append_jsonl, read_jsonl, say, sole_writer, write_jsonl
 from tablemend.script import run_script
+from tiny_base.config import PretrainCommand
 
+RECIPE = Path(__file__).with_name("recipe.yaml")
 STAGE = "pretrain"
 FIXED = ("seed", "context_length", "vocab_size", "shape", "world", "skills", "schedule")
 
 
 def main() -> None:
     """Refuse what cannot be saved, then train, alone in the run folder."""
-    config = load(PretrainCommand)
+    given = sys.argv[1:]
+    named = any(token.startswith("recipe=") for token in given)
+    config = load(PretrainCommand, given if named else [f"recipe={RECIPE}", *given])
     say("starting torch and transformers")
     from transformers.utils import logging  # torch, only once the recipe is valid
 
-    from tablemend.training.pretrain import check_out
+    from tiny_base.training import check_out
 
     logging.disable_progress_bar()  # or a refusal stands on the same line
     run, out = Run.of(config), Path(config.out).expanduser()
@@ -44,7 +48,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     from tablemend.synthesis.small_world import ENGINE
     from tablemend.training import checkpoints
     from tablemend.training.precision import chosen
-    from tablemend.training.pretrain import Trainer, build_tokenizer
+    from tiny_base.training import Trainer, build_tokenizer
 
     state, log = run.path / "state.pt", run.path / "log.jsonl"
     if config.overwrite:

@@ -1,0 +1,1 @@
+"""How the embedded base is built: recipe, exercises, tokenizer, model, training."""
