@@ -6,7 +6,7 @@ python eval/report.py run=demo
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.evaluation import ReportCommand, run_folder
+from tablemend.evaluation.command import ReportCommand, run_folder
 from tablemend.script import run_script
 
 

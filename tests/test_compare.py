@@ -17,12 +17,15 @@ import yaml
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from tablemend import evaluation
 from tablemend.backends import vllm_engine
 from tablemend.config import parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation.arms import plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.evaluation.results import write_results
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer
 from tablemend.reports.rates import METRICS
@@ -110,11 +113,11 @@ def compare(recipe: list[str], *overrides: str) -> dict:
     """What eval/compare.py does, in this process."""
     config = parse(CompareCommand, [*recipe, *overrides])
     run = Run.of(config)
-    examples = evaluation.read_test(config)
+    examples = read_test(config)
     if not config.rejudge:
-        evaluation.generate(evaluation.plan_arms(config, run), examples, config, run)
-    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
-    return evaluation.write_results(judged, examples, config, run)
+        generate(plan_arms(config, run), examples, config, run)
+    judged = judge(examples, config, run, LexicalSimilarity())
+    return write_results(judged, examples, config, run)
 
 
 def answers(run: Path) -> dict[tuple[str, str, str], str]:
@@ -301,7 +304,7 @@ def test_without_vllm_a_comparison_is_refused_before_anything_is_loaded(recipe, 
     monkeypatch.setattr(vllm_engine, "find_spec", lambda _: None)
     config = parse(CompareCommand, [*recipe, "backend=vllm"])
     with pytest.raises(TablemendError, match=r"^vllm is not installed .*backend=hf"):
-        evaluation.plan_arms(config, Run.of(config))
+        plan_arms(config, Run.of(config))
 
 
 def test_check_prints_the_configuration_and_stops(recipe, tmp_path):

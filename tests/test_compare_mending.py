@@ -11,11 +11,16 @@ import pytest
 import yaml
 from answering import AnsweringServer, answering, asked
 
-from tablemend import evaluation
 from tablemend.config import ConfigError, parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation.arms import begin, plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.evaluation.mending import mend
+from tablemend.evaluation.results import write_results
+from tablemend.generations import JudgedArms
 from tablemend.mitigations.edits import Mended
 from tablemend.records import Example
 from tablemend.runs import Run, read_jsonl
@@ -74,20 +79,20 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
 ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mend": "repair"}}
 
 
-def compare(tokens: list[str]) -> tuple[evaluation.JudgedArms, dict[str, Any]]:
+def compare(tokens: list[str]) -> tuple[JudgedArms, dict[str, Any]]:
     config = parse(CompareCommand, tokens)
     run = Run.of(config)
-    examples = evaluation.read_test(config)
+    examples = read_test(config)
     if not config.rejudge:
-        arms = evaluation.plan_arms(config, run)
-        evaluation.begin(config, run, examples)
-        evaluation.generate(arms, examples, config, run)
-        evaluation.mend(arms, examples, config, run)
-    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
-    return judged, evaluation.write_results(judged, examples, config, run)
+        arms = plan_arms(config, run)
+        begin(config, run, examples)
+        generate(arms, examples, config, run)
+        mend(arms, examples, config, run)
+    judged = judge(examples, config, run, LexicalSimilarity())
+    return judged, write_results(judged, examples, config, run)
 
 
-def hallucinated(judged: evaluation.JudgedArms, arm: str) -> int:
+def hallucinated(judged: JudgedArms, arm: str) -> int:
     return sum(one.judgement.hallucinated for one in judged[arm]["adversarial"].values())
 
 
@@ -212,10 +217,10 @@ def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: P
     assert len(list(read_jsonl(path))) == len(EXAMPLES)
     config = parse(CompareCommand, recipe(ARMS))
     run = Run.of(config)
-    arms = evaluation.plan_arms(config, run)
+    arms = plan_arms(config, run)
     path.unlink()
     with pytest.raises(TablemendError, match="6 of 6 answers are missing that arm repair is to"):
-        evaluation.mend(arms, EXAMPLES, config, run)
+        mend(arms, EXAMPLES, config, run)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ import pytest
 import yaml
 from answering import AnsweringServer, answering, right_answer
 
-from tablemend import evaluation
 from tablemend.config import parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
-from tablemend.evaluation.llm_judge import read_verdict
+from tablemend.evaluation.arms import begin, plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.evaluation.llm_judge import ask_judge, read_verdict
+from tablemend.evaluation.results import write_results
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Finding, Judgement
 from tablemend.reports.judges import agreement_rows, say_differing
@@ -80,14 +83,14 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process."""
     config = parse(CompareCommand, [*tokens, *overrides])
     run = Run.of(config)
-    examples = evaluation.read_test(config)
+    examples = read_test(config)
     if not config.rejudge:
-        arms = evaluation.plan_arms(config, run)
-        evaluation.begin(config, run, examples)
-        evaluation.generate(arms, examples, config, run)
-        evaluation.ask_judge(examples, config, run)
-    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
-    results = evaluation.write_results(judged, examples, config, run)
+        arms = plan_arms(config, run)
+        begin(config, run, examples)
+        generate(arms, examples, config, run)
+        ask_judge(examples, config, run)
+    judged = judge(examples, config, run, LexicalSimilarity())
+    results = write_results(judged, examples, config, run)
     assert write_reports(run.path) == json.loads((run.path / "results.json").read_text())
     return results
 

@@ -19,16 +19,18 @@ import yaml
 from answering import AnsweringServer, answering, asked, right_answer
 from conftest import file_size_limit
 
-from tablemend import evaluation
 from tablemend.backends.names import ModelName
 from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand, Judged
-from tablemend.evaluation.results import share_seconds
-from tablemend.generations import Stored
+from tablemend.evaluation.arms import begin, plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.evaluation.results import share_seconds, write_results
+from tablemend.generations import Judged, Stored
 from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
@@ -77,13 +79,13 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process and without the reports."""
     config = parse(CompareCommand, [*tokens, *overrides])
     run = Run.of(config)
-    examples = evaluation.read_test(config)
+    examples = read_test(config)
     if not config.rejudge:
-        arms = evaluation.plan_arms(config, run)
-        evaluation.begin(config, run, examples)
-        evaluation.generate(arms, examples, config, run)
-    judged = evaluation.judge(examples, config, run, LexicalSimilarity())
-    return evaluation.write_results(judged, examples, config, run)
+        arms = plan_arms(config, run)
+        begin(config, run, examples)
+        generate(arms, examples, config, run)
+    judged = judge(examples, config, run, LexicalSimilarity())
+    return write_results(judged, examples, config, run)
 
 
 def lines(folder: Path, arm: str, context: str = "adversarial") -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from tablemend.config.load import kind_named
 from tablemend.config.reward import Reward
 from tablemend.config.section import Section
 from tablemend.config.trl_names import OWNED, TRL_NAMES
-from tablemend.evaluation import CompareCommand, ReportCommand
+from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.preferences.command import DpoCommand
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import SynthesisRecipe

@@ -13,7 +13,6 @@ from llguidance import LLMatcher, LLTokenizer, grammar_from
 from llguidance.hf import from_tokenizer
 from transformers import AutoTokenizer
 
-from tablemend import evaluation
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
@@ -21,7 +20,11 @@ from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.detector.query import columns_from_query
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation.arms import begin, plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.generations import JudgedArms
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.runs import Run
@@ -213,13 +216,13 @@ def comparison(tmp_path: Path, model: str, **arm: Any) -> list[str]:
     return [f"recipe={path}", f"run={tmp_path / 'run'}"]
 
 
-def compare(tokens: list[str]) -> evaluation.JudgedArms:
+def compare(tokens: list[str]) -> JudgedArms:
     config = parse(CompareCommand, tokens)
-    examples = evaluation.read_test(config)
+    examples = read_test(config)
     run = Run.of(config)
-    evaluation.begin(config, run, examples)
-    evaluation.generate(evaluation.plan_arms(config, run), examples, config, run)
-    return evaluation.judge(examples, config, run, LexicalSimilarity())
+    begin(config, run, examples)
+    generate(plan_arms(config, run), examples, config, run)
+    return judge(examples, config, run, LexicalSimilarity())
 
 
 def test_a_constrained_arm_never_makes_a_format_error_of_a_whole_answer(

@@ -16,11 +16,9 @@ from tablemend.claims.extract import extract_claims
 from tablemend.config import ConfigError, parse
 from tablemend.config.error_types import Encoder, ErrorTypesCommand, Linear, PlantedErrors
 from tablemend.errors import TablemendError
-from tablemend.evidence.retrieval import retrieve_cells
-from tablemend.evidence.source import Source
+from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
 from tablemend.runs import Run
-from tablemend.tabfaith import error_training
 from tablemend.tabfaith.error_types import (
     TypedClaim,
     fit,
@@ -30,6 +28,7 @@ from tablemend.tabfaith.error_types import (
     typed_claims,
 )
 from tablemend.tables.table import Table
+from tablemend.validation import error_classifier
 from tablemend.verification.error_features import features_of
 from tablemend.verification.error_types import (
     BY_KIND,
@@ -309,11 +308,11 @@ def test_what_an_encoder_does_not_read_whole_is_counted_and_said(
         return ["NUM" for _ in claims]
 
     held_out = {"made-up tables": examples[1][:30], "real tables: x": examples[1][:20]}
-    given = error_training.Examples(examples[0][:7], held_out)
-    results = error_training.evaluate(config, run, given, {"classifier": judge}, shortened)
+    given = error_classifier.Examples(examples[0][:7], held_out)
+    results = error_classifier.evaluate(config, run, given, {"classifier": judge}, shortened)
     assert (results["learnt"]["claims"], results["learnt"]["too_long"]) == (5, 2)
     assert results["shortened"]["real tables: x"] == {"fewer_cells": 20}
-    for text in (error_training.summary(results), (run.path / "figures.md").read_text()):
+    for text in (error_classifier.summary(results), (run.path / "figures.md").read_text()):
         assert "too long for the encoder: 2 claims." in text
         assert "Not read whole, real tables: x: 20 claims with fewer cells" in text
         assert "Not read whole, made-up tables: 30 claims with fewer cells" in text

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tablemend.evidence.retrieval import retrieve_cells, retrieve_sentences
-from tablemend.evidence.source import Source
+from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
 from tablemend.tables.table import Table
 
 CLUBS = Table.of(
@@ -60,7 +59,7 @@ def test_equal_scores_come_in_the_tables_order() -> None:
 def test_retrieval_prints_nothing_and_the_library_is_loaded_at_first_use() -> None:
     program = (
         "import sys\n"
-        "from tablemend.evidence.retrieval import retrieve_cells\n"
+        "from tablemend.evidence.source import retrieve_cells\n"
         "from tablemend.evidence.source import Source\n"
         "from tablemend.tables.table import Table\n"
         "assert 'bm25s' not in sys.modules\n"

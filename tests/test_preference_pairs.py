@@ -16,8 +16,7 @@ from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import Judged
-from tablemend.generations import Stored
+from tablemend.generations import Judged, Stored
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.preferences.making import make_pairs
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, read_pairs

@@ -19,7 +19,6 @@ pytest.importorskip("ray", reason="runs in .venv-vllm: make test-vllm")
 
 import ray
 
-from tablemend import evaluation
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
@@ -28,6 +27,9 @@ from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.errors import TablemendError
+from tablemend.evaluation.arms import begin, plan_arms, read_test
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
 from tablemend.pipeline.dataset import make_llm_dataset
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.prompting.replies import REQUEST_FAILED
@@ -148,12 +150,12 @@ def test_a_comparison_runs_on_the_cluster(cluster: None, tmp_path: Path) -> None
     }
     (tmp_path / "ray.yaml").write_text(yaml.safe_dump(recipe))
     tokens = [f"recipe={tmp_path}/ray.yaml", f"run={tmp_path}/run"]
-    config = parse(evaluation.CompareCommand, [*tokens, "backend=vllm", "engine_cluster=ray"])
+    config = parse(CompareCommand, [*tokens, "backend=vllm", "engine_cluster=ray"])
     run = Run.of(config)
-    examples = evaluation.read_test(config)
-    arms = evaluation.plan_arms(config, run)
-    evaluation.begin(config, run, examples)
-    evaluation.generate(arms, examples, config, run)
+    examples = read_test(config)
+    arms = plan_arms(config, run)
+    begin(config, run, examples)
+    generate(arms, examples, config, run)
     lines = (run.path / "generations" / "base.adversarial.jsonl").read_text().splitlines()
     answers = [json.loads(line) for line in lines]
     assert {answer["example_id"] for answer in answers} == {example.id for example in examples}

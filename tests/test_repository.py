@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_the_demo_is_three_valid_commands_on_the_same_data(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from tablemend.config import SftCommand, parse
-    from tablemend.evaluation import CompareCommand
+    from tablemend.evaluation.command import CompareCommand
     from tablemend.synthesis.settings import Synthesis
 
     monkeypatch.chdir(ROOT)
@@ -149,16 +150,13 @@ def test_the_licence_is_whole() -> None:
     assert "Apache License" in text and "END OF TERMS AND CONDITIONS" in text
 
 
-FLOORS = (
-    {"errors", "disk", "workers", "values", "records", "tables"},
-    {"config", "runs", "detector", "second_judge", "synthesis", "renderer"}
-    | {"evidence", "claims", "verification"},
-    {"tasks", "backends", "generations", "prompting"},
-    {"training", "preferences", "reports", "evaluation", "pipeline", "annotation"}
-    | {"faithfulness", "metrics", "mitigations", "publishing", "tabfaith", "validation"},
-    {"cli", "script"},
-)
-"""Rooms by floor, from the ground up (CONTRIBUTING.md); rooms of one floor may share."""
+PACKAGES = (
+    "errors disk workers values tables records config runs renderer second_judge detector evidence "
+    "claims verification synthesis generations reports backends prompting tasks faithfulness "
+    "tabfaith mitigations evaluation preferences training pipeline metrics validation annotation "
+    "publishing script cli"
+).split()
+"""Each imports only from those before it."""
 
 
 def _imports(path: Path) -> set[str]:
@@ -170,8 +168,7 @@ def _imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0 and node.module
             found.add(node.module)
-            if node.module == "tablemend":
-                found |= {f"tablemend.{alias.name}" for alias in node.names}
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
 
@@ -179,14 +176,59 @@ PACKAGE = ROOT / "src" / "tablemend"
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_room_imports_only_from_its_own_floor_and_those_below(path: Path) -> None:
-    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-    own = floor[path.relative_to(PACKAGE).parts[0].removesuffix(".py")]
-    names = _imports(path)
-    rooms = {name.split(".")[1] for name in names if name.startswith("tablemend.")}
-    assert not [name for name in names if name.partition(".")[0] == "tests"]
-    assert {room for room in rooms - {"__version__"} if floor[room] > own} == set()
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
+
+
+IMPORTS = {_name(path): _imports(path) for path in MODULES}
+
+
+def _package(module: str) -> str:
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_only_from_those_before_it(package: str) -> None:
+    allowed = {*PACKAGES[: PACKAGES.index(package) + 1], "__version__"}
+    own = [module for module in IMPORTS if _package(module) == package]
+    assert own
+    for module in own:
+        imported = {name for name in IMPORTS[module] if name.startswith("tablemend.")}
+        assert {name for name in imported if _package(name) not in allowed} == set(), module
+
+
+def test_every_package_has_its_place() -> None:
+    assert {_package(module) for module in IMPORTS} == set(PACKAGES)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Not even inside functions or for types alone."""
+    TopologicalSorter(
+        {module: names & IMPORTS.keys() - {module} for module, names in IMPORTS.items()}
+    ).prepare()
+
+
+VERIFIER = {"claims", "evidence", "verification", "faithfulness"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    "eval/report.py train/sft.py train/dpo.py train/grpo.py train/merge.py train/publish.py "
+    "data_gen/tablehallu.py".split(),
+)
+def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None:
+    reached: set[str] = set()
+    open_ = [name for name in _imports(ROOT / script) if name in IMPORTS]
+    while open_:
+        module = open_.pop()
+        if module not in reached:
+            reached.add(module)
+            package = module.rpartition(".")[0]
+            open_ += (IMPORTS[module] | {package}) & IMPORTS.keys()
+    assert len(reached) > 20
+    assert {module for module in reached if _package(module) in VERIFIER} == set()
 
 
 @pytest.mark.parametrize(
@@ -196,10 +238,7 @@ def test_a_room_imports_only_from_its_own_floor_and_those_below(path: Path) -> N
 )
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]
-    names = [
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        for path in paths
-    ]
+    names = [_name(path) for path in paths]
     assert names
     code = (
         f"import importlib, sys\nfor name in {names}: importlib.import_module(name)\n"

@@ -19,7 +19,7 @@ from tablemend.config import ConfigError, parse, to_yaml
 from tablemend.config.experiment import GrpoCommand, GrpoExperiment
 from tablemend.config.reward import Reward
 from tablemend.errors import TablemendError
-from tablemend.evaluation import CompareCommand
+from tablemend.evaluation.command import CompareCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
 from tablemend.synthesis import small_world

@@ -14,15 +14,15 @@ from tablemend.script import run_script
 def main() -> None:
     """Examples, training, figures on held-out tables; the same command continues."""
     config = load(ErrorTypesCommand)
-    from tablemend.tabfaith import error_training  # scikit-learn or torch, for a valid recipe
+    from tablemend.validation import error_classifier  # scikit-learn or torch, for a valid recipe
 
     run = Run.of(config)
     with sole_writer(run.path):
-        error_training.begin(config, run)
-        examples = error_training.read_examples(config)
-        judges, shortened = error_training.train(config, run, examples.learn)
-        results = error_training.evaluate(config, run, examples, judges, shortened)
-    print(error_training.summary(results))
+        error_classifier.begin(config, run)
+        examples = error_classifier.read_examples(config)
+        judges, shortened = error_classifier.train(config, run, examples.learn)
+        results = error_classifier.evaluate(config, run, examples, judges, shortened)
+    print(error_classifier.summary(results))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.records import Answer, ContextKind
+from tablemend.records import Answer, ContextKind, Judgement
 from tablemend.runs import append_jsonl, hash_text, read_jsonl, read_object, write_json
+from tablemend.second_judge import Opinion
 
 SETTINGS = "settings.json"
 DAMAGED = "move the folder away to generate again"
@@ -55,6 +56,25 @@ class Stored:
     def failed(self) -> bool:
         """The request failed for good, and may be asked again."""
         return self.answer.finish_reason == "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One stored answer and its judgement.
+
+    Attributes:
+        stored: the answer.
+        judgement: the detector's.
+        opinions: one of each second judge, in the same order everywhere.
+    """
+
+    stored: Stored
+    judgement: Judgement
+    opinions: tuple[Opinion, ...] = ()
+
+
+JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
+"""arm -> context -> example id -> answer and judgement; arms in the recipe's order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Beside it stand the second judges, which share no code with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tablemend.config import Comparison, Format
 from tablemend.detector.judge import Submission, judge_answers
@@ -21,29 +21,10 @@ from tablemend.evaluation.llm_judge import (
     opinion_of,
     read_replies,
 )
-from tablemend.generations import Generations, Stored
+from tablemend.generations import Generations, Judged, JudgedArms, Stored
 from tablemend.records import ContextKind, Example, Finding, Judgement
 from tablemend.runs import Run
 from tablemend.second_judge import JUDGE, Difference, Opinion, compare_exactly
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One stored answer and its judgement.
-
-    Attributes:
-        stored: the answer.
-        judgement: the detector's.
-        opinions: one of each second judge, in the same order everywhere.
-    """
-
-    stored: Stored
-    judgement: Judgement
-    opinions: tuple[Opinion, ...] = ()
-
-
-JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
-"""arm -> context -> example id -> answer and judgement; arms in the recipe's order."""
 
 
 def judge(

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tablemend.backends.asking import ask
 from tablemend.backends.backend import open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request, Sampling
 from tablemend.config import Comparison
-from tablemend.faithfulness.asking import ask
 from tablemend.generations import Generations, settings_hash
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer

@@ -12,8 +12,7 @@ from tablemend.config import Comparison
 from tablemend.config.experiment import STAGES
 from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.evaluation.arms import hash_examples, model_of
-from tablemend.evaluation.judging import JudgedArms
-from tablemend.generations import Generations
+from tablemend.generations import Generations, JudgedArms
 from tablemend.records import ContextKind, Example
 from tablemend.reports.results import Judgements, cost, tabulate
 from tablemend.reports.second import Opinions, tabulate_second

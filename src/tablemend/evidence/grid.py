@@ -27,7 +27,7 @@ from tablemend.evidence.marks import (
     read_cell,
     read_counted,
 )
-from tablemend.evidence.totals import averages_columns, find_totals
+from tablemend.evidence.totals import Numbers, averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, year_of
@@ -165,7 +165,13 @@ class Grid:
             if qualifier is not None:
                 path.append(cells[qualifier])
             paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
-        totals = find_totals(self, body, paths)
+        totals = find_totals(
+            body,
+            paths,
+            [self._numbers(part.row) for part in body],
+            [self._texts_before_numbers(part.row) for part in body],
+            self.columns[self.key].header,
+        )
         lines = []
         for part, name, levels, total in zip(body, names, paths, totals, strict=True):
             unit = merge_units(row_unit(name), *map(row_unit, reversed(part.sections)))
@@ -334,8 +340,25 @@ class Grid:
         if any(names_total_column(label) and not names_average(label) for label in path):
             return True
         return names_average(path[-1]) and averages_columns(
-            self, index, [part.row for part in self._layout.body[:SAMPLE]]
+            (self._numbers(part.row) for part in self._layout.body[:SAMPLE]), index
         )
+
+    def _numbers(self, row: int) -> Numbers:
+        """The numbers of a row outside the key column."""
+        return {
+            column: number.value
+            for column in range(len(self.table.columns))
+            if column != self.key and (number := self.value(row, column).number) is not None
+        }
+
+    def _texts_before_numbers(self, row: int) -> list[str]:
+        """The cells of a row left of the first column of numbers; none where there is no such."""
+        cells: list[str] = []
+        for column in self.columns:
+            if column.kind == "number":
+                return cells
+            cells.append(self.cell(row, column.index))
+        return []
 
     def _filled(self, index: int) -> bool:
         return any(row[index] for row in self._sample.rows)

@@ -1,15 +1,12 @@
-"""The cells and sentences nearest to a claim: BM25, the top 3 as in TabFaith 4.1, step 2.
-
-What a model is shown, and what a person sees beside a claim that no program could judge. The
-program verifier itself looks at whole tables.
-"""
+"""BM25 indices over the cells of tables and the sentences of a text (TabFaith 4.1, step 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tablemend.evidence.grid import Grid
 from tablemend.records import Evidence
 from tablemend.values.numbers import Number, plain_digits
 from tablemend.values.places import Places, singular
@@ -17,11 +14,6 @@ from tablemend.values.sentences import sentence_spans
 from tablemend.values.text import tokens_of
 from tablemend.values.units import ONE, Unit
 
-if TYPE_CHECKING:
-    from tablemend.evidence.grid import Grid
-    from tablemend.evidence.source import Source
-
-TOP = 3
 LONGEST_CELL = 2_000
 """Characters of a cell, and of a claim, that are indexed."""
 
@@ -33,20 +25,6 @@ _COMMON = frozenset(
     "it its of on or she so than that the their them there these they this those to was we were "
     "what when where which while who will with".split()
 )
-
-
-def retrieve_cells(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
-    """The ``k`` cells that have most to do with a statement, the best first.
-
-    A cell is found by its row's names, its column's header and its value; fewer come back where
-    fewer share a word or number with the statement.
-    """
-    return tuple(source.cell_index.find(statement, k))
-
-
-def retrieve_sentences(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
-    """The ``k`` sentences of the source's text that have most to do with a statement."""
-    return tuple(source.sentence_index.find(statement, k))
 
 
 class CellIndex:

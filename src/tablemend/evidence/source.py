@@ -7,7 +7,11 @@ from functools import cached_property
 
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.retrieval import CellIndex, SentenceIndex
+from tablemend.records import Evidence
 from tablemend.tables.table import Table
+
+TOP = 3
+"""Cells or sentences that a model is shown beside a claim, as in TabFaith 4.1, step 2."""
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,17 @@ class Source:
     def sentence_index(self) -> SentenceIndex:
         """All sentences of the text, for retrieval."""
         return SentenceIndex(self.text)
+
+
+def retrieve_cells(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
+    """The ``k`` cells that have most to do with a statement, the best first.
+
+    A cell is found by its row's names, its column's header and its value; fewer come back where
+    fewer share a word or number with the statement.
+    """
+    return tuple(source.cell_index.find(statement, k))
+
+
+def retrieve_sentences(statement: str, source: Source, k: int = TOP) -> tuple[Evidence, ...]:
+    """The ``k`` sentences of the source's text that have most to do with a statement."""
+    return tuple(source.sentence_index.find(statement, k))

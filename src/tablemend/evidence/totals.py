@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from itertools import islice
 
 from tablemend.evidence.labels import names_total
+from tablemend.evidence.layout import Body
 from tablemend.values.words import akin
 
-if TYPE_CHECKING:
-    from tablemend.evidence.grid import Grid
-    from tablemend.evidence.layout import Body
-
-_Numbers = dict[int, Decimal]
+Numbers = dict[int, Decimal]
+"""The numbers of a row, by column."""
 
 _QUALIFIED = re.compile(r"(?:total|all) (?=\S)", re.I)
 _CHECKED = 12
@@ -24,7 +22,13 @@ _DIGITS = 6
 """How many digits the sums of all columns must have together: small sums come by chance."""
 
 
-def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...]]) -> list[bool]:
+def find_totals(
+    body: Sequence[Body],
+    paths: Sequence[tuple[str, ...]],
+    numbers: Sequence[Numbers],
+    texts: Sequence[Sequence[str]],
+    key_header: str,
+) -> list[bool]:
     """For each body row, whether it adds up or averages other rows.
 
     By its name alone: "Total", "Career", "Average". "Total Cholesterol" may be a thing of its own:
@@ -35,17 +39,18 @@ def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...
     half of the columns of numbers.
 
     Args:
-        grid: the table.
-        body: its body rows.
+        body: the body rows of a table.
         paths: the path of each.
+        numbers: of each, outside the key column.
+        texts: the cells of each left of the first column of numbers.
+        key_header: header of the key column.
     """
-    rows = [part.row for part in body]
-    numbers = [_numbers(grid, row) for row in rows]
     found: list[bool] = []
     starts: list[int] = []  # where the rows begin that a total above adds up
     for place, (part, path) in enumerate(zip(body, paths, strict=True)):
         start = place
-        labels = [*path[len(part.sections) :], *_heading_cells(grid, part.row)]
+        cells = [cell for cell in texts[place] if not _QUALIFIED.match(cell)]
+        labels = [*path[len(part.sections) :], *cells]
         named = [label for label in labels if names_total(label)]
         flag = bool(named)
         qualified = _QUALIFIED.match(named[0]) if named else None
@@ -57,47 +62,37 @@ def find_totals(grid: Grid, body: Sequence[Body], paths: Sequence[tuple[str, ...
                 start < place
                 or rest.casefold() == section
                 or _sums_below(numbers, place)
-                or (_is_class(grid, named[0], rest) and not _below(numbers, place))
+                or (_is_class(key_header, named[0], rest) and not _below(numbers, place))
             )
         elif flag:
             start = _sums_above(numbers, found, starts, place)
         found.append(flag)
         starts.append(start)
-    if len(rows) > _ADDENDS and not any(found):
-        for place in (len(rows) - 1, 0):
+    if len(body) > _ADDENDS and not any(found):
+        for place in (len(body) - 1, 0):
             if _adds_up(numbers, place):
                 found[place] = True
                 break
     return found
 
 
-def _is_class(grid: Grid, label: str, rest: str) -> bool:
+def _is_class(key_header: str, label: str, rest: str) -> bool:
     """Whether "total sales" or "all farms" means a whole: a word in small letters, or the key's."""
     if rest != rest.lower():
         return False
-    header = grid.columns[grid.key].header.casefold().split()
+    header = key_header.casefold().split()
     return label[0] in "tT" or any(akin(one, other) for one in rest.split() for other in header)
 
 
-def _heading_cells(grid: Grid, row: int) -> list[str]:
-    """The cells of a row left of the first column of numbers that say "total" and no more."""
-    cells: list[str] = []
-    for column in grid.columns:
-        if column.kind == "number":
-            return [cell for cell in cells if not _QUALIFIED.match(cell)]
-        cells.append(grid.cell(row, column.index))
-    return []
-
-
 def _sums_above(
-    numbers: Sequence[_Numbers], found: Sequence[bool], starts: Sequence[int], place: int
+    numbers: Sequence[Numbers], found: Sequence[bool], starts: Sequence[int], place: int
 ) -> int:
     """Where the rows begin that end above a row and add up to it; the row itself for none.
 
     A total above stands for the rows that it adds up itself.
     """
     own = numbers[place]
-    sums: _Numbers = {}
+    sums: Numbers = {}
     above = place - 1
     for count in range(1, _MOST_ADDENDS + 1):
         if above < 0:
@@ -111,9 +106,9 @@ def _sums_above(
     return place
 
 
-def _sums_below(numbers: Sequence[_Numbers], place: int) -> bool:
+def _sums_below(numbers: Sequence[Numbers], place: int) -> bool:
     """Whether rows directly below a row add up to it."""
-    sums: _Numbers = {}
+    sums: Numbers = {}
     for count, row in enumerate(numbers[place + 1 : place + 1 + _MOST_ADDENDS], 1):
         for column, value in row.items():
             sums[column] = sums.get(column, Decimal(0)) + value
@@ -122,7 +117,7 @@ def _sums_below(numbers: Sequence[_Numbers], place: int) -> bool:
     return False
 
 
-def _equal_somewhere(total: _Numbers, sums: _Numbers, count: int) -> bool:
+def _equal_somewhere(total: Numbers, sums: Numbers, count: int) -> bool:
     """Whether sums of so many rows are a row's numbers, up to rounding, in half its columns."""
     equal = sum(
         value != 0
@@ -138,29 +133,21 @@ def _last_place(value: Decimal) -> Decimal:
     return Decimal(1).scaleb(exponent) if isinstance(exponent, int) and exponent < 0 else Decimal(0)
 
 
-def averages_columns(grid: Grid, index: int, rows: Sequence[int]) -> bool:
+def averages_columns(rows: Iterable[Numbers], index: int) -> bool:
     """Whether a column is the average of the other columns of numbers, in most rows."""
     right = checked = 0
-    for row in rows[:_CHECKED]:
-        numbers = _numbers(grid, row)
-        own = numbers.pop(index, None)
-        if own is None or len(numbers) < _ADDENDS - 1:
+    for row in islice(rows, _CHECKED):
+        own = row.get(index)
+        others = [value for column, value in row.items() if column != index]
+        if own is None or len(others) < _ADDENDS - 1:
             continue
         checked += 1
-        mean = sum(numbers.values(), Decimal(0)) / len(numbers)
+        mean = sum(others, Decimal(0)) / len(others)
         right += abs(mean - own) <= Decimal("0.011") * max(Decimal(1), abs(own))
     return 2 * right > checked > 0
 
 
-def _numbers(grid: Grid, row: int) -> _Numbers:
-    return {
-        column: number.value
-        for column in range(len(grid.table.columns))
-        if column != grid.key and (number := grid.value(row, column).number) is not None
-    }
-
-
-def _below(numbers: Sequence[_Numbers], place: int) -> bool:
+def _below(numbers: Sequence[Numbers], place: int) -> bool:
     """Whether a row is smaller than the one beside it wherever both have amounts."""
     own = numbers[place]
     other = numbers[place - 1] if place else numbers[min(1, len(numbers) - 1)]
@@ -168,9 +155,9 @@ def _below(numbers: Sequence[_Numbers], place: int) -> bool:
     return bool(shared) and all(own[column] < other[column] for column in shared)
 
 
-def _adds_up(numbers: Sequence[_Numbers], place: int) -> bool:
+def _adds_up(numbers: Sequence[Numbers], place: int) -> bool:
     total = numbers[place]
-    sums: _Numbers = {}
+    sums: Numbers = {}
     counts: dict[int, int] = {}
     for other, row in enumerate(numbers):
         for column, value in row.items() if other != place else ():

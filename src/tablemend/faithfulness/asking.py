@@ -1,15 +1,13 @@
-"""Asking a model many things: every request is answered, counted, or the run stops."""
+"""A model with one prompt, and what its answers took."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from typing import ClassVar
 
+from tablemend.backends.asking import short_name
 from tablemend.backends.backend import Backend
-from tablemend.backends.names import ModelName
-from tablemend.backends.requests import Completion, Request, Sampling, TooLong
-from tablemend.errors import MOST_FAILURES, Stopped
+from tablemend.backends.requests import Completion, Sampling
 from tablemend.faithfulness.prompting import PROMPTS
 from tablemend.faithfulness.verifier import Usage
 
@@ -42,55 +40,6 @@ class Asker:
         self._backend.close()
 
 
-def ask(backend: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
-    """Answer all requests.
-
-    Returns:
-        Completions by the ids of their requests; one that failed for good, or that does not fit
-        into the model's window, says why.
-
-    Raises:
-        Stopped: :data:`MOST_FAILURES` requests in a row failed, so that a server must be gone.
-        BudgetSpent: a cap is reached.
-        TablemendError: a model that cannot be used.
-    """
-    if not requests:
-        return {}
-    fitting, found = _fitting(backend, requests)
-    in_a_row = 0
-    completions = backend.generate(fitting)
-    assert isinstance(completions, Generator)
-    with closing(completions):  # what is in flight at a stop is cancelled
-        for completion in completions:
-            found[completion.id] = completion
-            in_a_row = in_a_row + 1 if completion.finish_reason == "error" else 0
-            if in_a_row == MOST_FAILURES:
-                raise Stopped(
-                    f"{backend.name}: {in_a_row} requests in a row failed for good, the last "
-                    f"because {completion.error}: mend that and run the command again"
-                )
-    return found
-
-
-def _fitting(
-    backend: Backend, requests: Sequence[Request]
-) -> tuple[Sequence[Request], dict[str, Completion]]:
-    """The requests that the model can answer, and failed completions for the others."""
-    try:
-        backend.check(requests)
-    except TooLong:
-        fitting, failed = [], {}
-        for request in requests:
-            try:
-                backend.check([request])
-            except TooLong as error:
-                failed[request.id] = Completion(request.id, "", 0, 0, "error", error.reason)
-            else:
-                fitting.append(request)
-        return fitting, failed
-    return requests, {}
-
-
 def usage_of(completions: Sequence[Completion]) -> Usage:
     """What answers took; those from the request cache count like any other."""
     return Usage(
@@ -99,9 +48,3 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
         sum(completion.completion_tokens for completion in completions),
         sum(completion.finish_reason == "error" for completion in completions),
     )
-
-
-def short_name(backend: Backend) -> str:
-    """A model as it is recorded: without the address of its server."""
-    name = ModelName.parse(backend.name)
-    return f"{name.engine}:{name.model}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Request
 from tablemend.faithfulness.alignment import align_claims
-from tablemend.faithfulness.asking import Asker, ask, usage_of
+from tablemend.faithfulness.asking import Asker, usage_of
 from tablemend.faithfulness.prompting import EXTRACT, NO_CLAIM, PROMPTS
 from tablemend.faithfulness.verifier import Extraction, Usage
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Request
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.asking import Asker, ask, usage_of
+from tablemend.faithfulness.asking import Asker, usage_of
 from tablemend.faithfulness.premise import Shown, about, gather, judged, premise, unjudged
 from tablemend.faithfulness.prompting import PROMPTS, VERIFY
 from tablemend.faithfulness.verifier import Usage

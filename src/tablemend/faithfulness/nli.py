@@ -15,6 +15,7 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import named_failures
+from tablemend.backends.loading import load, read_config
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.encoders import (
     Encoded,
@@ -27,7 +28,6 @@ from tablemend.faithfulness.encoders import (
 from tablemend.faithfulness.labels import read_labels
 from tablemend.faithfulness.premise import Shown, gather, judged, unjudged
 from tablemend.faithfulness.verifier import Usage
-from tablemend.metrics.loading import load, read_config
 from tablemend.records import Claim, Document, Verdict
 
 DEFAULT = "cross-encoder/nli-deberta-v3-base"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tablemend.evidence.retrieval import retrieve_cells, retrieve_sentences
-from tablemend.evidence.source import Source
+from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
 from tablemend.records import Claim, Document, Evidence, Verdict, VerdictName
 from tablemend.verification.error_types import classify
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModel
 
+from tablemend.backends.loading import Loaded, batches, load
 from tablemend.errors import TablemendError
-from tablemend.metrics.loading import Loaded, batches, load
 from tablemend.metrics.parent import Entries
 
 DEFAULT = "FacebookAI/roberta-large"

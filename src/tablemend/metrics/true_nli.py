@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
+from tablemend.backends.loading import Loaded, batches, load, read_config
 from tablemend.faithfulness.labels import read_labels
-from tablemend.metrics.loading import Loaded, batches, load, read_config
 from tablemend.metrics.parent import Entries
 
 DEFAULT = "google/t5_xxl_true_nli_mixture"

@@ -11,10 +11,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from tablemend.backends.asking import ask
 from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Request
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.asking import ask
 from tablemend.faithfulness.staf import verify_answers, verify_texts
 from tablemend.faithfulness.verifier import Extractor, Verifier
 from tablemend.mitigations.edits import Mended

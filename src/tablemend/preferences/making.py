@@ -15,8 +15,10 @@ from tablemend.config.experiment import DpoExperiment
 from tablemend.detector.judge import judge_name
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import JudgedArms, generate, judge, plan_arms
-from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of
+from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of, plan_arms
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge
+from tablemend.generations import JudgedArms
 from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example

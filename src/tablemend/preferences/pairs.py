@@ -14,7 +14,7 @@ from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation import Judged
+from tablemend.generations import Judged
 from tablemend.records import ERROR_TYPES, ContextKind, Example, Finding, Judgement
 from tablemend.runs import hash_text, read_jsonl
 from tablemend.synthesis.planting import PLANTS, Plant

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from tablemend.evaluation import ReportCommand
+from tablemend.evaluation.command import ReportCommand
 
 ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.backends.checkpoints import ADAPTER, local_folder
 from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
-from tablemend.evaluation import run_folder
+from tablemend.evaluation.command import run_folder
 from tablemend.publishing.card import write_card
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.metadata import eval_results

@@ -8,7 +8,7 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation import run_folder
+from tablemend.evaluation.command import run_folder
 from tablemend.publishing.command import MergeCommand
 from tablemend.publishing.recorded import Recorded, read_recorded
 from tablemend.records import Example

@@ -18,8 +18,7 @@ from typing import Any
 from tablemend.claims.extract import extract_claims
 from tablemend.config.error_types import Linear, PlantedErrors
 from tablemend.errors import TablemendError
-from tablemend.evidence.retrieval import retrieve_cells
-from tablemend.evidence.source import Source
+from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
 from tablemend.reports.rates import mean_interval
 from tablemend.synthesis import small_world

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tablemend.backends.asking import ask, short_name
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling, stream_seed
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.faithfulness.asking import ask, short_name
 from tablemend.faithfulness.staf import open_verifier, verify_texts
 from tablemend.faithfulness.verifier import Verifier
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
