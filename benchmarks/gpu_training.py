@@ -31,8 +31,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tablemend.config import Experiment, Section, load, parse
+from tablemend.config import Section, load, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.runs import append_jsonl, read_jsonl, surroundings
 from tablemend.script import run_script
 

@@ -20,8 +20,9 @@ from typing import Any
 from pydantic import Field
 
 from studies import steps
-from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
+from tablemend.config import SMALL_WORLD, Section, load, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.runs import Run
 from tablemend.script import run_script
 

@@ -27,10 +27,11 @@ from typing import Any
 from pydantic import Field
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import Experiment, Lora, load
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.config import load
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
+from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
+from tablemend.recipe.training import Lora
 from tablemend.script import run_script
 
 METHODS = ("full", "lora")

@@ -29,8 +29,7 @@ from transformers import (
 )
 from trl import SFTTrainer
 
-from tablemend.config import Experiment
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
 from tablemend.training import grpo, models, planner, preference, sft, shapes
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget

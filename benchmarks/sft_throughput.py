@@ -20,8 +20,9 @@ import time
 
 from pydantic import Field
 
-from tablemend.config import Experiment, load
+from tablemend.config import load
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.script import run_script
 
 OURS = "tablemend"

@@ -23,8 +23,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import Section, SftCommand, load, parse
+from tablemend.config import Section, load, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run
 from tablemend.script import run_script
 

@@ -22,10 +22,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from studies import steps
-from tablemend.config import SMALL_WORLD, Experiment, Section, load, parse
+from tablemend.config import SMALL_WORLD, Section, load, parse
 from tablemend.config.section import OnOff
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
+from tablemend.recipe.experiment import Experiment
 from tablemend.runs import Run
 from tablemend.script import run_script
 

@@ -12,9 +12,9 @@ import yaml
 from peft import get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tablemend.config import SftCommand, parse
-from tablemend.config.experiment import GrpoCommand
+from tablemend.config import parse
 from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, SftCommand
 from tablemend.runs import Run, hash_text
 from tablemend.training import adapters, checkpoints
 from tablemend.training.models import lora_config

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import torch
 from safetensors.torch import load_file
 
-from tablemend.config import SftCommand, parse, to_yaml
-from tablemend.config.experiment import GrpoCommand, Trained
+from tablemend.config import parse, to_yaml
 from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run
 
 ROOT = Path(__file__).parents[1]

@@ -16,9 +16,10 @@ import pytest
 
 from studies import steps
 from tablemend.backends.requests import Completion
-from tablemend.config import ConfigError, Experiment, load, parse
+from tablemend.config import ConfigError, load, parse
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored
+from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
 from tablemend.runs import Run
 

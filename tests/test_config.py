@@ -14,22 +14,22 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from tablemend.config import (
-    Comparison,
-    ConfigError,
-    Experiment,
-    SftCommand,
-    load,
-    parse,
-    to_yaml,
-)
-from tablemend.config.experiment import STAGES, DpoExperiment, GrpoCommand, GrpoExperiment
+from tablemend.config import ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
-from tablemend.config.reward import Reward
 from tablemend.config.section import Section
-from tablemend.config.trl_names import OWNED, TRL_NAMES
 from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import (
+    STAGES,
+    Comparison,
+    DpoExperiment,
+    Experiment,
+    GrpoCommand,
+    GrpoExperiment,
+    SftCommand,
+)
+from tablemend.recipe.reward import Reward
+from tablemend.recipe.trl_names import OWNED, TRL_NAMES
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.settings import SynthesisRecipe
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target

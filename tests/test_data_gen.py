@@ -11,8 +11,9 @@ import datasets
 import pytest
 from datasets import load_dataset
 
-from tablemend.config import Experiment, Source, parse
+from tablemend.config import Source, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.runs import sole_writer
 from tablemend.synthesis import dataset

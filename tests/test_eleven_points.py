@@ -26,12 +26,13 @@ from transformers import AutoTokenizer
 import random_training
 from tablemend.backends.cache import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.config import ConfigError, Experiment, Model, parse
+from tablemend.config import ConfigError, parse
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
 from tablemend.evaluation.judging import why_unjudged
 from tablemend.evaluation.llm_judge import Unreadable, read_verdict
 from tablemend.generations import Stored
+from tablemend.recipe.experiment import Experiment, Model
 from tablemend.records import Answer
 from tablemend.renderer import prompt_ids
 from tablemend.reports.rates import summarise

@@ -18,8 +18,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig
 
 import random_training
-from tablemend.config import Experiment, parse
+from tablemend.config import parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.runs import read_jsonl
 from tablemend.script import run_script
 from tablemend.training.data import IGNORED

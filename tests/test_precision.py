@@ -16,7 +16,8 @@ from short_trainings import ROOT, launch, short, small_data
 
 from tablemend.backends import hf, precision
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.config import Comparison, SftCommand, parse
+from tablemend.config import parse
+from tablemend.recipe.experiment import Comparison, SftCommand
 from tablemend.runs import Run
 from tablemend.training import launch as launching
 from tablemend.training import precision as settling

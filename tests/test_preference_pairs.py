@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tablemend.config import Experiment, parse
-from tablemend.config.experiment import DpoExperiment
+from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import load_similarity
@@ -20,6 +19,7 @@ from tablemend.generations import Judged, Stored
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.preferences.making import make_pairs
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
+from tablemend.recipe.experiment import DpoExperiment, Experiment
 from tablemend.records import ERROR_TYPES, Answer, Example, FinishReason
 from tablemend.runs import write_jsonl
 from tablemend.synthesis import small_world

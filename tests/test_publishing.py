@@ -25,8 +25,7 @@ from finished_runs import (
 from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from tablemend.config import ConfigError, SftCommand, parse
-from tablemend.config.experiment import GrpoCommand
+from tablemend.config import ConfigError, parse
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import begin, plan_arms, read_test
@@ -39,6 +38,7 @@ from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
 from tablemend.publishing.recorded import chain_of, read_recorded
+from tablemend.recipe.experiment import GrpoCommand, SftCommand
 from tablemend.reports.words import with_interval
 from tablemend.runs import Run
 from tablemend.synthesis.dataset import make_dataset

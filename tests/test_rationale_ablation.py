@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from tablemend.config import Experiment, parse
+from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import read_test
 from tablemend.generations import Generations, Stored
+from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
 from tablemend.runs import Run
 from tablemend.synthesis.rationale import rationale

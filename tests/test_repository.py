@@ -105,8 +105,9 @@ def _demo(*variables: str) -> list[list[str]]:
 def test_the_demo_is_three_valid_commands_on_the_same_data(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tablemend.config import SftCommand, parse
+    from tablemend.config import parse
     from tablemend.evaluation.command import CompareCommand
+    from tablemend.recipe.experiment import SftCommand
     from tablemend.synthesis.settings import Synthesis
 
     monkeypatch.chdir(ROOT)
@@ -153,8 +154,8 @@ def test_the_licence_is_whole() -> None:
 PACKAGES = (
     "errors disk workers values tables records config runs renderer second_judge detector evidence "
     "claims verification synthesis generations reports backends prompting tasks faithfulness "
-    "tabfaith mitigations evaluation preferences training pipeline metrics validation annotation "
-    "publishing script cli"
+    "tabfaith mitigations recipe evaluation preferences training pipeline metrics validation "
+    "annotation publishing script cli"
 ).split()
 """Each imports only from those before it."""
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablemend.config.reward import Reward
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
 from tablemend.errors import TablemendError
+from tablemend.recipe.reward import Reward
 from tablemend.records import CONTEXT_KINDS, Example
 from tablemend.synthesis import small_world
 from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows

@@ -21,9 +21,10 @@ from conftest import file_size_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablemend.config import Experiment, parse
+from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
+from tablemend.recipe.experiment import Experiment
 from tablemend.runs import (
     Run,
     append_jsonl,

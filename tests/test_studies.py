@@ -11,9 +11,9 @@ import yaml
 
 from studies import running, steps, tables
 from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
-from tablemend.config import Comparison, ConfigError, Experiment, parse
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment
+from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.reports.page import fill_page, read_page
 from tablemend.runs import Run, write_json, write_jsonl
 

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import Model
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Model
 from tablemend.training import checkpoints
 
 

@@ -20,8 +20,9 @@ from interruption import Stop
 from safetensors.torch import load_file, save_file
 from short_trainings import ROOT, short, small_data
 
-from tablemend.config import ConfigError, SftCommand, to_yaml
+from tablemend.config import ConfigError, to_yaml
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, saving, stage
 from tablemend.training.arguments import sft_arguments

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from tablemend.config import Experiment, Source, parse
+from tablemend.config import Source, parse
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.synthesis import small_world

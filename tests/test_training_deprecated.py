@@ -11,10 +11,10 @@ from short_trainings import RECIPES, short, small_data
 from transformers import AutoTokenizer, PreTrainedModel
 
 import random_training
-from tablemend.config import ConfigError, SftCommand
-from tablemend.config.experiment import GrpoCommand, Trained
-from tablemend.config.trl_names import DEPRECATED
+from tablemend.config import ConfigError
 from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
+from tablemend.recipe.trl_names import DEPRECATED
 from tablemend.training import models
 
 STEP = ("train.epochs=null", "train.max_steps=1")

@@ -16,10 +16,10 @@ from interruption import Interrupt, Stop
 from short_trainings import ROOT, same_weights, short, small_data
 
 from tablemend.config import ConfigError, parse, to_yaml
-from tablemend.config.experiment import GrpoCommand, GrpoExperiment
-from tablemend.config.reward import Reward
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
+from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
+from tablemend.recipe.reward import Reward
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
 from tablemend.synthesis import small_world

@@ -19,8 +19,8 @@ from short_trainings import ROOT, short, small_data
 from transformers import GenerationConfig, Qwen3NextConfig
 
 from tablemend.config import ConfigError, parse
-from tablemend.config.experiment import GrpoCommand
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import GrpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
 from tablemend.tasks import tablehallu

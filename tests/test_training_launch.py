@@ -15,8 +15,8 @@ import torch
 import yaml
 from torch import nn
 
-from tablemend.config import Train
 from tablemend.errors import TablemendError
+from tablemend.recipe.training import Train
 from tablemend.training import launch
 from tablemend.training.launch import Launch
 

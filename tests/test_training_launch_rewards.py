@@ -13,7 +13,7 @@ import pytest
 from given_answers import given
 from short_trainings import launch, logged, short, small_data, under
 
-from tablemend.config.experiment import GrpoCommand
+from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, grpo, stage
 

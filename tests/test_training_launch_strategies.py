@@ -30,8 +30,8 @@ from short_trainings import (
 )
 from transformers import AutoModelForCausalLM
 
-from tablemend.config import SftCommand
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, sft, stage
 

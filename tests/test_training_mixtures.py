@@ -13,10 +13,10 @@ import pytest
 import yaml
 from transformers import AutoTokenizer
 
-from tablemend.config import ConfigError, Experiment, Part, SftCommand, parse, to_yaml
+from tablemend.config import ConfigError, Part, parse, to_yaml
 from tablemend.config.describe import keys_of
-from tablemend.config.experiment import DpoExperiment
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoExperiment, Experiment, SftCommand
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run

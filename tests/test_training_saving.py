@@ -11,9 +11,9 @@ import torch
 from finished_runs import spoil_merges
 from short_trainings import ROOT, short, small_data
 
-from tablemend.config import SftCommand
 from tablemend.publishing import merging
 from tablemend.publishing.command import MergeCommand
+from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, saving, sft, stage
 from tablemend.training.start import start_facts

@@ -34,9 +34,11 @@ from transformers import (
 from trl import SFTTrainer
 
 from tablemend.backends.precision import has_bfloat16
-from tablemend.config import SftCommand, Train, parse
+from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation import results
+from tablemend.recipe.experiment import SftCommand
+from tablemend.recipe.training import Train
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
 from tablemend.synthesis import small_world

@@ -17,10 +17,11 @@ from peft import get_peft_model
 from short_trainings import RECIPES, ROOT, short, small_data
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.config import Lora, Model, SftCommand, to_yaml
-from tablemend.config.experiment import GrpoCommand, Trained
+from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, Model, SftCommand, Trained
+from tablemend.recipe.training import Lora
 from tablemend.runs import Run, write_json
 from tablemend.training import adapters, checkpoints, grpo, preference, sft, stage
 from tablemend.training.models import lora_config

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from tablemend.config import Experiment, Model, parse
+from tablemend.config import parse
+from tablemend.recipe.experiment import Experiment, Model
 from tablemend.renderer import prompt_ids
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu

@@ -35,9 +35,9 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
-from tablemend.config.experiment import GrpoCommand
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
+from tablemend.recipe.experiment import GrpoCommand
 from tablemend.records import Example
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu

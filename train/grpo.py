@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from tablemend.config import load
-from tablemend.config.experiment import GrpoCommand
+from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run, say
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from tablemend.config import SftCommand, load
+from tablemend.config import load
+from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, say
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local

@@ -14,8 +14,8 @@ import yaml
 from studies import steps
 from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed, Training
 from studies.tables import ENDS, PLACES, places, results_table
-from tablemend.config import Comparison, Experiment, parse
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment
+from tablemend.config import parse
+from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.records import CONTEXT_KINDS
 from tablemend.reports.page import fill_page, read_page
 from tablemend.reports.rates import mean_interval

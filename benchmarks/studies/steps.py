@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tablemend.config import Comparison, Experiment
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
+from tablemend.recipe.experiment import Comparison, Experiment
 from tablemend.runs import Run, write_text
 
 COUNTED = 400

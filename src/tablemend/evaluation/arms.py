@@ -11,10 +11,12 @@ import yaml
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
-from tablemend.config import BackendOptions, Comparison, Format, Thinking
+from tablemend.config import BackendOptions, Format
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
 from tablemend.mitigations.constrained import VERSION
+from tablemend.recipe.evaluation import Thinking
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import Example
 from tablemend.runs import MOVE_AWAY, Run, hash_text
 from tablemend.tasks.sources import read_examples

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Literal
 
 from tablemend.backends.names import ModelName
-from tablemend.config import Arm, BackendOptions, Comparison, Section
+from tablemend.config import BackendOptions, Section
 from tablemend.config.backend import on_cluster
 from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
+from tablemend.recipe.evaluation import Arm
+from tablemend.recipe.experiment import Comparison
 from tablemend.runs import folder_of
 
 

@@ -15,12 +15,12 @@ from tqdm import tqdm
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
-from tablemend.config import Comparison
 from tablemend.detector.query import columns_from_query
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import Answer, ContextKind, Example
 from tablemend.runs import Run
 from tablemend.tasks import tablehallu

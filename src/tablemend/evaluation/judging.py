@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tablemend.config import Comparison, Format
+from tablemend.config import Format
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity
@@ -22,6 +22,7 @@ from tablemend.evaluation.llm_judge import (
     read_replies,
 )
 from tablemend.generations import Generations, Judged, JudgedArms, Stored
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Example, Finding, Judgement
 from tablemend.runs import Run
 from tablemend.second_judge import JUDGE, Difference, Opinion, compare_exactly

@@ -10,10 +10,10 @@ from tablemend.backends.asking import ask
 from tablemend.backends.backend import open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request, Sampling
-from tablemend.config import Comparison
 from tablemend.generations import Generations, settings_hash
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Example
 from tablemend.runs import Run, append_jsonl, read_jsonl
 from tablemend.second_judge import Difference, Opinion

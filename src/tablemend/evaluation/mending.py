@@ -16,7 +16,6 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
-from tablemend.config import Comparison
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import Arm
 from tablemend.generations import Generations, Stored, settings_hash, write_out
@@ -26,6 +25,7 @@ from tablemend.mitigations.cave import MAX_NEW_TOKENS
 from tablemend.mitigations.cave_table import CaveTable
 from tablemend.mitigations.edits import Mended
 from tablemend.mitigations.repair_table import repair_answer
+from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Example
 from tablemend.runs import Run
 

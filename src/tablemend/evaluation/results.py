@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.config import Comparison
-from tablemend.config.experiment import STAGES
 from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.evaluation.arms import hash_examples, model_of
 from tablemend.generations import Generations, JudgedArms
+from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind, Example
 from tablemend.reports.results import Judgements, cost, tabulate
 from tablemend.reports.second import Opinions, tabulate_second

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.backends.names import ModelName
-from tablemend.config.experiment import DpoExperiment
-from tablemend.config.training import Planned
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoExperiment
+from tablemend.recipe.training import Planned
 
 
 class PairsCommand(DpoExperiment):

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.config import Arm
-from tablemend.config.experiment import DpoExperiment
 from tablemend.detector.judge import judge_name
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import TablemendError
@@ -21,6 +19,8 @@ from tablemend.evaluation.judging import judge
 from tablemend.generations import JudgedArms
 from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
+from tablemend.recipe.evaluation import Arm
+from tablemend.recipe.experiment import DpoExperiment
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks import tablehallu

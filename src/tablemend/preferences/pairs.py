@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tablemend.config.experiment import DpoExperiment
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.generations import Judged
+from tablemend.recipe.experiment import DpoExperiment
 from tablemend.records import ERROR_TYPES, ContextKind, Example, Finding, Judgement
 from tablemend.runs import hash_text, read_jsonl
 from tablemend.synthesis.planting import PLANTS, Plant

@@ -10,8 +10,8 @@ import yaml
 from pydantic import ValidationError
 
 from tablemend.backends.checkpoints import ADAPTER, local_folder
-from tablemend.config.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
 from tablemend.runs import Run
 
 KINDS: dict[str, type[Trained]] = {

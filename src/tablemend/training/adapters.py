@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 from transformers.trainer_utils import align_special_tokens
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import Model
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Model
 from tablemend.training import checkpoints
 from tablemend.training.start import refuse_quantised
 

@@ -12,8 +12,8 @@ import torch
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training import launch
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy
 from tablemend.training.planner import Plans

@@ -10,10 +10,10 @@ from huggingface_hub import try_to_load_from_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import HUB, SMALL_WORLD, Experiment, Model, Source
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import TablemendError
 from tablemend.preferences.pairs import FILE, Pair, read_pairs
+from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Model, Trained
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.tasks import tablehallu

@@ -9,9 +9,8 @@ from accelerate import PartialState
 from transformers import TrainingArguments
 from trl import SFTConfig
 
-from tablemend.config import Experiment
-from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment, Trained
 from tablemend.training import launch
 
 ConfigT = TypeVar("ConfigT", bound=TrainingArguments)

@@ -11,8 +11,8 @@ from accelerate.utils import broadcast
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import ExportableState
 
-from tablemend.config import Train
 from tablemend.errors import TablemendError
+from tablemend.recipe.training import Train
 
 LEAST = 0.1
 """Share of the planned steps that makes a training."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tablemend.config import Experiment
-from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment, Trained
 from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.synthesis.rationale import NoRationale

@@ -16,8 +16,8 @@ from accelerate import PartialState
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import read_window
-from tablemend.config.experiment import GrpoExperiment
 from tablemend.errors import TablemendError, install
+from tablemend.recipe.experiment import GrpoExperiment
 
 PATIENCE = 10.0
 """Seconds that a server may take to say that it is there."""

@@ -21,11 +21,11 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.backends.hf import HFModel, window_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
-from tablemend.config.experiment import GrpoExperiment
 from tablemend.detector.judge import Submission, judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import GrpoExperiment
 from tablemend.records import ContextKind, Example
 from tablemend.renderer import prompt_ids, prompt_text
 from tablemend.runs import Run, hash_text, say

@@ -23,8 +23,8 @@ from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tablemend.config import Train
 from tablemend.errors import TablemendError
+from tablemend.recipe.training import Train
 from tablemend.runs import disk_errors, read_object, write_json
 
 T = TypeVar("T")

@@ -18,9 +18,9 @@ from transformers import BitsAndBytesConfig, PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import is_kernels_available
 
-from tablemend.config import Lora
-from tablemend.config.experiment import Trained
 from tablemend.errors import TablemendError, install
+from tablemend.recipe.experiment import Trained
+from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 
-from tablemend.config import Train
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
-from tablemend.config.training import SftTrain
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.training import SftTrain, Train
 from tablemend.training import advice
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy, launches

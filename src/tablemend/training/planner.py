@@ -35,8 +35,8 @@ import torch
 from torch import nn
 from transformers import PretrainedConfig
 
-from tablemend.config import Train
-from tablemend.config.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.recipe.training import Train
 from tablemend.training.attention import is_plain, register
 from tablemend.training.memory import Counts, Engine, Memory, Strategy
 from tablemend.training.rollout import Drawn, Rollout, cache_bytes, drawn

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 import torch
 
 from tablemend.backends.precision import emulation, has_bfloat16, loaded_dtype
-from tablemend.config.experiment import Trained
 from tablemend.config.section import Precision
+from tablemend.recipe.experiment import Trained
 
 C = TypeVar("C", bound=Trained)
 

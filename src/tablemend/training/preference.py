@@ -20,12 +20,12 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl import DPOConfig, DPOTrainer
 
 from tablemend.config import HUB
-from tablemend.config.experiment import DpoExperiment
 from tablemend.disk import sync_all
 from tablemend.errors import TablemendError
 from tablemend.preferences.making import STAGE as PAIRS_STAGE
 from tablemend.preferences.making import start_of
 from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
+from tablemend.recipe.experiment import DpoExperiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import Run, hash_file, hash_text, say, write_json

@@ -15,12 +15,12 @@ from itertools import pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
-from tablemend.config.experiment import GrpoExperiment
-from tablemend.config.reward import Reward
 from tablemend.detector.judge import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import GrpoExperiment
+from tablemend.recipe.reward import Reward
 from tablemend.records import ContextKind, Example
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
@@ -94,7 +94,7 @@ class Score:
     """What one answer earns.
 
     Attributes:
-        parts: each part of :class:`~tablemend.config.reward.Reward`, undiscounted; those that
+        parts: each part of :class:`~tablemend.recipe.reward.Reward`, undiscounted; those that
             the example cannot have (no blank, no sort, no quotation) are missing.
         reward: between 0 and 1; exactly 1 for the gold answer.
     """

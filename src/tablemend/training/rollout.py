@@ -20,7 +20,7 @@ from transformers.cache_utils import Cache
 
 from tablemend.backends import kv
 from tablemend.backends.hf import prefill_tokens
-from tablemend.config import Lora
+from tablemend.recipe.training import Lora
 from tablemend.training.tracing import (
     Alive,
     computed_in,

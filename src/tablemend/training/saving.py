@@ -12,7 +12,7 @@ from accelerate.utils.memory import clear_device_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
-from tablemend.config.experiment import Trained
+from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run, say
 from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.models import trained_shapes

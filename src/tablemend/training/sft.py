@@ -13,7 +13,8 @@ from accelerate import PartialState
 from datasets import Dataset, Features, List, Value
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from tablemend.config import HUB, Experiment
+from tablemend.config import HUB
+from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, hash_text, say

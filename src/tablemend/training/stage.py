@@ -17,9 +17,9 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from transformers.utils import logging as transformers_logging
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.config import Train
-from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import STAGES, Trained
+from tablemend.recipe.training import Train
 from tablemend.runs import Run, disk_errors, say, sole_writer
 from tablemend.training import advice, checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel

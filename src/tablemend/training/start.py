@@ -7,9 +7,8 @@ from typing import Any
 from transformers import AutoConfig
 
 from tablemend.backends.checkpoints import Checkpoint, local_folder
-from tablemend.config import Model
-from tablemend.config.experiment import STAGES, Trained
 from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import STAGES, Model, Trained
 from tablemend.runs import Run
 from tablemend.training.checkpoints import cannot_load, check_model, revision_of
 

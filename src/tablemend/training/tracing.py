@@ -33,7 +33,7 @@ from transformers.initialization import no_init_weights
 from trl.kernels import ChunkedLogProbFunction, chunked_logprob
 from trl.trainer import utils as trl_utils
 
-from tablemend.config import Lora
+from tablemend.recipe.training import Lora
 from tablemend.training.arguments import CHECKPOINTING
 from tablemend.training.models import freeze_unused, lora_config
 from tablemend.training.quiet import silence

@@ -16,7 +16,7 @@ from trl import SFTTrainer
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from trl.trainer.utils import RepeatSampler
 
-from tablemend.config import Train
+from tablemend.recipe.training import Train
 from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.data import IGNORED, length_groups

@@ -13,11 +13,11 @@ from pydantic import Field
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
-from tablemend.config.evaluation import Arm, Evaluation, Thinking
-from tablemend.config.preference import Dpo
-from tablemend.config.reward import Grpo
 from tablemend.config.section import DType, Format, Recipe, Section
-from tablemend.config.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
+from tablemend.recipe.evaluation import Arm, Evaluation, Thinking
+from tablemend.recipe.preference import Dpo
+from tablemend.recipe.reward import Grpo
+from tablemend.recipe.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
 
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
 """Kinds of recipe that train, and the name of the training."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tablemend.config.section import Section
-from tablemend.config.training import Train
+from tablemend.recipe.training import Train
 
 _OF_GENERATE = frozenset(
     """

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames
-from tablemend.config.trl_names import DEPRECATED, OWNED, TRL_NAMES
+from tablemend.recipe.trl_names import DEPRECATED, OWNED, TRL_NAMES
 
 
 class Lora(Section):
