@@ -89,8 +89,8 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
         found["wrong claims"] += sum(verdict.wrong for verdict in verdicts)
         found["unjudged"] += sum(verdict.verdict == "unjudged" for verdict in verdicts)
         for name, judgement in (("before", before), ("after", after)):
-            found[f"row recall {name}"] += judgement.row_recall
-            found[f"cell recall {name}"] += judgement.cell_recall
+            found[f"row recall {name}"] += judgement.share("row_recall")
+            found[f"cell recall {name}"] += judgement.share("cell_recall")
     return found
 
 

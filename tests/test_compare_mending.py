@@ -76,7 +76,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
     return make
 
 
-ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mend": "repair"}}
+ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mitigation": "repair"}}
 
 
 def compare(tokens: list[str]) -> tuple[JudgedArms, dict[str, Any]]:
@@ -103,20 +103,22 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
     assert len(server.bodies) == len(EXAMPLES)
     assert hallucinated(judged, "base") == len(EXAMPLES)
     assert hallucinated(judged, "repair") <= 1
-    recalls = [one.judgement.row_recall for one in judged["repair"]["adversarial"].values()]
+    recalls = [
+        one.judgement.share("row_recall") for one in judged["repair"]["adversarial"].values()
+    ]
     assert recalls == [1.0] * len(EXAMPLES)
     base, repair = (results["cost"][arm]["adversarial"] for arm in ("base", "repair"))
     assert repair["edits"] >= len(EXAMPLES) and base["edits"] == 0
     assert repair["calls"] == base["calls"] == len(EXAMPLES)
     assert repair["prompt_tokens"] == base["prompt_tokens"]
     assert repair["seconds"] >= base["seconds"]
-    assert results["settings"]["repair"]["mend"] == "repair"
+    assert results["settings"]["repair"]["mitigation"] == "repair"
 
 
 def test_cave_mends_by_a_model_and_counts_its_calls(
     recipe: Callable[..., list[str]], server: AnsweringServer, model_server: Callable[..., str]
 ) -> None:
-    arms = {"base": {}, "cave": {"after": "base", "mend": "cave", "model": model_server()}}
+    arms = {"base": {}, "cave": {"after": "base", "mitigation": "cave", "model": model_server()}}
     judged, results = compare(recipe(arms))
     assert len(server.bodies) == len(EXAMPLES)
     assert hallucinated(judged, "base") == len(EXAMPLES)
@@ -226,12 +228,17 @@ def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: P
 @pytest.mark.parametrize(
     ("arm", "why"),
     [
-        ({"after": "base"}, r"repair\.mend: missing: after needs it"),
-        ({"mend": "repair"}, r"repair\.after: missing: mend needs it"),
-        ({"after": "bass", "mend": "repair"}, r"no arm 'bass'; did you mean base\?"),
-        ({"after": "repair", "mend": "repair"}, "itself mends: name the arm that answers"),
-        ({"after": "base", "mend": "repair", "format": "json"}, "belongs to the arm that answers"),
-        ({"after": "base", "mend": "repair", "model": "hf:x"}, "repair asks no model"),
+        ({"after": "base"}, r"repair\.mitigation: with after it is one that edits answers: repair"),
+        ({"after": "base", "mitigation": "spans"}, "with after it is one that edits answers"),
+        ({"mitigation": "repair"}, r"repair\.after: missing: repair edits another arm's answers"),
+        ({"mitigation": "repare"}, r"no mitigation 'repare'; did you mean repair\?"),
+        ({"after": "bass", "mitigation": "repair"}, r"no arm 'bass'; did you mean base\?"),
+        ({"after": "repair", "mitigation": "repair"}, "itself edits: name the arm that answers"),
+        (
+            {"after": "base", "mitigation": "repair", "format": "json"},
+            "belongs to the arm that answers",
+        ),
+        ({"after": "base", "mitigation": "repair", "model": "hf:x"}, "repair asks no model"),
     ],
 )
 def test_an_arm_that_cannot_mend_is_refused(

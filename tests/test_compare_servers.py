@@ -135,7 +135,7 @@ def test_what_a_model_is_trained_to_write_is_what_the_prompt_asks_for(output) ->
         judgement = judge_answer(
             text, example.gold_table, example.gold_context, SortRule.of(example.constraints), output
         )
-        assert (judgement.findings, judgement.cell_recall) == ((), 1.0)
+        assert (judgement.findings, judgement.share("cell_recall")) == ((), 1.0)
 
 
 def test_the_thinking_switch_is_sent(recipe, server) -> None:

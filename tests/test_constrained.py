@@ -208,7 +208,7 @@ def comparison(tmp_path: Path, model: str, **arm: Any) -> list[str]:
             "contexts": ["clean"],
             "max_new_tokens": 60,
             "options": {"cache": None, "retries": 0},
-            "arms": {"base": {}, "constrained": {"constrain": "spans", **arm}},
+            "arms": {"base": {}, "constrained": {"mitigation": "spans", **arm}},
         },
     }
     path = tmp_path / "recipe.yaml"

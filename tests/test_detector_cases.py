@@ -32,8 +32,10 @@ def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None
     assert found(judgement) == {"format_error": 1}
     assert "'Top Firm Backed'" in judgement.findings[0].evidence
     assert judgement.constraint_violation and not judgement.context_violation
-    assert judgement.row_recall == 1.0
-    assert judgement.matched_cells == 3 + 3 + 3 + 0 + 0 + 2  # shared columns, deals wrong
+    assert judgement.share("row_recall") == 1.0
+    assert (
+        judgement.shares["cell_recall"].count == 3 + 3 + 3 + 0 + 0 + 2
+    )  # shared columns, deals wrong
 
 
 def test_columns_in_another_order_are_a_format_error_with_full_recall() -> None:
@@ -43,7 +45,7 @@ def test_columns_in_another_order_are_a_format_error_with_full_recall() -> None:
     )
     judgement = judge(answer, FUNDS, "")
     assert found(judgement) == {"format_error": 1}
-    assert (judgement.row_recall, judgement.cell_recall) == (1.0, 1.0)
+    assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
 
 
 def test_print_of_a_header_is_free() -> None:
@@ -95,7 +97,7 @@ def test_the_key_is_the_discovery_and_not_the_year_before_it() -> None:
     judgement = judge(answer, gold, context, SortRule("Year", "ascending"))
     assert found(judgement) == {"out_of_range": 1}
     assert judgement.findings[0].row == 2
-    assert judgement.row_recall == 1.0
+    assert judgement.share("row_recall") == 1.0
 
 
 def test_rows_of_nowhere_are_fabricated_and_rows_of_the_context_out_of_range() -> None:

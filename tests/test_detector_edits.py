@@ -92,7 +92,7 @@ def test_the_gold_table_is_clean_in_every_format(tables: list[Table]) -> None:
             judgement = judge_answer(text, table, "", rule, asked)
             assert not judgement.unjudged
             assert found(judgement) == {}, (asked, text, judgement.findings)
-            assert (judgement.row_recall, judgement.cell_recall) == (1.0, 1.0)
+            assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
             assert not judgement.abstained
 
 
@@ -180,7 +180,7 @@ def test_other_spellings_are_no_findings(tables: list[Table]) -> None:
         answer = Table.of(table.columns, [[respell(cell) for cell in row] for row in table.rows])
         judgement = judge(answer, table, "")
         assert found(judgement) == {}, (table, answer, judgement.findings)
-        assert judgement.cell_recall == 1.0
+        assert judgement.share("cell_recall") == 1.0
 
 
 def plant(table: Table, source: random.Random, edits: list[Edit]) -> Table | None:

@@ -56,7 +56,7 @@ def test_a_raw_answer_is_read_from_prose_fences_and_markers() -> None:
         f"```markdown\n{table}\n```",
     ):
         judgement = judge_answer(text, GOLD, "", RULE)
-        assert (found(judgement), judgement.row_recall) == ({}, 1.0)
+        assert (found(judgement), judgement.share("row_recall")) == ({}, 1.0)
 
 
 def test_an_empty_table_abstains_in_every_format() -> None:
@@ -64,13 +64,16 @@ def test_an_empty_table_abstains_in_every_format() -> None:
     for format, text in [*answers.items(), ("json", "[]"), ("json", '{"Trees": []}')]:
         judgement = judge_answer(text, GOLD, "", RULE, format)
         assert (found(judgement), judgement.abstained) == ({}, True)
-        assert (judgement.row_recall, judgement.cell_recall) == (0.0, 0.0)
-        assert (judgement.gold_rows, judgement.gold_cells) == (4, 14)
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
+        assert (judgement.shares["row_recall"].total, judgement.shares["cell_recall"].total) == (
+            4,
+            14,
+        )
 
 
 def test_the_format_of_an_answer_is_found_unless_one_is_asked_for() -> None:
     for format in ("markdown", "json", "latex", "html"):
-        assert judge_answer(write_table(GOLD, format), GOLD, "").row_recall == 1.0
+        assert judge_answer(write_table(GOLD, format), GOLD, "").share("row_recall") == 1.0
     default = inspect.signature(judge_answer).parameters["format"].default
     assert default == Submission("", GOLD, "").format == "auto"
 
@@ -88,7 +91,7 @@ def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
         judgement = judge_answer(text, GOLD, "", RULE, "auto")
         assert found(judgement) == {"format_error": 1}
         assert judgement.findings[0].evidence.startswith("no readable table: ")
-        assert (judgement.row_recall, judgement.cell_recall) == (0.0, 0.0)
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
         assert not judgement.abstained and not judgement.unjudged
 
 
@@ -97,7 +100,7 @@ def test_an_empty_table_abstains_and_is_no_success() -> None:
         judgement = judge(Table.of(GOLD.columns, rows), GOLD, "", RULE)
         assert judgement.abstained
         assert found(judgement) == {}
-        assert (judgement.row_recall, judgement.cell_recall) == (0.0, 0.0)
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
     other = judge(Table.of(["Other"], []), GOLD, "")
     assert other.abstained and found(other) == {"format_error": 1}
 
@@ -105,8 +108,8 @@ def test_an_empty_table_abstains_and_is_no_success() -> None:
 def test_missing_rows_cost_recall_and_are_no_finding() -> None:
     judgement = judge(Table.of(GOLD.columns, GOLD.rows[1:3]), GOLD, "", RULE)
     assert found(judgement) == {}
-    assert (judgement.matched_rows, judgement.gold_rows) == (2, 4)
-    assert (judgement.matched_cells, judgement.gold_cells) == (7, 14)
+    assert (judgement.shares["row_recall"].count, judgement.shares["row_recall"].total) == (2, 4)
+    assert (judgement.shares["cell_recall"].count, judgement.shares["cell_recall"].total) == (7, 14)
 
 
 @pytest.mark.parametrize(
@@ -249,6 +252,6 @@ def test_an_endless_answer_is_judged_in_time() -> None:
     header = write_table(Table.of(GOLD.columns, []), "markdown")
     endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
     judgement = judge_answer(endless, GOLD, "Alder", RULE)
-    assert (judgement.matched_rows, found(judgement)) == (1, {"out_of_range": 29_999})
+    assert (judgement.shares["row_recall"].count, found(judgement)) == (1, {"out_of_range": 29_999})
     for text in (endless * 12, "word " * 2_000_000):  # ten megabytes
         assert judge_answer(text, GOLD, "").counts["format_error"] == 1

@@ -106,7 +106,7 @@ def test_gold_fields_are_clean(name: str, shared_data: Read) -> None:
         judgement = judge(gold, gold, record["text"])
         assert judgement.unjudged == ""
         assert judgement.findings == ()
-        assert (judgement.row_recall, judgement.cell_recall) == (1.0, 1.0)
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
 
 
 def test_most_values_that_a_model_copied_are_accepted(shared_data: Read) -> None:
@@ -116,7 +116,7 @@ def test_most_values_that_a_model_copied_are_accepted(shared_data: Read) -> None
         gold = read_table(record["gold_table"], "markdown")
         answer = read_table(record["gemini_table"], "markdown")
         judgement = judge(answer, gold, record["text"])
-        shared += judgement.matched_rows
+        shared += judgement.shares["row_recall"].count
         wrong += judgement.counts["attribute"]
     assert shared > 1000
     assert 0.05 < wrong / shared < 0.15
@@ -150,7 +150,7 @@ def test_fields_of_one_sentence_by_three_models(shared_data: Read) -> None:
                 for index, row in enumerate(answer.rows)
                 if row in gold.rows and names[row[0]] == 2 and index in flagged
             ]
-            matched += judgement.matched_rows
+            matched += judgement.shares["row_recall"].count
             wrong += judgement.counts["attribute"]
     assert matched > 4000 and unread < 15
     assert 0.02 < wrong / matched < 0.04

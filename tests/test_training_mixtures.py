@@ -268,7 +268,7 @@ def test_a_trained_arm_thinks_as_it_was_trained(trained: str, asked: str) -> Non
 def test_a_grammar_leaves_no_room_for_an_empty_block() -> None:
     tokens = ["recipe=tiny", "evaluation.arms.constrained.thinking=empty"]
     found = problems(lambda: parse(Experiment, tokens))
-    assert any(one.startswith("evaluation.arms.constrained.constrain: ") for one in found)
+    assert any(one.startswith("evaluation.arms.constrained.mitigation: ") for one in found)
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,12 @@ from tablemend.detector.similarity import PAPER_MODEL, load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.faithfulness.command import add_verify_options, verify
 from tablemend.mitigations.command import add_mend_options, mend
-from tablemend.records import Finding, Judgement
+from tablemend.records import ERROR_TYPES, Finding, Judgement
 from tablemend.script import run_script
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
 from tablemend.tables.table import TableError
+from tablemend.tasks.table_generation import METRICS
 from tablemend.values.foreign import parse_json, shown, whole_fields
 from tablemend.values.text import on_one_line
 
@@ -39,14 +40,7 @@ NO_TABLE = 1
 """Exit status of ``detect`` where the answer cannot be judged as a table (none, a column twice,
 too large); the verdict is still printed."""
 
-_TITLES = {
-    "format_error": "format error",
-    "out_of_range": "out of range",
-    "order_mismatch": "order mismatch",
-    "attribute": "attribute distortion",
-    "blank_filling": "blank filling",
-    "entity_fabrication": "entity fabrication",
-}
+_COUNTED = {metric.name: metric for metric in METRICS}
 
 
 def add_detect_options(parser: argparse.ArgumentParser) -> None:
@@ -136,13 +130,13 @@ def detect_batch(options: argparse.Namespace) -> int:
         if one.unjudged:
             print(f"{options.batch}, answer {number}: {one.unjudged}", file=sys.stderr)
     status = int(any(one.unjudged.startswith(DEFECT) for one in judgements))
-    rates = summarise(judgements)
+    rates = summarise(judgements, METRICS)
     judge = judge_name(similarity)
     if options.json:
         print(json.dumps({**rates, "judge": judge}, indent=2))
         return status
     for name, rate in rates.items():
-        title = _TITLES.get(name, name.replace("_", " "))
+        title = _title(name)
         if rate["rate"] is None:
             print(f"{title:<22}no answer could be judged")
         else:
@@ -208,20 +202,24 @@ def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]
 
 def to_json(judgement: Judgement) -> dict[str, Any]:
     """What ``--json`` prints."""
-    counts: dict[str, int] = dict(judgement.counts.items())
+    counts = judgement.counts
     return {
-        **counts,
-        "constraint_violation": judgement.constraint_violation,
-        "context_violation": judgement.context_violation,
+        **{error: counts.get(error, 0) for error in ERROR_TYPES},
+        "constraint_violation": bool(_COUNTED["constraint_violation"].value(judgement)),
+        "context_violation": bool(_COUNTED["context_violation"].value(judgement)),
         "hallucinated": judgement.hallucinated,
-        "row_recall": judgement.row_recall,
-        "cell_recall": judgement.cell_recall,
+        "row_recall": judgement.share("row_recall"),
+        "cell_recall": judgement.share("cell_recall"),
         "findings": [finding.to_json() for finding in judgement.findings],
         "detector_version": DETECTOR_VERSION,
         "abstained": judgement.abstained,
         "unjudged": judgement.unjudged,
         "judge": judgement.judge,
     }
+
+
+def _title(metric: str) -> str:
+    return _COUNTED[metric].title.lower()
 
 
 def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
@@ -231,19 +229,16 @@ def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
     if judgement.abstained:
         lines.append("The answer is an empty table.")
     lines.append("")
-    lines += [f"{_TITLES[name]:<22}{count}" for name, count in judgement.counts.items()]
+    counts = judgement.counts
+    lines += [f"{_title(error):<22}{counts.get(error, 0)}" for error in ERROR_TYPES]
     lines.append("")
-    for title, flag in (
-        ("constraint violation", judgement.constraint_violation),
-        ("context violation", judgement.context_violation),
-        ("hallucinated", judgement.hallucinated),
-    ):
-        lines.append(f"{title:<22}{'yes' if flag else 'no'}")
-    rows, cells = judgement.matched_rows, judgement.matched_cells
-    lines.append(f"{'row recall':<22}{judgement.row_recall:.3f} ({rows} of {judgement.gold_rows})")
-    lines.append(
-        f"{'cell recall':<22}{judgement.cell_recall:.3f} ({cells} of {judgement.gold_cells})"
-    )
+    for name in ("constraint_violation", "context_violation"):
+        shows = _COUNTED[name].value(judgement)
+        lines.append(f"{_title(name):<22}{'yes' if shows else 'no'}")
+    lines.append(f"{'hallucinated':<22}{'yes' if judgement.hallucinated else 'no'}")
+    for name, share in judgement.shares.items():
+        value = "-" if share.value is None else f"{share.value:.3f}"
+        lines.append(f"{_title(name):<22}{value} ({share.count} of {share.total})")
     if order:
         rule = f"{order.order} by {order.column!r}"
     else:
@@ -257,7 +252,7 @@ def _describe_finding(finding: Finding) -> str:
     where = "answer" if finding.row is None else f"row {finding.row + 1}"
     if finding.column is not None and finding.type != "format_error":
         where += f", {finding.column!r}"
-    lines = [f"{_TITLES[finding.type]}: {where}: {shown(finding.evidence)}"]
+    lines = [f"{_title(finding.type)}: {where}: {shown(finding.evidence)}"]
     if finding.expected is not None:
         lines.append(f"    expected: {on_one_line(finding.expected, _LONGEST)}")
     if finding.got is not None:

@@ -51,3 +51,9 @@ def install(*extras: str) -> str:
     """The command that installs extras of pyproject.toml, from the folder of the repository."""
     pins = "constraints-gpu.txt" if GPU_EXTRAS.intersection(extras) else "constraints.txt"
     return f"pip install -e '.[{','.join(extras)}]' -c {pins}"
+
+
+class NoTarget(TablemendError):
+    """A sample that nothing can be taught from as asked: counted by its reason, and left out."""
+
+    kind = "no target"

@@ -37,6 +37,7 @@ class Stored:
         estimated: the token counts are estimates, as the server gave none that can be.
         calls: requests to models that it took; more than one where an answer was mended by a model.
         edits: changes that a mitigation made to it.
+        passes: how often the mitigation went over it.
     """
 
     answer: Answer
@@ -45,6 +46,7 @@ class Stored:
     estimated: bool = False
     calls: int = 1
     edits: int = 0
+    passes: int = 0
 
     @property
     def computed_tokens(self) -> int:
@@ -190,7 +192,7 @@ def settings_hash(settings: dict[str, Any]) -> str:
     return hash_text(json.dumps(settings, sort_keys=True))
 
 
-OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits")
+OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits", "passes")
 """What a line holds beside the answer and the hash of its settings."""
 
 
@@ -204,6 +206,8 @@ def _line(settings_key: str, one: Stored) -> dict[str, Any]:
         line["calls"] = one.calls
     if one.edits:
         line["edits"] = one.edits
+    if one.passes:
+        line["passes"] = one.passes
     return line
 
 

@@ -14,7 +14,7 @@ from tablemend.detector.order import SortRule, find_disorder
 from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
 from tablemend.detector.source import index_context
 from tablemend.errors import defect
-from tablemend.records import Finding, Judgement
+from tablemend.records import Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
@@ -180,13 +180,13 @@ def _judge_table(
     if answer is None:
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
-        return Judgement(alone, len(gold.rows), 0, gold.cells, 0, found.empty, "", name)
+        return Judgement(alone, _recall(gold, 0, 0), found.empty, judge=name)
     format_error = _check_format(gold, answer)
     aligned = yield from _align(answer, gold, scores)
     if aligned is None:
         only = (format_error,) if format_error else ()
         abstained = not filled_rows(answer)
-        return Judgement(only, len(gold.rows), 0, gold.cells, 0, abstained, "", name)
+        return Judgement(only, _recall(gold, 0, 0), abstained, judge=name)
     place, body, cells, matched = aligned
     yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
@@ -195,7 +195,12 @@ def _judge_table(
         if format_error
         else tuple(_find_errors(gold, cells, matched, body, context, order))
     )
-    return Judgement(findings, len(gold.rows), len(matched), gold.cells, stated, False, "", name)
+    return Judgement(findings, _recall(gold, len(matched), stated), judge=name)
+
+
+def _recall(gold: Gold, rows: int, cells: int) -> dict[str, Share]:
+    """Rows and filled cells of the gold table that an answer states, of all that it has."""
+    return {"row_recall": Share(rows, len(gold.rows)), "cell_recall": Share(cells, gold.cells)}
 
 
 def why_no_table(judgement: Judgement) -> str:
@@ -212,7 +217,7 @@ def why_no_table(judgement: Judgement) -> str:
 
 
 def _unjudged(reason: str, name: str) -> Judgement:
-    return Judgement((), 0, 0, 0, 0, False, reason, name)
+    return Judgement(unjudged=reason, judge=name)
 
 
 def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Sampling
-from tablemend.config import BackendOptions, Format
+from tablemend.config import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
-from tablemend.mitigations.constrained import VERSION
+from tablemend.mitigations.mitigation import MITIGATIONS, Mitigation
 from tablemend.recipe.evaluation import Thinking
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import Example
 from tablemend.runs import MOVE_AWAY, Run, hash_text
-from tablemend.tasks.sources import read_examples
-from tablemend.tasks.tablehallu import Strategy
+from tablemend.tasks.task import Sample, Task
 
-Constraint = Literal["header", "spans"]
-Mending = Literal["repair", "cave"]
 STAGE = "generate"
 IN_PROCESS = ("hf", "vllm")
 """Engines that load the weights here; their answers are kept by the comparison alone."""
@@ -41,32 +37,30 @@ class Arm:
         options: how it is asked.
         prompt: the instruction.
         thinking: whether the prompt leaves room for thinking.
-        format: the table format that is asked for.
-        constrain: what a grammar holds the answer to; ``None`` is no grammar.
-        after: name of the arm whose answers this one mends; ``None`` for one that answers.
-        mend: how.
+        task: with the table format that is asked for.
+        mitigation: what is done beside prompting.
+        after: name of the arm whose answers this one edits; ``None`` for one that answers.
         asked: what the recipe alone says of how the arm answers; JSON-serialisable.
     """
 
     name: str
     model: ModelName
     options: BackendOptions
-    prompt: Strategy
+    prompt: str
     thinking: Thinking
-    format: Format
-    constrain: Constraint | None
+    task: Task[Any]
+    mitigation: Mitigation | None
     after: str | None
-    mend: Mending | None
     asked: dict[str, Any]
 
 
-def read_test(config: Comparison) -> list[Example]:
-    """The examples that every arm answers.
+def read_test(config: Comparison) -> list[Sample]:
+    """The samples that every arm answers.
 
     Raises:
-        TablemendError: fewer than ``evaluation.n``; see also :func:`read_examples`.
+        TablemendError: fewer than ``evaluation.n``; see also :meth:`Task.samples`.
     """
-    examples, n = read_examples(config.data.test), config.evaluation.n
+    examples, n = config.task_of().samples(config.data.test), config.evaluation.n
     if n is not None and len(examples) < n:
         raise TablemendError(
             f"data.test ({config.data.test.source}) gives {len(examples)} examples, evaluation.n "
@@ -97,10 +91,9 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
                 options,
                 recipe.prompt,
                 config.thinking_of(recipe),
-                config.format_of(recipe),
-                recipe.constrain,
+                config.task_of(recipe),
+                MITIGATIONS[recipe.mitigation] if recipe.mitigation else None,
                 recipe.after,
-                recipe.mend,
                 asked_of(config, name),
             )
         )
@@ -115,17 +108,19 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
     arm, model = config.evaluation.arms[name], model_of(config, name)
     if arm.after is not None:
         asked = asked_of(config, arm.after)
-        if arm.mend == "cave":
+        if arm.post_edit is not None and arm.post_edit.asks_model:
             asked |= {"rewriter": f"{model.engine}:{model.model}"}
-        return {**asked, "after": arm.after, "mend": arm.mend}
+        return {**asked, "after": arm.after, "mitigation": arm.mitigation}
+    held = arm.constraint
     return {
         "named": f"{model.engine}:{model.model}",
+        "task": config.task,
         "prompt": arm.prompt,
         "thinking": config.thinking_of(arm),
-        "format": config.format_of(arm),
+        **({"format": task.format} if (task := config.task_of(arm)).format else {}),
         **asdict(sampling_of(config)),
         "seed": seed_of(config),
-        **({} if arm.constrain is None else {"constrain": arm.constrain, "grammar": VERSION}),
+        **({} if held is None else {"mitigation": arm.mitigation, "grammar": held.version}),
     }
 
 
@@ -153,7 +148,7 @@ def seed_of(config: Comparison) -> int:
     return config.evaluation.seed if config.evaluation.temperature else 0
 
 
-def begin(config: Comparison, run: Run, examples: Sequence[Example]) -> None:
+def begin(config: Comparison, run: Run, examples: Sequence[Sample]) -> None:
     """Note the configuration in the run folder; answers to other examples are left alone.
 
     Raises:
@@ -206,7 +201,7 @@ def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def hash_examples(examples: Sequence[Example]) -> str:
+def hash_examples(examples: Sequence[Sample]) -> str:
     """A hash of what is asked of every arm."""
     return hash_text("\n".join(example.id for example in examples))
 

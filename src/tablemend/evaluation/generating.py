@@ -15,23 +15,20 @@ from tqdm import tqdm
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
-from tablemend.detector.query import columns_from_query
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
-from tablemend.mitigations.constrained import answer_grammar, keeps_header
+from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import Answer, ContextKind, Example
+from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
-from tablemend.tasks import tablehallu
+from tablemend.tasks.task import Sample
 
-Part = tuple[Arm, ContextKind, list[Example]]
+Part = tuple[Arm, ContextKind, list[Sample]]
 """What one arm has not answered on one context."""
 
 
-def generate(
-    arms: Sequence[Arm], examples: Sequence[Example], config: Comparison, run: Run
-) -> None:
+def generate(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, run: Run) -> None:
     """Answer what is not stored yet, and ask again what failed.
 
     Raises:
@@ -96,7 +93,7 @@ class _Asked:
         cls,
         backend: Backend,
         arms: Sequence[Arm],
-        examples: Sequence[Example],
+        examples: Sequence[Sample],
         config: Comparison,
         generations: Generations,
     ) -> _Asked:
@@ -105,7 +102,7 @@ class _Asked:
         for arm in arms:
             settings = settings_of(arm, backend.identity)
             keys[arm.name] = settings_hash(settings)
-            for context in config.evaluation.contexts:
+            for context in config.contexts:
                 if note := generations.take_up(arm.name, context, settings):
                     print(note, file=sys.stderr)
                 stored = generations.read(arm.name, context)
@@ -175,14 +172,15 @@ class _Asked:
         Raises:
             TablemendError: a whole answer that begins otherwise; it stays stored.
         """
-        arm, example = self._arms[one.answer.arm], self._examples[one.answer.example_id]
-        columns = columns_from_query(example.query)
-        if arm.constrain is None or columns is None or one.answer.finish_reason != "stop":
+        arm, sample = self._arms[one.answer.arm], self._examples[one.answer.example_id]
+        held, format = arm.mitigation, arm.task.format
+        if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
             return
-        if not keeps_header(one.answer.text, columns, arm.format):
+        assert format is not None
+        if not held.keeps(one.answer.text, arm.task.evidence(sample, one.answer.context), format):
             raise TablemendError(
                 f"arm {arm.name}: an answer of {self.backend.name} does not keep to its grammar: "
-                "constrain needs transformers, vLLM, or a server that knows vLLM's "
+                "this mitigation needs transformers, vLLM, or a server that knows vLLM's "
                 "structured_outputs (a vLLM server without a reasoning parser); take the arm out, "
                 "or name another model"
             )
@@ -192,7 +190,7 @@ class _Asked:
         return {arm.name: arm for arm, _, _ in self.parts}
 
     @cached_property
-    def _examples(self) -> dict[str, Example]:
+    def _examples(self) -> dict[str, Sample]:
         return {example.id: example for _, _, missing in self.parts for example in missing}
 
     def record(self, run: Run) -> None:
@@ -219,7 +217,7 @@ class _Asked:
     def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
         """Requests of the same example and context one after the other."""
         wanted: dict[str, list[tuple[ContextKind, Arm]]] = {}
-        examples: dict[str, Example] = {}
+        examples: dict[str, Sample] = {}
         for arm, context, missing in parts:
             for example in missing:
                 examples[example.id] = example
@@ -228,15 +226,15 @@ class _Asked:
             for context, arm in sorted(asked, key=lambda pair: pair[0]):  # stable
                 yield self._request(arm, context, examples[example_id])
 
-    def _request(self, arm: Arm, context: ContextKind, example: Example) -> Request:
+    def _request(self, arm: Arm, context: ContextKind, example: Sample) -> Request:
         name = _name(arm.name, context, example.id)
         seed = seed_of(self.config)
         return Request(
             id=name,
-            messages=tablehallu.messages(example, context, arm.prompt, arm.format),
+            messages=arm.task.messages(example, context, arm.prompt),
             sampling=sampling_of(self.config),
             thinking=arm.thinking != "off",
-            grammar=None if arm.constrain is None else grammar_of(arm, context, example),
+            grammar=grammar_of(arm, context, example),
             seed=stream_seed(seed, name) if self.config.evaluation.temperature else 0,
         )
 
@@ -248,16 +246,16 @@ def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
     """
     assert not identity.keys() & arm.asked.keys(), (identity, arm.asked)
     known = {name: value for name, value in identity.items() if name != "server"}
-    return {**known, "prompts": tablehallu.prompt_hash(), **arm.asked}
+    return {**known, "prompts": arm.task.versions()["prompt_hash"], **arm.asked}
 
 
-def grammar_of(arm: Arm, context: ContextKind, example: Example) -> str:
-    """What holds a constrained arm's answer to one example; nothing of the gold is used."""
-    return answer_grammar(
-        columns_from_query(example.query),
-        arm.format,
-        example.context(context) if arm.constrain == "spans" else None,
-    )
+def grammar_of(arm: Arm, context: ContextKind, sample: Sample) -> str | None:
+    """What an answer is held to; nothing of the gold is used."""
+    held, format = arm.mitigation, arm.task.format
+    if not isinstance(held, Constraint):
+        return None
+    assert format is not None
+    return held.grammar(arm.task.evidence(sample, context), format)
 
 
 def _describe(parts: Iterable[Part], backend: Backend) -> str:
@@ -275,7 +273,7 @@ def _stored(completion: Completion) -> Stored:
     answer = Answer(
         example_id=example_id,
         arm=arm,
-        context="clean" if context == "clean" else "adversarial",
+        context=context,
         text=completion.text,
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,

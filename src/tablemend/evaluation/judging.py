@@ -1,17 +1,15 @@
-"""One detector judges the stored answers of every arm, each in the format it was asked for.
+"""One scorer judges the stored answers of every arm, each in the format it was asked for.
 
 Beside it stand the second judges, which share no code with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import Any
 
-from tablemend.config import Format
-from tablemend.detector.judge import Submission, judge_answers
-from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import Similarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import asked_of
 from tablemend.evaluation.llm_judge import (
@@ -23,15 +21,38 @@ from tablemend.evaluation.llm_judge import (
 )
 from tablemend.generations import Generations, Judged, JudgedArms, Stored
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import ContextKind, Example, Finding, Judgement
+from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.runs import Run
-from tablemend.second_judge import JUDGE, Difference, Opinion, compare_exactly
+from tablemend.second_judge import Difference, Opinion
+from tablemend.tasks.task import Sample, Scorer, Submission, Task
+
+Scorers = Mapping[str | None, Scorer[Any]]
 
 
-def judge(
-    examples: Sequence[Example], config: Comparison, run: Run, similarity: Similarity
-) -> JudgedArms:
+@contextmanager
+def scorers(config: Comparison) -> Iterator[Scorers]:
+    """The scorer of each arm, opened: arms of one table format share theirs.
+
+    Raises:
+        TablemendError: a model that scores cannot be loaded.
+    """
+    with ExitStack() as stack:
+        found: dict[str | None, Scorer[Any]] = {}
+        for arm in config.evaluation.arms.values():
+            task = config.task_of(arm)
+            if task.format not in found:
+                found[task.format] = stack.enter_context(task.scorer())
+        yield found
+
+
+def judge(examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers) -> JudgedArms:
     """Judge the stored answers of every arm.
+
+    Args:
+        examples: what was answered.
+        config: the recipe.
+        run: its folder.
+        scorers: by table format (:func:`scorers`).
 
     Raises:
         TablemendError: an answer that is not stored or was made otherwise than the recipe
@@ -41,8 +62,8 @@ def judge(
     replies = read_replies(run) if judging_model(config) is not None else {}
     return {
         arm: {
-            context: _judge_part(generations, arm, context, examples, config, similarity, replies)
-            for context in config.evaluation.contexts
+            context: _judge_part(generations, arm, context, examples, config, scorers, replies)
+            for context in config.contexts
         }
         for arm in config.evaluation.arms
     }
@@ -52,9 +73,9 @@ def _judge_part(
     generations: Generations,
     arm: str,
     context: ContextKind,
-    examples: Sequence[Example],
+    examples: Sequence[Sample],
     config: Comparison,
-    similarity: Similarity,
+    scorers: Scorers,
     replies: Replies,
 ) -> dict[str, Judged]:
     stored = generations.read(arm, context)
@@ -65,48 +86,50 @@ def _judge_part(
             "missing: run the command without rejudge=true"
         )
     _refuse_other_settings(generations, arm, context, config)
-    format = config.format_of(config.evaluation.arms[arm])
-    submissions = (
+    task = config.task_of(config.evaluation.arms[arm])
+    submissions = [
         Submission(
+            example,
+            context,
             "" if is_cut(stored[example.id]) else stored[example.id].answer.text,
-            example.gold_table,
-            example.context(context),
-            SortRule.of(example.constraints),
-            format,
             why_unjudged(stored[example.id], config),
         )
         for example in examples
-    )
-    judgements = judge_answers(submissions, similarity)
+    ]
+    judgements = scorers[task.format].score(submissions)
     return {
-        example.id: Judged(
-            stored[example.id],
-            _fault_cut(stored[example.id], judgement),
-            tuple(_second_opinions(stored[example.id], example, format, config, replies)),
+        one.sample.id: Judged(
+            stored[one.sample.id],
+            _fault_cut(stored[one.sample.id], judgement, task),
+            tuple(_second_opinions(stored[one.sample.id], one, task, config, replies)),
         )
-        for example, judgement in zip(examples, judgements, strict=True)
+        for one, judgement in zip(submissions, judgements, strict=True)
     }
 
 
 def _second_opinions(
-    stored: Stored, example: Example, format: Format, config: Comparison, replies: Replies
+    stored: Stored,
+    submission: Submission[Any],
+    task: Task[Any],
+    config: Comparison,
+    replies: Replies,
 ) -> Iterator[Opinion]:
     """What the second judges say of one answer; what was cut or failed is as for the detector."""
-    if config.evaluation.second_judge == "none":
+    if config.evaluation.second_judge == "none" or task.second_judge is None:
         return
-    gold, rule = example.gold_table, example.constraints
-    text = stored.answer.text
     model = judging_model(config)
-    names = [JUDGE] if model is None else [JUDGE, judge_name(model)]
-    if why := why_unjudged(stored, config):
+    names = [task.second_judge] if model is None else [task.second_judge, judge_name(model)]
+    if why := submission.unjudged:
         yield from (Opinion(name, hallucinated=False, unjudged=why) for name in names)
     elif is_cut(stored):
         cut = (Difference("unreadable", "cut at the token limit"),)
         yield from (Opinion(name, True, cut, row_recall=0.0, whole=False) for name in names)
     else:
-        yield compare_exactly(text, format, gold.columns, gold.rows, rule.sort_column)
+        opinion = task.second_opinion(submission)
+        assert opinion is not None
+        yield opinion
         if model is not None:
-            yield opinion_of(model, example, text, replies)
+            yield opinion_of(model, submission.sample, stored.answer.text, replies)
 
 
 def is_cut(stored: Stored) -> bool:
@@ -114,14 +137,16 @@ def is_cut(stored: Stored) -> bool:
     return stored.answer.finish_reason == "length"
 
 
-def _fault_cut(stored: Stored, judgement: Judgement) -> Judgement:
-    """A cut answer is a format error, whatever stands before the cut.
+def _fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgement:
+    """A cut table is a format error, whatever stands before the cut; a cut text is unjudged.
 
     Half a Markdown table can be read and half a JSON table cannot: by what is there, the same
     answer would be judged otherwise in another format.
     """
     if not is_cut(stored) or judgement.unjudged:
         return judgement
+    if task.format is None:
+        return Judgement(unjudged="cut at the token limit", judge=judgement.judge)
     evidence = f"cut at the token limit, after {stored.answer.completion_tokens} tokens"
     finding = Finding("format_error", None, None, None, None, evidence)
     return replace(judgement, findings=(finding,), abstained=False)

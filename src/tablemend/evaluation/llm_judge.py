@@ -14,7 +14,7 @@ from tablemend.generations import Generations, settings_hash
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import ContextKind, Example
+from tablemend.records import Example
 from tablemend.runs import Run, append_jsonl, read_jsonl
 from tablemend.second_judge import Difference, Opinion
 from tablemend.tables.write import write_table
@@ -147,9 +147,8 @@ def _answers(
 ) -> Iterator[tuple[Example, str]]:
     """Answers that a judge is to read: those that ended by themselves."""
     generations = Generations(run.path / "generations")
-    contexts: tuple[ContextKind, ...] = config.evaluation.contexts
     for arm in config.evaluation.arms:
-        for context in contexts:
+        for context in config.contexts:
             stored = generations.read(arm, context)
             for example in examples:
                 one = stored.get(example.id)

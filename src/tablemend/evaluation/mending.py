@@ -1,8 +1,4 @@
-"""Arms that mend the stored answers of another arm: nothing is generated anew.
-
-A mitigation sees what its user would have: the answer, the query, the context. The gold table is
-for the judge alone.
-"""
+"""Arms that edit the stored answers of another arm: nothing is generated anew."""
 
 from __future__ import annotations
 
@@ -19,23 +15,20 @@ from tablemend.backends.backend import open_backend
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import Arm
 from tablemend.generations import Generations, Stored, settings_hash, write_out
-from tablemend.mitigations import cave_table, repair_table
-from tablemend.mitigations.answers import AnswerItem
-from tablemend.mitigations.cave import MAX_NEW_TOKENS
-from tablemend.mitigations.cave_table import CaveTable
 from tablemend.mitigations.edits import Mended
-from tablemend.mitigations.repair_table import repair_answer
+from tablemend.mitigations.mitigation import Draft, PostEdit, Rewriter
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import ContextKind, Example
+from tablemend.records import ContextKind
 from tablemend.runs import Run
+from tablemend.tasks.task import Sample
 
 CHUNK = 64
 """Answers that are mended together: a kill loses no more."""
 
-Mender = Callable[[Sequence[AnswerItem]], list[Mended]]
+Editor = Callable[[Sequence[Draft]], list[Mended]]
 
 
-def mend(arms: Sequence[Arm], examples: Sequence[Example], config: Comparison, run: Run) -> None:
+def mend(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, run: Run) -> None:
     """Mend what is not mended yet, and again what has been answered anew.
 
     Raises:
@@ -47,31 +40,31 @@ def mend(arms: Sequence[Arm], examples: Sequence[Example], config: Comparison, r
         if arm.after is None:
             continue
         with ExitStack() as stack:
-            mender, identity = _mender(arm, config, stack)
-            for context in config.evaluation.contexts:
-                _mend_part(arm, context, examples, generations, mender, identity)
+            editor, identity = _editor(arm, config, stack)
+            for context in config.contexts:
+                _mend_part(arm, context, examples, generations, editor, identity)
 
 
-def _mender(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Mender, dict[str, Any]]:
-    """What mends an arm's answers, and all that its work depends on."""
-    if arm.mend == "repair":
-        return _repair, {"mender": repair_table.VERSION}
-    backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
-    most = min(MAX_NEW_TOKENS, config.evaluation.max_new_tokens)
-    cave = CaveTable(backend, thinking=arm.thinking != "off", max_new_tokens=most)
-    return cave.mend, {"mender": cave_table.VERSION, "rewriting": backend.identity}
-
-
-def _repair(items: Sequence[AnswerItem]) -> list[Mended]:
-    return [repair_answer(one.text, one.context, one.query, one.format) for one in items]
+def _editor(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Editor, dict[str, Any]]:
+    """What edits an arm's answers, and all that its work depends on."""
+    edit = arm.mitigation
+    assert isinstance(edit, PostEdit)
+    identity: dict[str, Any] = {"mender": edit.version}
+    rewriter = Rewriter()
+    if edit.asks_model:
+        backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
+        most = min(rewriter.max_new_tokens, config.evaluation.max_new_tokens)
+        rewriter = Rewriter(backend, arm.thinking != "off", most)
+        identity["rewriting"] = backend.identity
+    return lambda drafts: edit.edit(drafts, rewriter), identity
 
 
 def _mend_part(
     arm: Arm,
     context: ContextKind,
-    examples: Sequence[Example],
+    examples: Sequence[Sample],
     generations: Generations,
-    mender: Mender,
+    editor: Editor,
     identity: dict[str, Any],
 ) -> None:
     """Mend one arm's answers on one context."""
@@ -95,7 +88,7 @@ def _mend_part(
     stream = (
         one
         for place in range(0, len(missing), CHUNK)
-        for one in _mend_chunk(arm, context, missing[place : place + CHUNK], answered, mender)
+        for one in _mend_chunk(arm, context, missing[place : place + CHUNK], answered, editor)
     )
     keys = {arm.name: settings_hash(settings)}
     described = f"{arm.name}, {context}"
@@ -107,18 +100,19 @@ def _mend_part(
 def _mend_chunk(
     arm: Arm,
     context: ContextKind,
-    examples: Sequence[Example],
+    examples: Sequence[Sample],
     answered: dict[str, Stored],
-    mender: Mender,
+    editor: Editor,
 ) -> Iterator[Stored]:
     """Some answers, mended; those that failed or were cut stay as they are."""
     began = time.monotonic()
     whole = [e for e in examples if answered[e.id].answer.finish_reason == "stop"]
-    items = [
-        AnswerItem(answered[e.id].answer.text, e.context(context), e.query, arm.format, e.id)
+    task = arm.task
+    drafts = [
+        Draft(answered[e.id].answer.text, task.evidence(e, context), task.format, e.id)
         for e in whole
     ]
-    mended = dict(zip((e.id for e in whole), mender(items), strict=True))
+    mended = dict(zip((e.id for e in whole), editor(drafts), strict=True))
     seconds = (time.monotonic() - began) / max(1, len(whole))
     for example in examples:
         before = answered[example.id]
@@ -139,4 +133,5 @@ def _mend_chunk(
             seconds=seconds,
             calls=before.calls + found.usage.calls,
             edits=len(found.edits),
+            passes=found.passes,
         )

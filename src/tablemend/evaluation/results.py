@@ -8,25 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.detector.judge import DETECTOR_VERSION
 from tablemend.evaluation.arms import hash_examples, model_of
 from tablemend.generations import Generations, JudgedArms
 from tablemend.recipe.experiment import STAGES, Comparison
-from tablemend.records import ContextKind, Example
-from tablemend.reports.results import Judgements, cost, tabulate
+from tablemend.records import ContextKind
+from tablemend.reports.results import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.reports.second import Opinions, tabulate_second
 from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.tasks.task import Sample
 
 
 def write_results(
-    judged: JudgedArms, examples: Sequence[Example], config: Comparison, run: Run
+    judged: JudgedArms, examples: Sequence[Sample], config: Comparison, run: Run
 ) -> dict[str, Any]:
-    """Write examples.jsonl, judgements.jsonl, opinions.jsonl, results.json; note the manifest.
+    """Write examples.jsonl, views.jsonl, judgements.jsonl, opinions.jsonl and results.json.
 
     Returns:
         The results.
     """
     generations = Generations(run.path / "generations")
+    task = config.task_of()
+    views = {
+        context: {sample.id: task.show(sample, context) for sample in examples}
+        for context in config.contexts
+    }
     judgements = {
         arm: {
             context: {example_id: one.judgement for example_id, one in own.items()}
@@ -48,16 +53,20 @@ def write_results(
     seconds = share_seconds(judged, models, after)
     results: dict[str, Any] = {
         "run": run.path.name,
+        "version": RESULTS_VERSION,
         "recipe": config.name,
+        "task": task.name,
+        "description": task.description,
+        "contexts": {context: task.views[context] for context in config.contexts},
+        "length_unit": task.length_unit,
+        "metrics": [asdict(metric) for metric in task.metrics],
         "n": len(examples),
         "judge": _judge_name(judgements),
-        "detector_version": DETECTOR_VERSION,
-        "similarity": config.evaluation.similarity,
         "cut": config.evaluation.cut,
         "warnings": list(_warnings(config, run)),
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
         "seed": config.evaluation.seed,
-        "format": config.format,
+        "format": task.format,
         "settings": settings,
         "cost": {
             arm: {
@@ -71,10 +80,13 @@ def write_results(
             }
             for arm, kinds in judged.items()
         },
-        **tabulate(judgements, examples),
+        **tabulate(judgements, views, task.metrics),
         "second": tabulate_second(opinions, judgements),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
+    write_jsonl(
+        run.path / "views.jsonl", [one.to_json() for own in views.values() for one in own.values()]
+    )
     write_jsonl(run.path / "judgements.jsonl", list(_judgement_lines(judgements)))
     write_jsonl(run.path / "opinions.jsonl", list(_opinion_lines(opinions)))
     write_json(run.path / "results.json", results)
@@ -153,7 +165,7 @@ def _judgement_lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
         for context, own in kinds.items():
             for example_id, judgement in own.items():
                 place = {"example_id": example_id, "arm": arm, "context": context}
-                yield place | asdict(judgement)
+                yield place | judgement.to_json()
 
 
 def _opinion_lines(opinions: Opinions) -> Iterator[dict[str, Any]]:

@@ -21,10 +21,12 @@ class Source:
     Attributes:
         tables: one or more tables; a JSON document becomes several.
         text: a context in prose; empty where the tables are all there is.
+        query: what an answer table was asked for; empty for a summary.
     """
 
     tables: tuple[Table, ...] = ()
     text: str = ""
+    query: str = ""
 
     @cached_property
     def grids(self) -> tuple[Grid, ...]:

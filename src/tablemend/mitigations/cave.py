@@ -212,6 +212,7 @@ def cave_text(
     """
     before: Verification = yield Unverified(text, source)
     draft = _Draft(text, source, before, usage=spent(before))
+    asked = 0
     for number in range(passes):
         units = flagged(draft.now)
         if not units:
@@ -221,6 +222,7 @@ def cave_text(
             Request(f"cave.{number}.{place}", chat, Sampling(max_new_tokens), thinking)
             for place, chat in enumerate(chats)
         ]
+        asked += 1
         read = map(draft.read, units, chats, completions)
         rewrites = [tried for tried in read if tried is not None]
         if not rewrites:
@@ -240,7 +242,8 @@ def cave_text(
                 kept = []
         if kept:
             draft.take(kept, after)
-    return Mended(draft.text, draft.edits, tuple(draft.undone), before, draft.now, draft.usage)
+    undone = tuple(draft.undone)
+    return Mended(draft.text, draft.edits, undone, before, draft.now, draft.usage, asked)
 
 
 def flagged(found: Verification) -> list[Flagged]:

@@ -217,6 +217,7 @@ def cave_answer(
     draft = _Draft(shape, source, item.query, now, [list(r) for r in shape.table.rows])
     draft.usage += spent(before) + (spent(now) if shape.edits else NOTHING)
     blank = blank_for(found)
+    asked = 0
     for number in range(passes):
         flagged = draft.flagged()
         if not flagged:
@@ -226,6 +227,7 @@ def cave_answer(
             Request(f"{item.name}.cave.{number}.{name}", chat, Sampling(max_new_tokens), thinking)
             for name, chat in enumerate(chats.values())
         ]
+        asked += 1
         draft.usage += usage_of(completions)
         wanted = _read(draft, flagged, chats, completions, blank)
         while wanted:
@@ -250,8 +252,8 @@ def cave_answer(
         text = put_back(item.text, found, draft.table) if edits else item.text
     except TableError as error:
         lost = tuple(replace(edit, reason=str(error)) for edit in edits)
-        return Mended(item.text, (), (*undone, *lost), before, before, draft.usage)
-    return Mended(text, edits, undone, before, draft.now, draft.usage)
+        return Mended(item.text, (), (*undone, *lost), before, before, draft.usage, asked)
+    return Mended(text, edits, undone, before, draft.now, draft.usage, asked)
 
 
 def _read(

@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tablemend.config import Format
+from tablemend.detector.query import columns_from_query
+from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import BLANK, answer
 from tablemend.values.sentences import sentence_spans
-
-VERSION = 1
-"""Raised with every change of the grammars."""
 
 WIDTHS = range(1, 13)
 """Columns that an answer may have where the query does not name them."""
@@ -34,6 +33,11 @@ _EDGES = re.compile(
     r"(?P<lead>[^\w$€£¥<>~+-]*)(?P<core>.*?)(?P<tail>(?:['\u2019]s)?[^\w%°+]*)\Z", re.DOTALL
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def columns_of(evidence: Source) -> tuple[str, ...] | None:
+    """The columns that the query names; ``None`` where it names none."""
+    return columns_from_query(evidence.query)
 
 
 def answer_grammar(columns: Sequence[str] | None, output: Format, context: str | None) -> str:

@@ -54,6 +54,7 @@ class Mended:
         before, after: what was found of it, where it was verified as a whole; the same object
             where nothing was changed.
         usage: what models were asked for it, verifying included.
+        passes: how often it was edited; of CAVE at most twice.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Mended:
     before: Verification | None = None
     after: Verification | None = None
     usage: Usage = NOTHING
+    passes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """What ``tablemend mend --json`` prints."""

@@ -73,13 +73,16 @@ def repair_answer(
         return Mended(text, before=nothing, after=nothing)
     repaired = repair_table(found.table, context, query, blank_for(found))
     if not repaired.edits:
-        return Mended(text, (), repaired.undone, repaired.before, repaired.before)
+        passes = int(bool(repaired.undone))
+        return Mended(text, (), repaired.undone, repaired.before, repaired.before, passes=passes)
     try:
         mended = put_back(text, found, repaired.table)
     except TableError as error:
         lost = tuple(replace(edit, reason=str(error)) for edit in repaired.edits)
-        return Mended(text, (), (*repaired.undone, *lost), repaired.before, repaired.before)
-    return Mended(mended, repaired.edits, repaired.undone, repaired.before, repaired.after)
+        undone = (*repaired.undone, *lost)
+        return Mended(text, (), undone, repaired.before, repaired.before, passes=1)
+    found = repaired.before, repaired.after
+    return Mended(mended, repaired.edits, repaired.undone, *found, passes=1)
 
 
 def repair_table(table: Table, context: str, query: str = "", blank: Cell = None) -> RepairedTable:

@@ -86,7 +86,7 @@ def repair_verified(
     kept, after = _keep_better(before, edits, verify_edited)
     usage = sum((Usage(v.calls, v.prompt_tokens, v.completion_tokens) for v in spent), NOTHING)
     undone = tuple(edit for edit in edits if edit not in kept)
-    return Mended(apply_edits(text, kept), tuple(kept), undone, before, after, usage)
+    return Mended(apply_edits(text, kept), tuple(kept), undone, before, after, usage, 1)
 
 
 def _keep_better(

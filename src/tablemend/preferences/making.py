@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.detector.judge import judge_name
-from tablemend.detector.similarity import load_similarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of, plan_arms
 from tablemend.evaluation.generating import generate
@@ -21,21 +19,19 @@ from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
 from tablemend.recipe.evaluation import Arm
 from tablemend.recipe.experiment import DpoExperiment
-from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.task import Sample
 
 STAGE = "preference"
 FIXED = (
-    *("seed", "model", "data.train", "data.validation", "format", "thinking"),
+    *("seed", "task", "model", "data.train", "data.validation", "format", "thinking"),
     *("train.prompt", "train.context", "dpo.pairs"),
     *("evaluation.max_new_tokens", "evaluation.similarity"),
 )
 """What the pairs depend on, beside the weights and the examples themselves."""
 MEND = "give dpo.pairs.path=FOLDER for new ones, or overwrite=true to make these anew"
 
-Examples = dict[Split, list[Example]]
+Examples = dict[Split, list[Sample]]
 
 
 def make_pairs(config: PairsCommand) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         run.begin(STAGE, config, FIXED, MEND)
         say(f"reading {config.data.train.source}")
         examples = _read(config)
-        inputs = _inputs(examples, start)
+        inputs = _inputs(examples, config.task_of().versions(), start)
         noted = _take_up(run, inputs)
         path = run.path / FILE
         if path.is_file() and noted.get("pairs_hash") == hash_file(path):
@@ -66,14 +62,14 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
         sampling = sampling_config(config)
         arms = plan_arms(sampling, run) if asked else []
-        similarity = load_similarity(config.evaluation.similarity)
-        answers: JudgedArms = {}
-        if asked:
-            generate(arms, asked, sampling, run)
-            answers = judge(asked, sampling, run, similarity)
-        maker = PairMaker(config, similarity)
-        say(f"making the pairs of {inputs['examples']:,} examples")
-        pairs = maker.make(_prompts(examples, config, answers))
+        with config.task_of().scorer() as scorer:
+            answers: JudgedArms = {}
+            if asked:
+                generate(arms, asked, sampling, run)
+                answers = judge(asked, sampling, run, {config.task_of().format: scorer})
+            maker = PairMaker(config, scorer)
+            say(f"making the pairs of {inputs['examples']:,} examples")
+            pairs = maker.make(_prompts(examples, config, answers))
         if not pairs:
             reasons = ", ".join(f"{n} x {reason}" for reason, n in maker.dropped.most_common())
             raise TablemendError(f"no pair came of {inputs['examples']} examples: {reasons}")
@@ -84,7 +80,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             "asked": len(asked),
             "dropped": dict(maker.dropped),
             "passed_over": dict(maker.passed_over),
-            "judge": judge_name(similarity),
+            "judge": scorer.name,
             "pairs_hash": hash_file(path),
         }
         run.record(STAGE, facts)
@@ -113,19 +109,20 @@ def _clear(run: Run) -> None:
 
 def _read(config: DpoExperiment) -> Examples:
     """The examples of each split."""
-    found: Examples = {"train": read_examples(config.data.train)}
+    read = config.task_of().samples
+    found: Examples = {"train": read(config.data.train)}
     if config.data.validation is not None:
-        found["validation"] = read_examples(config.data.validation)
+        found["validation"] = read(config.data.validation)
     return found
 
 
-def _inputs(examples: Examples, start: str | None) -> dict[str, Any]:
+def _inputs(examples: Examples, versions: Mapping[str, str], start: str | None) -> dict[str, Any]:
     """What the pairs depend on beside the recipe."""
     everything = [example for own in examples.values() for example in own]
     return {
         "examples": len(everything),
         "examples_hash": hash_examples(everything),
-        "prompt_hash": tablehallu.prompt_hash(),
+        "prompt_hash": versions["prompt_hash"],
         "model": start,
     }
 
@@ -162,7 +159,7 @@ def _take_up(run: Run, inputs: dict[str, Any]) -> dict[str, Any]:
     return noted
 
 
-def _is_asked(example: Example, config: DpoExperiment) -> bool:
+def _is_asked(example: Sample, config: DpoExperiment) -> bool:
     """Whether the model is to answer; drawn by the example alone, so that n changes no draw."""
     draw = random.Random(f"{config.seed}/asked/{example.id}").random()
     return draw < config.dpo.pairs.sampled
@@ -175,7 +172,7 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
     evaluation = config.evaluation.model_copy(
         update={
             "n": None,
-            "contexts": _contexts(config),
+            "contexts": config.shown,
             "temperature": pairs.temperature,
             "seed": config.seed,
             "cut": "unjudged",
@@ -186,15 +183,11 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
     return config.model_copy(update={"evaluation": evaluation})
 
 
-def _contexts(config: DpoExperiment) -> tuple[ContextKind, ...]:
-    return CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
-
-
 def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedArms) -> Iterator[Prompt]:
     """Every prompt, with what was drawn for it."""
     for split, members in examples.items():
         for example in members:
-            for context in _contexts(config):
+            for context in config.shown:
                 own = None
                 if _is_asked(example, config):
                     own = [arm[context][example.id] for arm in answers.values()]

@@ -9,17 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tablemend.detector.judge import judge_answer
-from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import Similarity
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.generations import Judged
 from tablemend.recipe.experiment import DpoExperiment
-from tablemend.records import ERROR_TYPES, ContextKind, Example, Finding, Judgement
+from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.runs import hash_text, read_jsonl
-from tablemend.synthesis.planting import PLANTS, Plant
-from tablemend.synthesis.rationale import NoRationale
-from tablemend.tasks import tablehallu
+from tablemend.tasks.task import Sample, Scorer, Submission
 
 FILE = "pairs.jsonl"
 Split = Literal["train", "validation"]
@@ -106,7 +101,7 @@ def check_pairs(config: DpoExperiment) -> None:
 class Prompt(NamedTuple):
     """One prompt, and the model's own answers to it; ``None`` where it gets a planted error."""
 
-    example: Example
+    example: Sample
     context: ContextKind
     split: Split
     answers: Sequence[Judged] | None = None
@@ -118,13 +113,13 @@ class PairMaker:
 
     Attributes:
         config: the recipe.
-        similarity: the detector's judge of cells that differ in wording.
+        scorer: of the task.
         dropped: prompts without a pair, by reason.
         passed_over: answers and edits that make no pair, by reason; the prompt may have another.
     """
 
     config: DpoExperiment
-    similarity: Similarity
+    scorer: Scorer[Any]
     dropped: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
 
@@ -135,9 +130,9 @@ class PairMaker:
     def _make_one(self, prompt: Prompt) -> Pair | None:
         example, context, config = prompt.example, prompt.context, self.config
         try:
-            gold = tablehallu.target(example, context, config.thinking, config.format)
-        except NoRationale as error:
-            self.dropped[f"no rationale: {error}"] += 1
+            gold = config.task_of().target(example, context, config.thinking)
+        except NoTarget as error:
+            self.dropped[f"{error.kind}: {error}"] += 1
             return None
         judgement = self._judge(gold, prompt)
         if judgement.unjudged:
@@ -181,54 +176,33 @@ class PairMaker:
         )
 
     def _planted_pair(self, gold: str, prompt: Prompt) -> Pair | None:
-        """Gold beside itself with one error, which the detector finds and calls by its type."""
-        example, format = prompt.example, self.config.format
-        table = tablehallu.answer(example.gold_table, format)
-        assert gold.endswith(table)
-        rng = random.Random(f"{self.config.seed}/plant/{example.id}/{prompt.context}")
-        for name, plant in self._plants(rng):
-            edited = plant.make(example, rng)
-            if edited is None:
-                continue
-            rejected = gold.removesuffix(table) + tablehallu.answer(edited, format)
-            findings = self._judge(rejected, prompt).findings
-            if plant.type not in {finding.type for finding in findings}:
-                self.passed_over[f"planted: {name} is no finding"] += 1
+        """Gold beside itself with one error, which the scorer finds and calls by its type."""
+        sample, view, task = prompt.example, prompt.context, self.config.task_of()
+        rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
+        errors = [metric.name for metric in task.metrics if metric.kind == "error"]
+        types = list(self.config.dpo.pairs.errors or errors)  # each gets the same share
+        rng.shuffle(types)
+        for one in task.corruptions(sample, view, gold, types, rng):
+            findings = self._judge(one.text, prompt).findings
+            if one.type not in {finding.type for finding in findings}:
+                self.passed_over[f"planted: {one.name} is no finding"] += 1
                 continue
             return Pair(
-                example.id,
-                prompt.context,
+                sample.id,
+                view,
                 prompt.split,
                 gold,
-                rejected,
+                one.text,
                 "gold",
                 "planted",
-                name,
+                one.name,
                 findings,
             )
         return None
 
-    def _plants(self, rng: random.Random) -> list[tuple[str, Plant]]:
-        """All that the recipe allows, in an order that gives each error type the same share."""
-        types = list(self.config.dpo.pairs.errors or ERROR_TYPES)
-        rng.shuffle(types)
-        found = []
-        for type in types:
-            own = [(name, plant) for name, plant in PLANTS.items() if plant.type == type]
-            rng.shuffle(own)
-            found += own
-        return found
-
     def _judge(self, text: str, prompt: Prompt) -> Judgement:
-        example = prompt.example
-        return judge_answer(
-            text,
-            example.gold_table,
-            example.context(prompt.context),
-            SortRule.of(example.constraints),
-            self.config.format,
-            self.similarity,
-        )
+        (found,) = self.scorer.score([Submission(prompt.example, prompt.context, text)])
+        return found
 
 
 def why_no_rejected(one: Judged) -> str:
@@ -245,6 +219,6 @@ def why_no_rejected(one: Judged) -> str:
 
 
 def _is_flawless(one: Judged) -> bool:
-    """Whether an answer states all of the gold table, and nothing else."""
-    whole = one.judgement.row_recall == one.judgement.cell_recall == 1.0
+    """Whether an answer states all that it should, and nothing else."""
+    whole = all(share.value == 1.0 for share in one.judgement.shares.values())
     return why_no_rejected(one) == "without a finding" and whole

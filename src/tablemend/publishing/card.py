@@ -22,34 +22,25 @@ from tablemend.publishing.reproduction import (
     recipe_of,
 )
 from tablemend.publishing.scores import Scores
-from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
 from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_judges, short_judge
 from tablemend.reports.markdown import align
 from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
-    CONTEXT_NAMES,
     DASH,
-    ERROR_MEANINGS,
-    METRIC_NAMES,
     SHOWN_SETTINGS,
+    TOTAL,
     ending_rows,
+    errors_of,
+    metrics_of,
     say_cut,
     say_tests,
     tests_of,
+    total_of,
     with_interval,
 )
-from tablemend.tasks import tablehallu
 
-METRICS = (
-    "total_hallu",
-    "constraint_violation",
-    "context_violation",
-    "row_recall",
-    "cell_recall",
-    "abstention",
-    "unjudged",
-)
 HOUR = 3600
 
 
@@ -106,7 +97,7 @@ def _summary(recorded: Recorded, command: PublishCommand) -> str:
     chain = chain_of(recorded)
     trainings = ", then ".join(TRAININGS[one.stage] for one in chain)
     return (
-        f"{what} that writes the table that a query asks for, from a text{merged}. Made from "
+        f"{what} for {recorded.config.task.replace('_', ' ')}{merged}. Made from "
         f"`{chain[0].config.model.path}` by {trainings} with tablemend {__version__}, recipe "
         f"`{config.name}`."
     )
@@ -116,9 +107,12 @@ def _usage(
     recorded: Recorded, scores: Scores | None, command: PublishCommand, tokenizer: Tokenizer
 ) -> list[str]:
     config = recorded.config
-    words = tablehallu.prompt("{context}", "{query}", config.train.prompt, config.format)
-    thinking = config.thinking != "off"
-    rendered = prompt_text(tokenizer, [{"role": "user", "content": words}], thinking)
+    task, thinking = config.task_of(), config.thinking != "off"
+    *system, user = task.template(config.train.prompt)
+    words = user["content"]
+    rendered = prompt_text(tokenizer, [*system, user], thinking)
+    filled = "".join(f".replace('{{{slot}}}', {slot})" for slot in task.slots)
+    turns = [f"{dict(turn)!r}, " for turn in system]
     if recorded.is_adapter and not command.merged:
         load = "from peft import AutoPeftModelForCausalLM as Model"
     else:
@@ -127,14 +121,14 @@ def _usage(
         f"{load}\nfrom transformers import AutoTokenizer\n\n"
         f'name = "{command.repo_id}"\n'
         "tokenizer, model = AutoTokenizer.from_pretrained(name), Model.from_pretrained(name)\n"
-        "words = PROMPT.replace('{query}', query).replace('{context}', context)\n"
-        "chat = [{'role': 'user', 'content': words}]\n"
+        f"words = PROMPT{filled}\n"
+        f"chat = [{''.join(turns)}{{'role': 'user', 'content': words}}]\n"
         "ids = tokenizer.apply_chat_template(\n"
         f"    chat, add_generation_prompt=True, enable_thinking={thinking}, "
         "return_tensors='pt', return_dict=True\n)\n"
         f"answer = model.generate(**ids, {_decoding(recorded, scores)})\n"
         "answer = tokenizer.decode(answer[0, ids['input_ids'].shape[1]:], skip_special_tokens=True)"
-        "\nprint(answer.rpartition('####')[2])  # the table; what stands before may be thought"
+        f"\nprint(answer.rpartition({task.begins!r})[2])  # what stands before may be thought"
     )
     return [
         "It was trained on one prompt, and its results hold for that prompt alone. `PROMPT`, "
@@ -183,7 +177,8 @@ def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> lis
     if command.merged:
         parts.append(_of_the_adapter(recorded.run.recorded("merge")))
     for context in scores.contexts:
-        parts += [f"### On {CONTEXT_NAMES[context]}", _rates(scores, context)]
+        name = results["contexts"][context]
+        parts += [f"### On {name}", _rates(scores, context)]
         parts += filter(None, ["\n".join(f"- {one}" for one in _tests(scores, context))])
     parts += ["### How they were asked", _asked(scores)]
     return [*parts, "### What goes wrong", *_failures(scores), *_agreement(scores)]
@@ -222,15 +217,16 @@ def _named(data: dict[str, Any]) -> str:
 def _rates(scores: Scores, context: ContextKind) -> str:
     results = scores.results
     rows = [["%", *(f"{scores.role(arm)} (arm {arm})" for arm in scores.arms)]]
-    for metric in METRICS:
-        rates = [results["arms"][arm][context][metric] for arm in scores.arms]
-        rows.append([METRIC_NAMES[metric], *map(with_interval, rates)])
-        if metric == "total_hallu":
+    shown = [metric for metric in metrics_of(results) if metric.kind != "error"]
+    for metric in sorted(shown, key=lambda metric: metric.name != TOTAL):
+        rates = [results["arms"][arm][context][metric.name] for arm in scores.arms]
+        rows.append([metric.title, *map(with_interval, rates)])
+        if metric.name == TOTAL:
             for judge in second_judges(results):
                 own = results["second"]["arms"][judge]
-                found = [with_interval(own[arm][context]["total_hallu"]) for arm in scores.arms]
+                found = [with_interval(own[arm][context][TOTAL]) for arm in scores.arms]
                 rows.append([f"TotalHallu, {short_judge(judge)}", *found])
-    counts = [str(results["arms"][arm][context]["total_hallu"]["n"]) for arm in scores.arms]
+    counts = [str(results["arms"][arm][context][TOTAL]["n"]) for arm in scores.arms]
     places = [list(results["arms"]).index(arm) + 1 for arm in scores.arms]
     endings = [[row[0], *(row[place] for place in places)] for row in ending_rows(results, context)]
     return align([*rows, ["judged answers (n)", *counts], *endings])
@@ -244,12 +240,12 @@ def _tests(scores: Scores, context: ContextKind) -> list[str]:
         if base == scores.arm:
             continue
         pair = {base, scores.arm}
-        found = tests_of(results, context, "total_hallu")
-        said += say_tests(_of_pair(found, pair), results["arms"])
+        found, total = tests_of(results, context, TOTAL), total_of(results)
+        said += say_tests(_of_pair(found, pair), results["arms"], total)
         for judge in second_judges(results):
             second = results["second"]
             tests = [one for one in second["paired"][judge] if one["context"] == context]
-            sentences = say_tests(_of_pair(tests, pair), second["arms"][judge])
+            sentences = say_tests(_of_pair(tests, pair), second["arms"][judge], total)
             said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
     return said
 
@@ -264,12 +260,11 @@ def _failures(scores: Scores) -> list[str]:
         return ["No arm of the comparison answers with the checkpoint."]
     own = scores.results["arms"][scores.arm]
     rows = [["answers of the checkpoint", *scores.contexts]]
-    for error in ERROR_TYPES:
-        rows.append([METRIC_NAMES[error], *(_count(own[c][error]) for c in scores.contexts)])
-    rows.append(["of", *(str(own[c]["total_hallu"]["n"]) for c in scores.contexts)])
-    meanings = "\n".join(
-        f"- **{METRIC_NAMES[error]}**: {ERROR_MEANINGS[error]}" for error in ERROR_TYPES
-    )
+    errors = errors_of(scores.results)
+    for error in errors:
+        rows.append([error.title, *(_count(own[c][error.name]) for c in scores.contexts)])
+    rows.append(["of", *(str(own[c][TOTAL]["n"]) for c in scores.contexts)])
+    meanings = "\n".join(f"- **{error.title}**: {error.meaning}" for error in errors)
     return [align(rows), meanings]
 
 

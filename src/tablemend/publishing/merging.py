@@ -11,11 +11,8 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import run_folder
 from tablemend.publishing.command import MergeCommand
 from tablemend.publishing.recorded import Recorded, read_recorded
-from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import disk_errors, read_jsonl, sole_writer
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
 from tablemend.training import adapters, checkpoints
 
 
@@ -119,15 +116,14 @@ def _prompts(recorded: Recorded, tokenizer: Tokenizer, n: int) -> list[list[int]
     """Prompts as the checkpoint's arm gets them: of the compared examples, else of the test set."""
     config = recorded.config
     lines = list(read_jsonl(recorded.run.path / "examples.jsonl"))[:n]
-    examples = [Example.from_json(line) for line in lines]
-    if not examples:
-        examples = read_examples(config.data.test)[:n]
+    task = config.task_of()
+    samples = [task.sample(line) for line in lines] or task.samples(config.data.test)[:n]
     thinking = config.thinking != "off"
     return [
         prompt_ids(
             tokenizer,
-            tablehallu.messages(example, "adversarial", config.train.prompt, config.format),
+            task.messages(sample, config.shown[-1], config.train.prompt),
             thinking,
         )
-        for example in examples
+        for sample in samples
     ]

@@ -18,9 +18,13 @@ from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.reports.judges import second_judges, short_judge
 from tablemend.reports.rates import Rate
-from tablemend.reports.words import METRIC_NAMES
+from tablemend.reports.words import TOTAL, metrics_of
 
-TASK = "query-driven table generation"
+TASKS = {
+    "table_generation": "query-driven table generation",
+    "table_summary": "table summarisation",
+}
+"""Names that the Hub's readers know; another task has its own."""
 
 
 def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> ModelCardData:
@@ -70,8 +74,9 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
     assert scores.arm is not None
     for context in scores.contexts:
         own = results["arms"][scores.arm][context]
-        for metric in ("total_hallu", "row_recall", "cell_recall"):
-            yield context, metric, METRIC_NAMES[metric], results["judge"], own[metric]
+        for metric in metrics_of(results):
+            if metric.name == TOTAL or metric.kind == "share":
+                yield context, metric.name, metric.title, results["judge"], own[metric.name]
         for judge in second_judges(results):
             second = results["second"]["arms"][judge][scores.arm][context]
             name = f"TotalHallu, {short_judge(judge)}"
@@ -88,7 +93,7 @@ def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
     return [
         EvalResult(
             task_type="text-generation",
-            task_name=TASK,
+            task_name=TASKS.get(scores.results["task"], scores.results["task"]),
             dataset_type=benchmark or data["source"].replace("/", "-"),
             dataset_name=benchmark or data["source"],
             dataset_config=context,

@@ -1,4 +1,4 @@
-"""The schema of a comparison's arms: models, how they are asked, and what mends their answers."""
+"""The schema of a comparison's arms: models, how they are asked, and mitigations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import Field
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Format, OnOff, Prompt, Section
+from tablemend.mitigations.mitigation import MITIGATIONS, Constraint, PostEdit
 
 Thinking = Annotated[Literal["off", "empty", "on", "quote", "rationale"], OnOff]
 """Two prompts and five targets. ``off``: the chat template switches thinking off (Qwen3's: the
@@ -31,21 +32,20 @@ class Arm(Section):
     """`base` (model.path), this run's checkpoint (`sft`, or `dpo`, `grpo`), a folder, a Hub name,
     or a whole model string: `hf:NAME`, `vllm:NAME`, `openai:MODEL@URL[,URL]`."""
     prompt: Prompt = "base"
-    """Instruction: the plain one, or one of the three prompting strategies."""
+    """Instruction: the plain one, or one of the prompting strategies."""
     thinking: Thinking | None = None
     """As the top-level `thinking`, which holds where this is null."""
     format: Format | None = None
     """As the top-level `format`, which holds where this is null."""
-    constrain: Literal["header", "spans"] | None = None
-    """Constrained decoding (transformers, vLLM, a vLLM server): `header` fixes format and header,
-    as the query lists its columns; `spans` also limits each cell to the blank or a run of words of
-    one sentence of the context."""
+    mitigation: str | None = None
+    """What is done beside prompting. While the model answers (transformers, vLLM, a vLLM server):
+    `header` fixes format and header of a table, as the query lists its columns; `spans` also limits
+    each cell to the blank or a run of words of one sentence of the context. To the stored answers
+    of another arm (`after`): `repair` is a program, `cave` has the model rewrite what the program
+    finds unfaithful; both see what the model was shown, never the gold."""
     after: ArmName | None = None
-    """Name of another arm whose stored answers this one mends; nothing is generated anew. Prompt,
-    thinking, format, constrain and, where it names no other, the model are that arm's."""
-    mend: Literal["repair", "cave"] | None = None
-    """How: `repair` is a program, `cave` has the model rewrite what the program finds unfaithful;
-    both see the query and the context, never the gold table."""
+    """Name of another arm whose stored answers this one edits; nothing is generated anew. Prompt,
+    thinking, format and, where it names no other, the model are that arm's."""
     options: BackendOptions | None = None
     """How this arm's model is asked, in place of the whole of evaluation.options."""
 
@@ -54,14 +54,27 @@ class Arm(Section):
         """Whether the model is not what an arm has that names none."""
         return bool(self.model != type(self).model_fields["model"].default)
 
+    @property
+    def post_edit(self) -> PostEdit | None:
+        """The mitigation that edits stored answers."""
+        found = MITIGATIONS.get(self.mitigation or "")
+        return found if isinstance(found, PostEdit) else None
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """The mitigation that holds the answer while it is generated."""
+        found = MITIGATIONS.get(self.mitigation or "")
+        return found if isinstance(found, Constraint) else None
+
 
 class Evaluation(Section):
     """The comparison of the arms on the same examples."""
 
     n: int | None = Field(default=None, ge=1)
     """Test examples to answer; all where it is null."""
-    contexts: tuple[Literal["clean", "adversarial"], ...] = ("clean", "adversarial")
-    """Contexts to show."""
+    contexts: tuple[str, ...] | None = None
+    """How samples are shown (table_generation: `clean`, `adversarial`); every way where it is
+    null."""
     backend: Literal["hf", "vllm"] = "hf"
     """Engine of models that name none: transformers or vLLM, in this process."""
     max_new_tokens: int = Field(ge=1)
@@ -75,6 +88,11 @@ class Evaluation(Section):
     judged."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
+    verifier: str = "program"
+    """What judges the claims of a summary: `program`, `nli:MODEL`, `llm:` and a model string, or
+    `program+` and one of these."""
+    extractor: str = "program"
+    """What takes a summary apart into claims: `program`, or `llm:` and a model string."""
     second_judge: str = Field(default="exact", pattern=r"^(none|exact|exact\+llm:\S+)$")
     """Judge beside the detector, which shares no code with it: `exact` compares cell by cell;
     `exact+llm:MODEL` asks a model too (`exact+llm:openai:NAME@URL`); or `none`."""
@@ -85,30 +103,41 @@ class Evaluation(Section):
     """Name of each arm and what it does."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Contexts named twice or not at all; arms that cannot mend."""
-        if not self.contexts or len(set(self.contexts)) < len(self.contexts):
+        """Contexts named twice or not at all; mitigations that do not fit."""
+        contexts = self.contexts
+        if contexts is not None and (not contexts or len(set(contexts)) < len(contexts)):
             yield "contexts", "name each context once, and at least one"
         for name in self.arms:
-            yield from self._mending_conflicts(name)
+            yield from self._mitigation_conflicts(name)
 
-    def _mending_conflicts(self, name: str) -> Iterator[tuple[str, str]]:
-        """What an arm that mends another's answers cannot have."""
+    def _mitigation_conflicts(self, name: str) -> Iterator[tuple[str, str]]:
+        """An unknown mitigation, and what an arm that edits another's answers cannot have."""
         arms = self.arms
         arm, path = arms[name], f"arms.{name}"
-        if (arm.after is None) != (arm.mend is None):
-            given, lacking = ("mend", "after") if arm.after is None else ("after", "mend")
-            yield f"{path}.{lacking}", f"missing: {given} needs it"
-        if arm.after is None:
+        if arm.mitigation is not None and arm.mitigation not in MITIGATIONS:
+            yield (
+                f"{path}.mitigation",
+                f"no mitigation {arm.mitigation!r}{nearest(arm.mitigation, MITIGATIONS)}; there "
+                f"are {', '.join(MITIGATIONS)}",
+            )
             return
+        edit = arm.post_edit
+        if arm.after is None:
+            if edit is not None:
+                yield f"{path}.after", f"missing: {arm.mitigation} edits another arm's answers"
+            return
+        if edit is None:
+            editing = ", ".join(n for n, one in MITIGATIONS.items() if isinstance(one, PostEdit))
+            yield f"{path}.mitigation", f"with after it is one that edits answers: {editing}"
         if arm.after not in arms:
             yield f"{path}.after", f"no arm {arm.after!r}{nearest(arm.after, arms)}"
         elif arms[arm.after].after is not None:
-            yield f"{path}.after", f"{arm.after} itself mends: name the arm that answers"
-        for field in ("prompt", "thinking", "format", "constrain"):
+            yield f"{path}.after", f"{arm.after} itself edits: name the arm that answers"
+        for field in ("prompt", "thinking", "format"):
             if getattr(arm, field) != type(arm).model_fields[field].default:
                 yield f"{path}.{field}", f"belongs to the arm that answers, {arm.after}"
-        if arm.mend == "repair" and arm.own_model:
-            yield f"{path}.model", "repair asks no model"
+        if edit is not None and not edit.asks_model and arm.own_model:
+            yield f"{path}.model", f"{arm.mitigation} asks no model"
 
     @property
     def judging_model(self) -> str | None:
@@ -117,5 +146,5 @@ class Evaluation(Section):
         return model if found else None
 
     def answering_arm(self, arm: Arm) -> Arm:
-        """The arm whose model answers: itself, or the one whose answers it mends."""
+        """The arm whose model answers: itself, or the one whose answers it edits."""
         return arm if arm.after is None else self.arms.get(arm.after, arm)

@@ -6,18 +6,21 @@ of recipe share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import Field
 
 from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
+from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.recipe.evaluation import Arm, Evaluation, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo
 from tablemend.recipe.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Task, TaskOptions
 
 STAGES = {"experiment": "sft", "dpo": "dpo", "grpo": "grpo"}
 """Kinds of recipe that train, and the name of the training."""
@@ -63,6 +66,9 @@ class Comparison(Recipe):
     kind: Literal["experiment", "dpo", "grpo", "evaluation"]
     """What the recipe is for: supervised fine-tuning, training on preferences or on rewards, or
     a comparison that trains nothing."""
+    task: str = "table_generation"
+    """What is trained and compared: `table_generation` (TableHallu) or `table_summary`
+    (TabFaith)."""
     model: Model
     """The model that every arm starts from."""
     data: Data
@@ -84,6 +90,13 @@ class Comparison(Recipe):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
+        if self.task not in TASKS:
+            yield (
+                "task",
+                f"no task {self.task!r}{nearest(self.task, TASKS)}; there are {', '.join(TASKS)}",
+            )
+        else:
+            yield from self._conflicts_with_task(self.task_of())
         for name in ("dpo", "grpo"):
             if (self.kind == name) != (getattr(self, name) is not None):
                 yield name, f"belongs to a recipe of kind: {name}, and to no other"
@@ -92,9 +105,9 @@ class Comparison(Recipe):
         else:
             yield from self._conflicts_of_training(self.train)
         for name, arm in self.evaluation.arms.items():
-            if arm.constrain is not None and self.thinking_of(arm) != "off":
+            if arm.constraint is not None and self.thinking_of(arm) != "off":
                 yield (
-                    f"evaluation.arms.{name}.constrain",
+                    f"evaluation.arms.{name}.mitigation",
                     "leaves no room for thinking: set the arm's thinking to off",
                 )
         window = self.model.context_length
@@ -103,6 +116,29 @@ class Comparison(Recipe):
                 "evaluation.max_new_tokens",
                 f"leaves no room for a prompt in model.context_length: {window}",
             )
+
+    def _conflicts_with_task(self, task: Task[Any]) -> Iterator[tuple[str, str]]:
+        """Contexts, prompts and mitigations that the task does not have."""
+        for context in self.evaluation.contexts or ():
+            if context not in task.views:
+                yield "evaluation.contexts", _not_of(task, "context", context, task.views)
+        if self.train is not None:
+            if self.train.context not in (*task.views, "both", None):
+                wanted = (*task.views, "both")
+                yield "train.context", _not_of(task, "context", self.train.context, wanted)
+            if self.train.prompt not in task.prompts:
+                yield "train.prompt", _not_of(task, "prompt", self.train.prompt, task.prompts)
+        if self.evaluation.judging_model is not None and task.second_judge is None:
+            yield "evaluation.second_judge", f"{task.name} has no second judge: set none"
+        for name, arm in self.evaluation.arms.items():
+            if arm.prompt not in task.prompts:
+                path = f"evaluation.arms.{name}.prompt"
+                yield path, _not_of(task, "prompt", arm.prompt, task.prompts)
+            if arm.constraint is not None and task.format is None:
+                yield (
+                    f"evaluation.arms.{name}.mitigation",
+                    f"{arm.mitigation} is for answers that are tables, not for {task.name}",
+                )
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
         if self.kind != "evaluation":
@@ -184,6 +220,24 @@ class Comparison(Recipe):
         format = self.evaluation.answering_arm(arm).format
         return self.format if format is None else format
 
+    def task_of(self, arm: Arm | None = None) -> Task[Any]:
+        """The task as an arm has it, with the arm's table format; without one, the recipe's."""
+        evaluation = self.evaluation
+        return TASKS[self.task](
+            TaskOptions(
+                self.format if arm is None else self.format_of(arm),
+                evaluation.similarity,
+                evaluation.verifier,
+                evaluation.extractor,
+                evaluation.options,
+            )
+        )
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """How every sample is shown to every arm."""
+        return self.evaluation.contexts or tuple(self.task_of().views)
+
     def options_of(self, arm: Arm) -> BackendOptions:
         """How an arm's model is asked, with what the model section says of every model."""
         options = self.evaluation.options if arm.options is None else arm.options
@@ -195,6 +249,11 @@ class Comparison(Recipe):
         if options.revision is None and arm.model == "base":
             update["revision"] = self.model.revision
         return options.model_copy(update=update)
+
+
+def _not_of(task: Task[Any], what: str, given: object, known: Iterable[str]) -> str:
+    """A refusal: the task has no such thing."""
+    return f"{task.name} has no {what} {given!r}; it has {', '.join(known)}"
 
 
 class Trained(Comparison):
@@ -211,6 +270,14 @@ class Trained(Comparison):
     def stage(self) -> str:
         """The training's name: of its files in the run folder, and of the arm that it makes."""
         return STAGES[self.kind]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """How training shows every sample."""
+        views = tuple(self.task_of().views)
+        if self.train.context == "both":
+            return views
+        return (self.train.context or views[-1],)
 
     @property
     def longest_row(self) -> int:

@@ -42,8 +42,9 @@ class Train(Section):
     """Adapters; needed by the methods lora and qlora and by nothing else."""
     prompt: Prompt = "base"
     """Instruction shown in training; the sft arm is evaluated with the same."""
-    context: Literal["adversarial", "clean", "both"] = "adversarial"
-    """Context shown in training."""
+    context: str | None = None
+    """How samples are shown in training (table_generation: `adversarial` or `clean`); `both`:
+    every way; null: the task's last."""
     max_length: int | None = Field(default=None, ge=16)
     """Longest training example in tokens; longer ones are dropped and counted, never cut.
     model.context_length where it is null."""

@@ -1,5 +1,14 @@
 """What flows through tablemend: examples, answers and findings; claims, evidence and verdicts."""
 
+from tablemend.records.answers import (
+    Answer,
+    ContextKind,
+    Finding,
+    FinishReason,
+    Judgement,
+    Metric,
+    Share,
+)
 from tablemend.records.claims import (
     CLAIM_ERRORS,
     CLAIM_KINDS,
@@ -14,31 +23,23 @@ from tablemend.records.claims import (
     Verification,
 )
 from tablemend.records.examples import (
-    CONSTRAINT_ERRORS,
-    CONTEXT_ERRORS,
     CONTEXT_KINDS,
     ERROR_TYPES,
-    Answer,
     Call,
     CallVerdict,
     Condition,
     Constraints,
-    ContextKind,
     ErrorType,
     Example,
     Fact,
-    Finding,
-    FinishReason,
-    Judgement,
     Mention,
     SortOrder,
 )
+from tablemend.records.sample_view import Mark, SampleView
 
 __all__ = [
     "CLAIM_ERRORS",
     "CLAIM_KINDS",
-    "CONSTRAINT_ERRORS",
-    "CONTEXT_ERRORS",
     "CONTEXT_KINDS",
     "ERROR_TYPES",
     "VERDICTS",
@@ -59,7 +60,11 @@ __all__ = [
     "Finding",
     "FinishReason",
     "Judgement",
+    "Mark",
     "Mention",
+    "Metric",
+    "SampleView",
+    "Share",
     "SortOrder",
     "Verdict",
     "VerdictName",

@@ -1,8 +1,4 @@
-"""What flows through tablemend: examples, answers, findings, judgements.
-
-All records are immutable and JSON-serialisable. An example's id is a hash of its content,
-so an answer can always be traced to the exact text that was shown to the model.
-"""
+"""The sample of table generation: a query, its gold table, and where every fact stands."""
 
 from __future__ import annotations
 
@@ -11,11 +7,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+from tablemend.records.answers import ContextKind, FinishReason
 from tablemend.tables.table import Table
 
-ContextKind = Literal["clean", "adversarial"]
 SortOrder = Literal["ascending", "descending"]
-FinishReason = Literal["stop", "length", "refusal", "error"]
 CallVerdict = Literal["accepted", "rejected", "unverified", "unreadable"]
 ErrorType = Literal[
     "format_error",
@@ -25,10 +20,8 @@ ErrorType = Literal[
     "blank_filling",
     "entity_fabrication",
 ]
-CONTEXT_KINDS: tuple[ContextKind, ...] = get_args(ContextKind)
+CONTEXT_KINDS: tuple[ContextKind, ...] = ("clean", "adversarial")
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
-CONSTRAINT_ERRORS = frozenset({"format_error", "out_of_range", "order_mismatch"})
-CONTEXT_ERRORS = frozenset({"attribute", "blank_filling", "entity_fabrication"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,115 +207,3 @@ class Example:
             "calls": tuple(Call(**call) for call in data.get("calls", ())),
         }
         return cls(**fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One stored generation.
-
-    Attributes:
-        example_id: the example's id.
-        arm: the name of model + mitigation in the recipe.
-        context: which context was shown.
-        text: the raw generation, thinking included; empty where the request failed.
-        prompt_tokens, completion_tokens: counts by the model's own tokenizer.
-        finish_reason: ``stop``, ``length`` (cut by the token limit), ``refusal`` (declined by
-            the model or its server) or ``error``.
-        error: why the request failed, in one line; empty otherwise.
-    """
-
-    example_id: str
-    arm: str
-    context: ContextKind
-    text: str
-    prompt_tokens: int
-    completion_tokens: int
-    finish_reason: FinishReason
-    error: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict; ``Answer(**data)`` reads it back."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One error in an answer.
-
-    Attributes:
-        type: one of :data:`ERROR_TYPES`.
-        row: index of the answer's row (0 is the first body row); ``None`` for the whole answer.
-        column: name of the column; ``None`` for a whole row or answer.
-        expected: what the gold says; ``None`` for a cell that should be empty or a row that
-            should not be there.
-        got: what the answer says.
-        evidence: what decided it, in one line for a person.
-    """
-
-    type: ErrorType
-    row: int | None
-    column: str | None
-    expected: str | None
-    got: str | None
-    evidence: str
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict; ``Finding(**data)`` reads it back."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the detector says of one answer against its gold table.
-
-    Attributes:
-        findings: every error found; empty for a faithful answer.
-        gold_rows, matched_rows: rows of the gold table, and those of them in the answer.
-        gold_cells, matched_cells: non-blank gold cells, and those the answer states correctly.
-        abstained: the answer is a readable table without a single filled row.
-        unjudged: why no verdict is possible; empty where there is one. An unjudged answer
-            is neither right nor wrong and has no findings.
-        judge: detector version and similarity, as printed in every report.
-    """
-
-    findings: tuple[Finding, ...]
-    gold_rows: int
-    matched_rows: int
-    gold_cells: int
-    matched_cells: int
-    abstained: bool
-    unjudged: str
-    judge: str
-
-    @property
-    def counts(self) -> dict[ErrorType, int]:
-        """Findings of each type; all six keys are present."""
-        counts: dict[ErrorType, int] = dict.fromkeys(ERROR_TYPES, 0)
-        for finding in self.findings:
-            counts[finding.type] += 1
-        return counts
-
-    @property
-    def constraint_violation(self) -> bool:
-        """Format error, out-of-range or order mismatch (TableHallu, C.2)."""
-        return any(finding.type in CONSTRAINT_ERRORS for finding in self.findings)
-
-    @property
-    def context_violation(self) -> bool:
-        """Attribute distortion, blank-filling or entity fabrication (TableHallu, C.2)."""
-        return any(finding.type in CONTEXT_ERRORS for finding in self.findings)
-
-    @property
-    def hallucinated(self) -> bool:
-        """At least one finding of any type: the sample counts for TotalHallu."""
-        return bool(self.findings)
-
-    @property
-    def row_recall(self) -> float:
-        """Share of gold rows that the answer contains; 1.0 for an empty gold table."""
-        return self.matched_rows / self.gold_rows if self.gold_rows else 1.0
-
-    @property
-    def cell_recall(self) -> float:
-        """Share of non-blank gold cells that the answer states correctly."""
-        return self.matched_cells / self.gold_cells if self.gold_cells else 1.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tablemend.records import ERROR_TYPES, Answer, ContextKind, Example, Finding, Judgement
+from tablemend.backends.requests import END_OF_THINKING
+from tablemend.records import Answer, Finding, Judgement, SampleView
 from tablemend.reports.markup import Markup, join, tag, text
-from tablemend.reports.words import ERROR_NAMES
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
@@ -58,92 +58,101 @@ def choose_examples(
     return chosen
 
 
-def show_example(
-    number: int,
-    example: Example,
-    context: ContextKind,
-    answers: Mapping[str, Shown],
-    formats: Mapping[str, Format],
-) -> Markup:
-    """One example: query, context, gold table, and every arm's answer in the arm's format."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How answers are read and what is said of them.
+
+    Attributes:
+        formats: table format of each arm; ``None`` for texts.
+        titles: of the error types.
+        classes: CSS classes of the error types.
+    """
+
+    formats: Mapping[str, Format | None]
+    titles: Mapping[str, str]
+    classes: Mapping[str, str]
+
+
+def show_example(number: int, view: SampleView, answers: Mapping[str, Shown], look: Look) -> Markup:
+    """One sample: what was asked and read, the gold, and every arm's answer."""
+    gold = view.gold
+    is_wide = isinstance(gold, Table) and len(gold.columns) > WIDE
     return tag(
         "article",
-        tag(
-            "h3",
-            f"{number}. {example.topic} ",
-            tag("small", f"{example.domain}, {example.difficulty}, id {example.id}"),
-        ),
-        tag("p", tag("b", "Query. "), example.query, class_="query"),
+        tag("h3", f"{number}. {view.title} ", tag("small", view.note)),
+        tag("p", tag("b", "Query. "), view.query, class_="query") if view.query else None,
         tag(
             "details",
-            tag("summary", f"What the model read ({len(example.context(context)):,} characters)"),
-            _legend_of_facts(context),
-            tag("p", highlight(example, context), class_="context"),
-            open=len(example.context(context)) <= 1500,
+            tag("summary", f"What the model read ({_size(view)})"),
+            _legend_of_facts(view) if view.marks else None,
+            tag("p", highlight(view), class_="context") if view.text else None,
+            *(_scrolling(show_table(table)) for table in view.tables),
+            open=view.length <= 1500,
         ),
         tag(
             "div",
-            tag(
+            None
+            if gold is None
+            else tag(
                 "div",
-                tag("h4", "What is right ", tag("small", "gold table")),
-                _scrolling(show_table(example.gold_table)),
+                tag("h4", "What is right ", tag("small", "gold")),
+                _scrolling(show_table(gold)) if isinstance(gold, Table) else tag("p", gold),
                 class_="answer gold",
             ),
-            *(show_answer(arm, shown, formats[arm]) for arm, shown in answers.items()),
-            class_="answers wide" if len(example.gold_table.columns) > WIDE else "answers",
+            *(show_answer(arm, shown, look) for arm, shown in answers.items()),
+            class_="answers wide" if is_wide else "answers",
         ),
         class_="example",
     )
 
 
-def _legend_of_facts(context: ContextKind) -> Markup:
+def _size(view: SampleView) -> str:
+    return f"{view.length:,} {'characters' if view.text else 'cells'}"
+
+
+def _legend_of_facts(view: SampleView) -> Markup:
+    distracts = any(mark.kind == "distractor" for mark in view.marks)
     return tag(
         "p",
         tag("mark", "in scope", class_="fact"),
         " belongs into the table",
-        None
-        if context == "clean"
-        else join("; ", tag("mark", "out of scope", class_="distractor"), " is a distractor"),
+        join("; ", tag("mark", "out of scope", class_="distractor"), " is a distractor")
+        if distracts
+        else None,
         ". Point at a mark to see whose value it is.",
         class_="note",
     )
 
 
-def highlight(example: Example, context: ContextKind) -> Markup:
-    """The context with the value of every fact marked: in scope, or a distractor."""
-    whole = example.context(context)
-    marks = []
-    for fact in example.facts:
-        place = fact.clean if context == "clean" else fact.adversarial
-        if place is not None:
-            kind = "fact" if fact.violates is None else "distractor"
-            why = f"{fact.entity}: {fact.column}" + (
-                f" (out of scope by {fact.violates})" if fact.violates else ""
-            )
-            marks.append((place.start, place.end, kind, why))
+def highlight(view: SampleView) -> Markup:
+    """The text with its marks."""
     parts: list[str] = []
     end = 0
-    for start, stop, kind, why in sorted(marks):
-        if start < end:
+    for mark in view.marks:
+        if mark.start < end:
             continue  # two facts in one place: the first is marked
-        parts += [whole[end:start], tag("mark", whole[start:stop], class_=kind, title=why)]
-        end = stop
-    return join(*parts, whole[end:])
+        words = view.text[mark.start : mark.end]
+        parts += [
+            view.text[end : mark.start],
+            tag("mark", words, class_=mark.kind, title=mark.why),
+        ]
+        end = mark.end
+    return join(*parts, view.text[end:])
 
 
-def show_answer(arm: str, shown: Shown, output: Format) -> Markup:
-    """One arm's answer: its table with the errors marked, why, and the raw text."""
+def show_answer(arm: str, shown: Shown, look: Look) -> Markup:
+    """One arm's answer with the errors marked, why, and the raw text."""
     answer, judgement = shown.answer, shown.judgement
-    extraction = extract_table(answer.text, output)
     raw = answer.text[:SHOWN_CHARACTERS]
     cut = len(answer.text) - len(raw)
+    format = look.formats[arm]
     return tag(
         "div",
         tag("h4", arm, " ", _badge(judgement, answer)),
-        _scrolling(show_table(extraction.table, judgement.findings))
-        if extraction.table is not None
-        else tag("p", f"No table: {extraction.reason}.", class_="note"),
-        tag("ol", *(_explain(finding) for finding in judgement.findings), class_="findings")
+        show_text(answer.text, judgement.findings, look)
+        if format is None
+        else _read_table(answer.text, format, judgement.findings, look),
+        tag("ol", *(_explain(finding, look) for finding in judgement.findings), class_="findings")
         if judgement.findings
         else None,
         tag(
@@ -155,29 +164,65 @@ def show_answer(arm: str, shown: Shown, output: Format) -> Markup:
     )
 
 
+def _read_table(text: str, format: Format, findings: Sequence[Finding], look: Look) -> Markup:
+    extraction = extract_table(text, format)
+    if extraction.table is None:
+        return tag("p", f"No table: {extraction.reason}.", class_="note")
+    return _scrolling(show_table(extraction.table, findings, look))
+
+
+def show_text(text: str, findings: Sequence[Finding], look: Look) -> Markup:
+    """A text, its wrong claims coloured and numbered, without the thinking before it."""
+    begin = text.rfind(END_OF_THINKING)
+    end = 0 if begin < 0 else begin + len(END_OF_THINKING)
+    placed = [
+        (finding.start, finding.end, number, finding)
+        for number, finding in enumerate(findings, 1)
+        if finding.start is not None and finding.end is not None
+    ]
+    parts: list[str] = []
+    for start, stop, number, finding in sorted(placed, key=lambda one: one[:3]):
+        if start < end:
+            continue  # two claims share words: the first is marked, the list has both
+        kind = look.classes[finding.type]
+        parts += [
+            text[end:start],
+            tag("span", text[start:stop], class_=f"error {kind}", title=_say(finding, look)),
+            tag("sup", str(number)),
+        ]
+        end = stop
+    return tag("p", *parts, text[end:][:SHOWN_CHARACTERS], class_="context")
+
+
 def _badge(judgement: Judgement, answer: Answer) -> Markup:
     if judgement.unjudged:
         return tag("span", f"unjudged: {judgement.unjudged}", class_="badge")
     count = len(judgement.findings)
     if judgement.abstained:
-        verdict = tag("span", "empty table", class_="badge")
+        verdict = tag("span", "says nothing", class_="badge")
     elif count:
         verdict = tag("span", f"{count} error{'s' if count > 1 else ''}", class_="badge bad")
     else:
         verdict = tag("span", "no error", class_="badge good")
-    recall = f" {judgement.matched_rows} of {judgement.gold_rows} rows"
+    said = "".join(
+        f" {name.replace('_', ' ')} {share.count} of {share.total}"
+        for name, share in list(judgement.shares.items())[:1]
+    )
     cut = " · cut at the token limit" if answer.finish_reason == "length" else ""
-    return join(verdict, tag("small", recall + cut))
+    return join(verdict, tag("small", said + cut))
 
 
-def show_table(table: Table, findings: Sequence[Finding] = ()) -> Markup:
+def show_table(table: Table, findings: Sequence[Finding] = (), look: Look | None = None) -> Markup:
     """A table; cells and rows with a finding are coloured, numbered, and say why."""
     places = _place(table, findings)
     head = tag("tr", *(tag("th", column, scope="col") for column in table.columns))
     body = [
         tag(
             "tr",
-            *(_show_cell(cell, places.get((row, column), [])) for column, cell in enumerate(cells)),
+            *(
+                _show_cell(cell, places.get((row, column), []), look)
+                for column, cell in enumerate(cells)
+            ),
         )
         for row, cells in enumerate(table.rows[:SHOWN_ROWS])
     ]
@@ -201,13 +246,13 @@ def _place(table: Table, findings: Sequence[Finding]) -> dict[tuple[int, int], l
     return places
 
 
-def _show_cell(cell: Cell, findings: Sequence[Numbered]) -> Markup:
+def _show_cell(cell: Cell, findings: Sequence[Numbered], look: Look | None) -> Markup:
     shown = tag("span", "empty", class_="blank") if cell is None else text(cell)
-    if not findings:
+    if not findings or look is None:
         return tag("td", shown)
-    title = "\n".join(_say(finding) for _, finding in findings)
+    title = "\n".join(_say(finding, look) for _, finding in findings)
     marks = ", ".join(str(number) for number, _ in findings)
-    kind = findings[0][1].type
+    kind = look.classes[findings[0][1].type]
     return tag("td", shown, tag("sup", marks), class_=f"error {kind}", title=title, tabindex="0")
 
 
@@ -219,19 +264,19 @@ def _values(finding: Finding) -> list[tuple[str, str]]:
     return [(word, value) for word, value in pairs if value is not None]
 
 
-def _say(finding: Finding) -> str:
+def _say(finding: Finding, look: Look) -> str:
     """A finding in one line."""
     values = [f"{word} {value}" for word, value in _values(finding)]
-    return "; ".join([ERROR_NAMES[finding.type], *values, finding.evidence])
+    return "; ".join([look.titles[finding.type], *values, finding.evidence])
 
 
-def _explain(finding: Finding) -> Markup:
+def _explain(finding: Finding, look: Look) -> Markup:
     row = None if finding.row is None else f"row {finding.row + 1}"
     where = ", ".join(part for part in (row, finding.column) if part)
     values = [join(f" {word} ", tag("q", value)) for word, value in _values(finding)]
     return tag(
         "li",
-        tag("span", ERROR_NAMES[finding.type], class_=f"chip {finding.type}"),
+        tag("span", look.titles[finding.type], class_=f"chip {look.classes[finding.type]}"),
         f" {where}:" if where else ":",
         *values,
         f" ({finding.evidence})" if values else f" {finding.evidence}",
@@ -242,7 +287,9 @@ def _scrolling(table: Markup) -> Markup:
     return tag("div", table, class_="scroll")
 
 
-def legend() -> Markup:
+def legend(look: Look) -> Markup:
     """The colours of the kinds of error."""
-    chips = (tag("span", ERROR_NAMES[kind], class_=f"chip {kind}") for kind in ERROR_TYPES)
+    chips = (
+        tag("span", look.titles[kind], class_=f"chip {name}") for kind, name in look.classes.items()
+    )
     return tag("p", *chips, class_="legend")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from tablemend.records import ContextKind, Example
+from tablemend.records import ContextKind, Metric, SampleView
 from tablemend.reports import plots
-from tablemend.reports.examples import Shown, choose_examples, legend, show_example
+from tablemend.reports.examples import Look, Shown, choose_examples, legend, show_example
 from tablemend.reports.judges import (
     AGREEMENT_HEAD,
     AGREEMENT_NOTE,
@@ -19,30 +19,32 @@ from tablemend.reports.judges import (
     second_rates,
     short_judge,
 )
-from tablemend.reports.markdown import PAIRED_NOTE
+from tablemend.reports.markdown import EDITING_NOTE, PAIRED_NOTE
 from tablemend.reports.markup import Markup, join, tag
-from tablemend.reports.rates import METRICS, Rate
+from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
-    COLUMN_NAMES,
-    CONTEXT_NAMES,
     DASH,
-    ERROR_NAMES,
-    METRIC_MEANINGS,
-    METRIC_NAMES,
     SHOWN_SETTINGS,
-    TESTED,
+    TOTAL,
     contexts_of,
     cost_table,
+    editing_table,
     ending_rows,
+    error_classes,
     formats_of,
     interval,
     listed,
+    main_share,
+    metrics_of,
     p_value,
     percent,
     say_cut,
     say_formats,
     say_tests,
+    tested,
     tests_of,
+    titles_of,
+    total_of,
 )
 
 ShownArms = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
@@ -50,7 +52,7 @@ ShownArms = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
 
 
 def write_html(
-    results: Mapping[str, Any], examples: Mapping[str, Example], shown: ShownArms
+    results: Mapping[str, Any], views: Mapping[str, Mapping[str, SampleView]], shown: ShownArms
 ) -> str:
     """The whole page: no request leaves it, and every text from a model is escaped."""
     title = f"tablemend comparison: {results['run']}"
@@ -59,12 +61,13 @@ def write_html(
         "main",
         _head(results, title),
         _short(results),
-        _meanings(),
+        _meanings(results),
         _plots(results),
         _rates(results),
         _tests(results),
+        _editing(results),
         _judges(results),
-        _examples(results, examples, shown),
+        _examples(results, views, shown),
         _provenance(results),
     )
     page = tag(
@@ -88,6 +91,7 @@ SECTIONS = {
     "plots": "Plots",
     "rates": "All rates",
     "tests": "Do the arms differ?",
+    "editing": "Before and after editing",
     "judges": "Do the judges agree?",
     "examples": "Examples",
     "provenance": "Where the numbers come from",
@@ -103,16 +107,20 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
         tag("h1", title),
         tag(
             "p",
-            "A model reads a text and a query and writes the table that the query asks for. "
-            "Counted is what it gets wrong or makes up, by comparing every answer with a table "
-            f"that is known to be right: {results['n']} examples, each answered by "
-            f"{len(results['arms'])} arms (a model with a way of asking it). In an adversarial "
-            "context, facts that the query does not ask for stand among those that it does.",
+            f"{results['description']} {results['n']} samples, each answered by "
+            f"{len(results['arms'])} arms (a model with a way of asking it).",
             class_="lead",
         ),
         tag("p", f"Judge: {results['judge']}.{_beside(results)}", class_="note"),
         *(tag("p", f"Warning: {line}.", class_="warning") for line in results.get("warnings", ())),
-        tag("nav", *(tag("a", text, href=f"#{name}") for name, text in SECTIONS.items())),
+        tag(
+            "nav",
+            *(
+                tag("a", text, href=f"#{name}")
+                for name, text in SECTIONS.items()
+                if name != "editing" or _edits(results)
+            ),
+        ),
     )
 
 
@@ -125,23 +133,27 @@ def _short(results: Mapping[str, Any]) -> Markup:
     contexts = contexts_of(results)
     context = contexts[-1]
     first = next(iter(results["arms"]))
-    tests = tests_of(results, context, "total_hallu", first)
+    total = total_of(results)
+    tests = tests_of(results, context, TOTAL, first)
+    sentences = say_tests(tests, results["arms"], total)
+    share = main_share(results)
     return _section(
         "short",
         tag(
             "p",
-            f"Answers with at least one error (TotalHallu) on {CONTEXT_NAMES[context]}, with the "
-            "95 % interval; below it, the share of the rows asked for that the answers contain.",
+            f"Answers with {total.meaning} (TotalHallu) on {results['contexts'][context]}, with "
+            "the 95 % interval"
+            + ("." if share is None else f"; below it, {share.title}: {share.meaning}."),
         ),
         tag(
             "div",
             *(
-                _card(index, arm, kinds[context], _second_card(results, context, index))
+                _card(index, arm, kinds[context], share, _second_card(results, context, index))
                 for index, (arm, kinds) in enumerate(results["arms"].items())
             ),
             class_="cards",
         ),
-        _sentences(say_tests(tests, results["arms"])) if tests else None,
+        _sentences(sentences) if sentences else None,
     )
 
 
@@ -153,32 +165,41 @@ def _second_card(results: Mapping[str, Any], context: ContextKind, index: int) -
     ]
 
 
-def _card(index: int, arm: str, rates: Mapping[str, Rate], second: Sequence[str]) -> Markup:
-    total, recall = rates["total_hallu"], rates["row_recall"]
+def _card(
+    index: int,
+    arm: str,
+    rates: Mapping[str, Rate],
+    share: Metric | None,
+    second: Sequence[str],
+) -> Markup:
+    total = rates[TOTAL]
     return tag(
         "div",
         tag("span", arm, class_="name"),
         tag("b", f"{percent(total['rate'])} %"),
         tag("span", f"{interval(total['low'], total['high'])} %, n = {total['n']}"),
         *(tag("span", said) for said in second),
-        tag("span", f"row recall {percent(recall['rate'])} %"),
+        None
+        if share is None
+        else tag("span", f"{share.column} {percent(rates[share.name]['rate'])} %"),
         class_="card",
         style=f"--arm: var(--arm-{index % len(plots.MARKERS)})",
     )
 
 
-def _meanings() -> Markup:
+def _meanings(results: Mapping[str, Any]) -> Markup:
     items: list[Markup] = []
-    for metric in METRICS:
-        name = METRIC_NAMES[metric]
-        chip = tag("span", name, class_=f"chip {metric}") if metric in ERROR_NAMES else name
-        items += [tag("dt", chip), tag("dd", METRIC_MEANINGS[metric])]
+    classes = error_classes(results)
+    for metric in metrics_of(results):
+        kind = classes.get(metric.name)
+        chip = tag("span", metric.title, class_=f"chip {kind}") if kind else metric.title
+        items += [tag("dt", chip), tag("dd", metric.meaning)]
     return _section(
         "meanings",
         tag(
             "p",
             "Rates are shares of the judged answers; an answer counts once for every kind of "
-            "error that it shows, however often. Read a low rate beside the recalls: who writes "
+            "error that it shows, however often. Read a low rate beside the shares: who writes "
             "nothing makes no mistake.",
         ),
         tag("dl", *items),
@@ -203,8 +224,8 @@ def _plots(results: Mapping[str, Any]) -> Markup:
         else None,
         _figure(
             plots.plot_lengths(results),
-            "Longer contexts. Examples are parted by the length of their context into groups "
-            "of about the same size.",
+            f"By length, in {results['length_unit']}: samples are parted into groups of about the "
+            "same size.",
         ),
         _figure(domains, "By domain: answers with at least one error.")
         if domains is not None
@@ -223,15 +244,14 @@ def _rates(results: Mapping[str, Any]) -> Markup:
     for context in contexts_of(results):
         head = ["", *(f"{arm}" for arm in results["arms"])]
         rows = []
-        for metric in METRICS:
-            cells = [_rate_cell(kinds[context][metric]) for kinds in results["arms"].values()]
-            name = tag("th", METRIC_NAMES[metric], scope="row", title=METRIC_MEANINGS[metric])
-            rows.append(
-                tag("tr", name, *cells, class_="total" if metric == "total_hallu" else None)
-            )
-            if metric == "total_hallu":
+        for metric in metrics_of(results):
+            cells = [_rate_cell(kinds[context][metric.name]) for kinds in results["arms"].values()]
+            name = tag("th", metric.title, scope="row", title=metric.meaning)
+            is_total = metric.name == TOTAL
+            rows.append(tag("tr", name, *cells, class_="total" if is_total else None))
+            if is_total:
                 rows += _second_rows(results, context)
-        counts = [str(kinds[context]["total_hallu"]["n"]) for kinds in results["arms"].values()]
+        counts = [str(kinds[context][TOTAL]["n"]) for kinds in results["arms"].values()]
         rows.append(
             tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
         )
@@ -239,7 +259,7 @@ def _rates(results: Mapping[str, Any]) -> Markup:
             tag("tr", tag("th", name, scope="row"), *(tag("td", n) for n in counts))
             for name, *counts in ending_rows(results, context)
         ]
-        title = tag("h3", f"On {CONTEXT_NAMES[context]}, %")
+        title = tag("h3", f"On {results['contexts'][context]}, %")
         parts.append(tag("div", title, tag("div", _table(head, rows), class_="scroll")))
     return _section("rates", tag("div", *parts, class_="beside"))
 
@@ -278,11 +298,11 @@ def _tests(results: Mapping[str, Any]) -> Markup:
     for context in contexts_of(results):
         sentences = [
             sentence
-            for metric in TESTED
-            for sentence in say_tests(tests_of(results, context, metric, first), arms)
+            for metric in tested(results)
+            for sentence in say_tests(tests_of(results, context, metric.name, first), arms, metric)
         ]
         parts += [
-            tag("h3", f"Against {first}, on {CONTEXT_NAMES[context]}"),
+            tag("h3", f"Against {first}, on {results['contexts'][context]}"),
             _sentences(sentences),
         ]
     head = [
@@ -298,13 +318,30 @@ def _tests(results: Mapping[str, Any]) -> Markup:
         "p",
         "p Holm",
     ]
-    rows = [_test_row(test) for test in results["paired"]]
+    columns = {metric.name: metric.column for metric in metrics_of(results)}
+    rows = [_test_row(test, columns) for test in results["paired"]]
     every = tag(
         "details",
         tag("summary", f"All {len(rows)} tests, between all arms"),
         tag("div", _table(head, rows), class_="scroll"),
     )
     return _section("tests", *parts, every)
+
+
+def _edits(results: Mapping[str, Any]) -> bool:
+    return any(own.get("after") for own in results["settings"].values())
+
+
+def _editing(results: Mapping[str, Any]) -> Markup | None:
+    """What mitigations made of stored answers; nothing where no arm edits."""
+    if not _edits(results):
+        return None
+    parts: list[Markup] = [tag("p", EDITING_NOTE)]
+    for context, name in results["contexts"].items():
+        head, *rows = editing_table(results, context)
+        body = [tag("tr", *(tag("td", cell) for cell in row)) for row in rows]
+        parts += [tag("h3", f"On {name}, %"), tag("div", _table(head, body), class_="scroll")]
+    return _section("editing", *parts)
 
 
 def _judges(results: Mapping[str, Any]) -> Markup:
@@ -326,12 +363,12 @@ def _sentences(sentences: Sequence[str]) -> Markup:
     return tag("ul", *(tag("li", one) for one in sentences), class_="tests")
 
 
-def _test_row(test: Mapping[str, Any]) -> Markup:
+def _test_row(test: Mapping[str, Any], columns: Mapping[str, str]) -> Markup:
     ratio = "" if test["ratio"] is None else f"{test['ratio']:.2f}"
     limits = "" if test["ratio"] is None else f"{test['ratio_low']:.2f}, {test['ratio_high']:.2f}"
     cells = [
         tag("td", test["context"]),
-        tag("td", COLUMN_NAMES[test["metric"]]),
+        tag("td", columns[test["metric"]]),
         *(tag("td", str(test[name])) for name in ("arm_a", "arm_b", "n", "a_only", "b_only")),
         tag("td", percent(test["difference"]), tag("small", _span(test["low"], test["high"]))),
         tag("td", ratio, tag("small", limits)),
@@ -346,26 +383,28 @@ def _span(low: float | None, high: float | None) -> str:
 
 
 def _examples(
-    results: Mapping[str, Any], examples: Mapping[str, Example], shown: ShownArms
+    results: Mapping[str, Any],
+    views: Mapping[str, Mapping[str, SampleView]],
+    shown: ShownArms,
 ) -> Markup:
     context = contexts_of(results)[-1]
-    formats = formats_of(results)
+    own = views[context]
     judgements = {
         arm: {example_id: one.judgement for example_id, one in kinds[context].items()}
         for arm, kinds in shown.items()
     }
     chosen = choose_examples(judgements)
+    look = Look(formats_of(results), titles_of(results), error_classes(results))
     articles = [
         show_example(
             number,
-            examples[example_id],
-            context,
+            own[example_id],
             {
                 arm: kinds[context][example_id]
                 for arm, kinds in shown.items()
                 if example_id in kinds[context]
             },
-            formats,
+            look,
         )
         for number, example_id in enumerate(chosen, 1)
     ]
@@ -373,12 +412,12 @@ def _examples(
         "examples",
         tag(
             "p",
-            f"{len(chosen)} of {len(examples)} examples, on {CONTEXT_NAMES[context]}, chosen by a "
+            f"{len(chosen)} of {len(own)} samples, on {results['contexts'][context]}, chosen by a "
             "rule so that every kind of error of every arm is seen: telling, not representative. "
-            "A wrong cell has the colour of its error and a number; the list below the table, "
-            "and a tooltip, say why.",
+            "What is wrong has the colour of its error and a number; the list below it, and a "
+            "tooltip, say why.",
         ),
-        legend(),
+        legend(look),
         *articles,
     )
 
@@ -399,9 +438,9 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
         "provenance",
         tag(
             "p",
-            f"Recipe {results['recipe']}; examples: {data['source']}, hash {data['hash']}; tables "
-            f"asked for in {say_formats(results)}; {say_cut(results)}; judge: "
-            f"{results['judge']}. ",
+            f"Recipe {results['recipe']}, task {results['task']}; samples: {data['source']}, hash "
+            f"{data['hash']}; answers asked for as {say_formats(results)}; {say_cut(results)}; "
+            f"judge: {results['judge']}. ",
             "The numbers of this page are in ",
             tag("code", "results.json"),
             ", code and package versions in ",

@@ -16,23 +16,21 @@ from tablemend.reports.judges import (
     second_rates,
     short_judge,
 )
-from tablemend.reports.rates import METRICS, Rate
+from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
-    COLUMN_NAMES,
-    CONTEXT_NAMES,
-    METRIC_MEANINGS,
-    METRIC_NAMES,
     SHOWN_SETTINGS,
-    TESTED,
-    contexts_of,
+    TOTAL,
     cost_table,
+    editing_table,
     ending_rows,
     interval,
     listed,
+    metrics_of,
     percent,
     say_cut,
     say_formats,
     say_tests,
+    tested,
     tests_of,
     with_interval,
 )
@@ -59,10 +57,10 @@ def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
     """Rates in percent, one arm a column; TotalHallu with its 95 % interval below it."""
     arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
     rows = [["%", *arms]]
-    for metric in METRICS:
-        rates = [own[metric] for own in arms.values()]
-        rows.append([METRIC_NAMES[metric], *(percent(rate["rate"]) for rate in rates)])
-        if metric == "total_hallu":
+    for metric in metrics_of(results):
+        rates = [own[metric.name] for own in arms.values()]
+        rows.append([metric.title, *(percent(rate["rate"]) for rate in rates)])
+        if metric.name == TOTAL:
             rows.append(["  95 % interval", *(interval(r["low"], r["high"]) for r in rates)])
             for judge, own_rates in second_rates(results, context).items():
                 named = f"  by {short_judge(judge)}"
@@ -73,8 +71,8 @@ def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
 def terminal_table(results: Mapping[str, Any]) -> str:
     """The tables of all contexts, for the end of the command."""
     tables = [
-        f"On {CONTEXT_NAMES[context]}, {results['n']} examples:\n{rate_table(results, context)}"
-        for context in contexts_of(results)
+        f"On {name}, {results['n']} examples:\n{rate_table(results, context)}"
+        for context, name in results["contexts"].items()
     ]
     return "\n\n".join([*(f"warning: {line}" for line in results.get("warnings", ())), *tables])
 
@@ -88,17 +86,32 @@ def write_markdown(results: Mapping[str, Any]) -> str:
         "error that it shows. Intervals are 95 %.",
         *(f"**Warning.** {line}." for line in results.get("warnings", ())),
     ]
-    for context in contexts_of(results):
-        parts += [
-            f"## Rates on {CONTEXT_NAMES[context]}",
-            _interval_table(results, context),
-        ]
+    for context, name in results["contexts"].items():
+        parts += [f"## Rates on {name}", _interval_table(results, context)]
+    parts += post_editing(results)
     parts += ["## Do the arms differ?", PAIRED_NOTE, *_test_lists(results)]
     parts += ["## Do the judges agree?", *_agreement(results)]
-    parts += ["## What the columns mean", _glossary()]
+    parts += ["## What the columns mean", _glossary(results)]
     parts += ["## Cost", _cost_table(results)]
     parts += ["## Where the numbers come from", _provenance(results)]
     return "\n\n".join(parts) + "\n"
+
+
+EDITING_NOTE = (
+    "Answers that a mitigation edited, against the same answers before: how many were edited, how "
+    "often it went over them, and what of them still has an error. Differences are in points, with "
+    "their 95 % interval."
+)
+
+
+def post_editing(results: Mapping[str, Any]) -> list[str]:
+    """What mitigations made of stored answers (TabFaith, Table 3 and Figure 2)."""
+    tables = [
+        f"On {name}:\n\n{align(table)}"
+        for context, name in results["contexts"].items()
+        if len(table := editing_table(results, context)) > 1
+    ]
+    return ["## Before and after editing", EDITING_NOTE, *tables] if tables else []
 
 
 PAIRED_NOTE = (
@@ -112,17 +125,18 @@ PAIRED_NOTE = (
 def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
     arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
     rows = [["%", *arms]]
-    for metric in METRICS:
-        rows.append([METRIC_NAMES[metric], *(with_interval(own[metric]) for own in arms.values())])
-        if metric == "total_hallu":
-            for judge, rates in second_rates(results, context).items():
-                rows.append([f"TotalHallu, {short_judge(judge)}", *map(with_interval, rates)])
+    for metric in metrics_of(results):
+        rates = [own[metric.name] for own in arms.values()]
+        rows.append([metric.title, *map(with_interval, rates)])
+        if metric.name == TOTAL:
+            for judge, own in second_rates(results, context).items():
+                rows.append([f"TotalHallu, {short_judge(judge)}", *map(with_interval, own)])
     return align([*rows, _counts(arms), *ending_rows(results, context)])
 
 
 def _counts(arms: Mapping[str, Mapping[str, Rate]]) -> list[str]:
     """The row below a table of rates that says what they are rates of."""
-    return ["judged answers (n)", *(str(own["total_hallu"]["n"]) for own in arms.values())]
+    return ["judged answers (n)", *(str(own[TOTAL]["n"]) for own in arms.values())]
 
 
 def _test_lists(results: Mapping[str, Any]) -> list[str]:
@@ -130,14 +144,15 @@ def _test_lists(results: Mapping[str, Any]) -> list[str]:
         return ["There is one arm, and nothing to compare."]
     first = next(iter(results["arms"]))
     parts = []
-    for context in contexts_of(results):
-        sentences = [
-            sentence
-            for metric in TESTED
-            for sentence in say_tests(tests_of(results, context, metric, first), results["arms"])
+    for context, name in results["contexts"].items():
+        lines = [
+            f"- {sentence}"
+            for metric in tested(results)
+            for sentence in say_tests(
+                tests_of(results, context, metric.name, first), results["arms"], metric
+            )
         ]
-        lines = [f"- {sentence}" for sentence in sentences]
-        parts.append("\n".join([f"On {CONTEXT_NAMES[context]}:", "", *lines]))
+        parts.append("\n".join([f"On {name}:", "", *lines]))
     return parts
 
 
@@ -149,9 +164,9 @@ def _agreement(results: Mapping[str, Any]) -> list[str]:
     return [AGREEMENT_NOTE, align([AGREEMENT_HEAD, *rows]), *filter(None, [listed_ids])]
 
 
-def _glossary() -> str:
+def _glossary(results: Mapping[str, Any]) -> str:
     return "\n".join(
-        f"- **{METRIC_NAMES[m]}** ({COLUMN_NAMES[m]}): {METRIC_MEANINGS[m]}" for m in METRICS
+        f"- **{one.title}** ({one.column}): {one.meaning}" for one in metrics_of(results)
     )
 
 
@@ -165,7 +180,7 @@ def _provenance(results: Mapping[str, Any]) -> str:
         f"- judge: {results['judge']}",
         f"- second judges: {', '.join(second_judges(results)) or 'none'}",
         f"- examples: {data['source']}, {results['n']} of them, hash {data['hash']}",
-        f"- table format asked for: {say_formats(results)}",
+        f"- task: {results['task']}; answers asked for as {say_formats(results)}",
         f"- {say_cut(results)}",
     ]
     for arm, settings in results["settings"].items():

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from tablemend.records import Judgement
+from tablemend.records import Judgement, Metric
 from tablemend.reports.rates import (
     CONFIDENCE,
-    EVENTS,
     RESAMPLES,
-    SHARES,
     Z,
     resample_means,
     wilson,
@@ -62,19 +60,20 @@ class PairedTest:
 
 
 def compare_arms(
-    judgements: Mapping[str, Mapping[str, Mapping[str, Judgement]]],
+    judgements: Mapping[str, Mapping[str, Mapping[str, Judgement]]], metrics: Sequence[Metric]
 ) -> list[PairedTest]:
     """Every pair of arms, on every context and metric.
 
     Args:
         judgements: context -> arm -> example id -> judgement; the order of the arms decides
             which one of a pair is ``arm_a``.
+        metrics: what is compared, all but unjudged answers.
     """
     tests = [
         test
         for context, arms in judgements.items()
         for arm_a, arm_b in combinations(arms, 2)
-        for test in _compare(context, arm_a, arm_b, arms[arm_a], arms[arm_b])
+        for test in _compare(context, arm_a, arm_b, arms[arm_a], arms[arm_b], metrics)
     ]
     return correct_by_holm(tests)
 
@@ -85,6 +84,7 @@ def _compare(
     arm_b: str,
     judged_a: Mapping[str, Judgement],
     judged_b: Mapping[str, Judgement],
+    metrics: Sequence[Metric],
 ) -> list[PairedTest]:
     pairs = [
         (judged_a[example], judged_b[example])
@@ -92,12 +92,20 @@ def _compare(
         if example in judged_b and not judged_a[example].unjudged and not judged_b[example].unjudged
     ]
     tests = []
-    for metric, shows in EVENTS.items():
-        outcomes = [(shows(one), shows(other)) for one, other in pairs]
-        tests.append(compare_events(outcomes, context, metric, arm_a, arm_b))
-    for metric, share in SHARES.items():
-        values = [(share(one), share(other)) for one, other in pairs]
-        tests.append(compare_shares(values, context, metric, arm_a, arm_b))
+    for metric in metrics:
+        if metric.kind == "unjudged":
+            continue
+        values = [
+            (first, second)
+            for one, other in pairs
+            if (first := metric.value(one)) is not None
+            and (second := metric.value(other)) is not None
+        ]
+        if metric.kind == "share":
+            tests.append(compare_shares(values, context, metric.name, arm_a, arm_b))
+        else:
+            outcomes = [(first > 0, second > 0) for first, second in values]
+            tests.append(compare_events(outcomes, context, metric.name, arm_a, arm_b))
     return tests
 
 

@@ -15,9 +15,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.records import ContextKind
 from tablemend.reports.markup import Markup
-from tablemend.reports.words import CONTEXT_NAMES, DASH, ERROR_NAMES, METRIC_NAMES, contexts_of
+from tablemend.reports.words import DASH, TOTAL, contexts_of, errors_of
 
 MARKERS = "osD^vPX*"
 # Stand-ins that matplotlib accepts and that are replaced in the SVG by the page's variables.
@@ -65,8 +65,9 @@ def look(arm_index: int) -> dict[str, Any]:
 
 def plot_errors(results: Mapping[str, Any]) -> Markup:
     """Rates by kind of error and arm, one panel a context."""
-    metrics = [*ERROR_TYPES, "total_hallu"]
-    labels = [*ERROR_NAMES.values(), METRIC_NAMES["total_hallu"]]
+    shown = errors_of(results)
+    metrics = [*(metric.name for metric in shown), TOTAL]
+    labels = [*(metric.title for metric in shown), "TotalHallu"]
 
     def draw(axes: Axes, context: ContextKind) -> None:
         _dots(
@@ -84,20 +85,20 @@ def plot_errors(results: Mapping[str, Any]) -> Markup:
 
 
 def plot_contexts(results: Mapping[str, Any]) -> Markup:
-    """TotalHallu of every arm on clean and on adversarial contexts, joined by a line."""
+    """TotalHallu of every arm on each context, joined by a line; the last context is filled."""
     contexts = contexts_of(results)
     arms = list(results["arms"])
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 0.9 + 0.45 * len(arms)), layout="constrained")
         axes = figure.subplots()
         for place, arm in enumerate(arms):
-            rates = [results["arms"][arm][context]["total_hallu"] for context in contexts]
+            rates = [results["arms"][arm][context][TOTAL] for context in contexts]
             known = [rate["rate"] * 100 for rate in rates if rate["rate"] is not None]
             axes.plot(
                 known, [place] * len(known), color=look(place)["color"], linewidth=7, alpha=0.18
             )
             for context, rate in zip(contexts, rates, strict=True):
-                filled = context == "adversarial"
+                filled = context == contexts[-1]
                 _dot(axes, rate, place, look(place), filled=filled)
         _name_rows(axes, arms)
         _percent_axis(axes, "answers with at least one error, %")
@@ -108,8 +109,8 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
                 color=INK,
                 marker="o",
                 linestyle="none",
-                markerfacecolor=INK if context == "adversarial" else PAPER,
-                label=CONTEXT_NAMES[context],
+                markerfacecolor=INK if context == contexts[-1] else PAPER,
+                label=results["contexts"][context],
             )
             for context in contexts
         ]
@@ -118,7 +119,7 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
 
 
 def plot_lengths(results: Mapping[str, Any]) -> Markup:
-    """TotalHallu by length of the context, one panel a context."""
+    """TotalHallu by length of what was read, one panel a context."""
 
     def draw(axes: Axes, context: ContextKind) -> None:
         labels: list[str] = []
@@ -126,7 +127,7 @@ def plot_lengths(results: Mapping[str, Any]) -> Markup:
             bins = kinds[context]
             labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
             shift = _shift(index, len(results["arms"]))
-            rates = [one["total_hallu"] for one in bins]
+            rates = [one[TOTAL] for one in bins]
             known = [(place, rate) for place, rate in enumerate(rates) if rate["rate"] is not None]
             axes.plot(
                 [place + shift for place, _ in known],
@@ -138,7 +139,7 @@ def plot_lengths(results: Mapping[str, Any]) -> Markup:
             for place, rate in known:
                 _dot(axes, rate, place + shift, look(index), label=arm, vertical=True)
         axes.set_xticks(range(len(labels)), labels)
-        axes.set_xlabel("characters of the context")
+        axes.set_xlabel(results["length_unit"])
         axes.set_ylim(-3, 103)
         axes.grid(axis="x", visible=False)
 
@@ -159,9 +160,7 @@ def plot_domains(results: Mapping[str, Any]) -> Markup | None:
             axes,
             domains,
             {
-                arm: [
-                    kinds[context].get(domain, {}).get("total_hallu", nothing) for domain in domains
-                ]
+                arm: [kinds[context].get(domain, {}).get(TOTAL, nothing) for domain in domains]
                 for arm, kinds in results["by_domain"].items()
             },
         )
@@ -184,7 +183,7 @@ def _panels(
         panels = figure.subplots(1, len(contexts), sharey=True, squeeze=False)[0]
         for axes, context in zip(panels, contexts, strict=True):
             draw(axes, context)
-            axes.set_title(CONTEXT_NAMES[context])
+            axes.set_title(results["contexts"][context])
         panels[0].set_ylabel(ylabel)
         _legend(figure, list(results["arms"]))
         return _svg(figure, name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
 from scipy.stats import norm
 
-from tablemend.records import ERROR_TYPES, Judgement
+from tablemend.records import Judgement, Metric
 
 CONFIDENCE = 0.95
 Z = float(norm.ppf((1 + CONFIDENCE) / 2))
@@ -23,35 +23,6 @@ class Rate(TypedDict):
     low: float | None
     high: float | None
     n: int
-
-
-def _shows(error: str) -> Callable[[Judgement], bool]:
-    return lambda judgement: any(finding.type == error for finding in judgement.findings)
-
-
-EVENTS: dict[str, Callable[[Judgement], bool]] = {
-    **{error: _shows(error) for error in ERROR_TYPES},
-    "constraint_violation": lambda judgement: judgement.constraint_violation,
-    "context_violation": lambda judgement: judgement.context_violation,
-    "total_hallu": lambda judgement: judgement.hallucinated,
-    "abstention": lambda judgement: judgement.abstained,
-}
-"""What an answer shows or does not show; each is a rate over the judged answers."""
-
-SHARES: dict[str, Callable[[Judgement], float]] = {
-    "row_recall": lambda judgement: judgement.row_recall,
-    "cell_recall": lambda judgement: judgement.cell_recall,
-}
-"""A number from 0 to 1 for each answer; each is a mean over the judged answers."""
-
-UNJUDGED = "unjudged"
-METRICS: tuple[str, ...] = (
-    *(name for name in EVENTS if name != "abstention"),
-    *SHARES,
-    "abstention",
-    UNJUDGED,
-)
-"""Every metric of a report, in the order of its columns."""
 
 
 def rate_interval(count: int, n: int) -> Rate:
@@ -110,15 +81,18 @@ def resample_means(rows: np.ndarray, seed: int) -> np.ndarray:
     return means
 
 
-def summarise(judgements: Sequence[Judgement]) -> dict[str, Rate]:
-    """All of :data:`METRICS` over one arm's judgements of one context.
+def summarise(judgements: Sequence[Judgement], metrics: Sequence[Metric]) -> dict[str, Rate]:
+    """All metrics over one arm's judgements of one context.
 
     Unjudged answers count in ``unjudged`` alone: elsewhere they are neither 0 nor 1.
     """
     judged = [judgement for judgement in judgements if not judgement.unjudged]
-    rates = {
-        name: rate_interval(sum(map(shows, judged)), len(judged)) for name, shows in EVENTS.items()
-    }
-    rates |= {name: mean_interval([share(j) for j in judged]) for name, share in SHARES.items()}
-    rates[UNJUDGED] = rate_interval(len(judgements) - len(judged), len(judgements))
-    return {name: rates[name] for name in METRICS}
+    rates = {}
+    for metric in metrics:
+        among = judgements if metric.kind == "unjudged" else judged
+        values = [value for one in among if (value := metric.value(one)) is not None]
+        if metric.kind == "share":
+            rates[metric.name] = mean_interval(values)
+        else:
+            rates[metric.name] = rate_interval(round(sum(values)), len(values))
+    return rates

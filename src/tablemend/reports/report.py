@@ -7,7 +7,7 @@ from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
-from tablemend.records import Example, Finding, Judgement
+from tablemend.records import Judgement, SampleView
 from tablemend.reports.examples import Shown
 from tablemend.reports.html import ShownArms, write_html
 from tablemend.reports.markdown import write_markdown
@@ -31,11 +31,14 @@ def write_reports(run: Path) -> dict[str, Any]:
         )
     results = read_results(path)
     try:
-        examples = {e["id"]: Example.from_json(e) for e in read_jsonl(run / "examples.jsonl")}
+        views: dict[str, dict[str, SampleView]] = {}
+        for line in read_jsonl(run / "views.jsonl"):
+            one = SampleView.from_json(line)
+            views.setdefault(one.view, {})[one.id] = one
         shown = _read_shown(run)
     except (AttributeError, KeyError, TypeError) as error:
         raise TablemendError(
-            f"{run}: examples.jsonl or judgements.jsonl are not as this version writes them "
+            f"{run}: views.jsonl or judgements.jsonl are not as this version writes them "
             f"({error!r}): run the comparison again (python eval/compare.py recipe=... run=...)"
         ) from error
     if shown.keys() != results["arms"].keys():
@@ -44,7 +47,7 @@ def write_reports(run: Path) -> dict[str, Any]:
             "again (python eval/compare.py recipe=... run=...)"
         )
     write_text(run / "report.md", write_markdown(results))
-    write_text(run / "report.html", write_html(results, examples, shown))
+    write_text(run / "report.html", write_html(results, views, shown))
     return results
 
 
@@ -61,7 +64,6 @@ def _read_shown(run: Path) -> ShownArms:
                 f"{generations.path(arm, context)} no longer holds the answers that results.json "
                 "was made from: run the comparison to its end (python eval/compare.py recipe=...)"
             )
-        findings = tuple(Finding(**finding) for finding in line.pop("findings"))
-        one = Shown(answers[arm, context][example_id].answer, Judgement(findings, **line))
+        one = Shown(answers[arm, context][example_id].answer, Judgement.from_json(line))
         shown.setdefault(arm, {}).setdefault(context, {})[example_id] = one
     return shown

@@ -9,33 +9,39 @@ from typing import Any
 import numpy as np
 
 from tablemend.generations import Stored
-from tablemend.records import ContextKind, Example, Judgement
+from tablemend.records import ContextKind, Judgement, Metric, SampleView
 from tablemend.reports.paired import compare_arms
 from tablemend.reports.rates import Rate, summarise
 
+RESULTS_VERSION = 2
+"""Raised with every change of what results.json holds under a name."""
 BINS = 4
-BROKEN_DOWN = ("constraint_violation", "context_violation", "total_hallu", "row_recall")
-"""Metrics that are also reported by domain and by length."""
 
 Judgements = Mapping[str, Mapping[ContextKind, Mapping[str, Judgement]]]
 """arm -> context -> example id -> judgement."""
+Views = Mapping[ContextKind, Mapping[str, SampleView]]
+"""context -> example id -> what was shown."""
 
 
-def tabulate(judgements: Judgements, examples: Sequence[Example]) -> dict[str, Any]:
+def tabulate(judgements: Judgements, views: Views, metrics: Sequence[Metric]) -> dict[str, Any]:
     """The part of results.json that follows from the judgements.
+
+    Args:
+        judgements: of every arm.
+        views: what the arms were shown.
+        metrics: of the task.
 
     Returns:
         ``arms`` (arm -> context -> metric -> rate), ``paired``, ``by_domain`` (arm -> context
         -> domain -> metric -> rate) and ``by_length`` (arm -> context -> list of bins).
     """
-    contexts: dict[ContextKind, None] = {c: None for kinds in judgements.values() for c in kinds}
-    domains = {example.id: example.domain for example in examples}
     bins = {
-        context: length_bins([len(e.context(context)) for e in examples]) for context in contexts
+        context: length_bins([one.length for one in own.values()]) for context, own in views.items()
     }
+    shown = broken_down(metrics)
     return {
         "arms": {
-            arm: {context: summarise(list(own.values())) for context, own in kinds.items()}
+            arm: {context: summarise(list(own.values()), metrics) for context, own in kinds.items()}
             for arm, kinds in judgements.items()
         },
         "paired": [
@@ -43,17 +49,18 @@ def tabulate(judgements: Judgements, examples: Sequence[Example]) -> dict[str, A
             for test in compare_arms(
                 {
                     context: {arm: kinds[context] for arm, kinds in judgements.items()}
-                    for context in contexts
-                }
+                    for context in views
+                },
+                metrics,
             )
         ],
         "by_domain": {
-            arm: {context: _by_domain(own, domains) for context, own in kinds.items()}
+            arm: {context: _by_domain(own, views[context], shown) for context, own in kinds.items()}
             for arm, kinds in judgements.items()
         },
         "by_length": {
             arm: {
-                context: _by_length(own, context, examples, bins[context])
+                context: _by_length(own, views[context], bins[context], shown)
                 for context, own in kinds.items()
             }
             for arm, kinds in judgements.items()
@@ -61,32 +68,31 @@ def tabulate(judgements: Judgements, examples: Sequence[Example]) -> dict[str, A
     }
 
 
-def _broken_down(judgements: Iterable[Judgement]) -> dict[str, Rate]:
-    rates = summarise(list(judgements))
-    return {metric: rates[metric] for metric in BROKEN_DOWN}
+def broken_down(metrics: Sequence[Metric]) -> list[Metric]:
+    """What is also reported by domain and by length: groups of errors, and the first share."""
+    shares = [metric for metric in metrics if metric.kind == "share"]
+    return [*(metric for metric in metrics if metric.kind == "group"), *shares[:1]]
 
 
 def _by_domain(
-    judgements: Mapping[str, Judgement], domains: Mapping[str, str]
+    judgements: Mapping[str, Judgement], views: Mapping[str, SampleView], shown: Sequence[Metric]
 ) -> dict[str, dict[str, Rate]]:
     groups: dict[str, list[Judgement]] = {}
     for example_id, judgement in judgements.items():
-        groups.setdefault(domains[example_id], []).append(judgement)
-    return {domain: _broken_down(groups[domain]) for domain in sorted(groups)}
+        groups.setdefault(views[example_id].domain, []).append(judgement)
+    return {domain: summarise(groups[domain], shown) for domain in sorted(groups)}
 
 
 def _by_length(
     judgements: Mapping[str, Judgement],
-    context: ContextKind,
-    examples: Sequence[Example],
+    views: Mapping[str, SampleView],
     bins: Sequence[tuple[int, int]],
+    shown: Sequence[Metric],
 ) -> list[dict[str, Any]]:
     return [
         {"from": first, "to": last}
-        | _broken_down(
-            judgements[example.id]
-            for example in examples
-            if first <= len(example.context(context)) <= last
+        | summarise(
+            [judgements[one.id] for one in views.values() if first <= one.length <= last], shown
         )
         for first, last in bins
     ]
@@ -138,6 +144,8 @@ def cost(
         "answers": len(listed),
         "calls": sum(one.calls for one in listed),
         "edits": sum(one.edits for one in listed),
+        "edited": sum(one.edits > 0 for one in listed),
+        "passes": {str(n): count for n, count in sorted(Counter(o.passes for o in listed).items())},
         "prompt_tokens": prompt,
         "cached_tokens": sum(one.cached_tokens for one in listed),
         "completion_tokens": completion,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind
-from tablemend.reports.rates import METRICS
 from tablemend.tables.read import Format
 
 
@@ -70,25 +69,40 @@ class _Second(_Part):
     arms: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
 
 
+class _Metric(_Part):
+    name: str
+    title: str
+    column: str
+    meaning: str
+    kind: str
+    types: list[str]
+
+
 class _Data(_Part):
     source: str
     hash: str
 
 
 class _Results(_Part):
+    version: Literal[2]
     run: str
     recipe: str
+    task: str
+    description: str
+    contexts: dict[ContextKind, str] = Field(min_length=1)
+    length_unit: str
+    metrics: list[_Metric]
     n: int
     judge: str
     data: _Data
-    format: Format
+    format: Format | None
     arms: dict[str, dict[ContextKind, dict[str, _Rate]]] = Field(min_length=1)
     settings: dict[str, dict[str, Any]]
     cost: dict[str, dict[ContextKind, _Cost]]
     paired: list[_Test]
     by_domain: dict[str, dict[ContextKind, dict[str, dict[str, _Rate]]]]
     by_length: dict[str, dict[ContextKind, list[dict[str, Any]]]]
-    second: _Second = _Second(judges=[], arms={})  # results of an earlier version have none
+    second: _Second
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -111,7 +125,7 @@ def read_results(path: Path) -> dict[str, Any]:
             raise _refusal(path, f"{part}: of other arms ({', '.join(sorted(lacking))})")
     for arm, kinds in arms.items():
         for context, rates in kinds.items():
-            if lacking := set(METRICS) - rates.keys():
+            if lacking := {one["name"] for one in results["metrics"]} - rates.keys():
                 raise _refusal(path, f"arms.{arm}.{context} lacks {', '.join(sorted(lacking))}")
     return results
 

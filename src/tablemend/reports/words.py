@@ -5,74 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablemend.records import ERROR_TYPES, ContextKind
+from tablemend.records import ContextKind, Metric
 from tablemend.reports.rates import Rate
 from tablemend.tables.read import Format
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
-ERROR_NAMES: Mapping[str, str] = {
-    "format_error": "Format error",
-    "out_of_range": "Out of range",
-    "order_mismatch": "Order mismatch",
-    "attribute": "Attribute distortion",
-    "blank_filling": "Blank-filling",
-    "entity_fabrication": "Entity fabrication",
-}
-ERROR_MEANINGS: Mapping[str, str] = {
-    "format_error": "no readable table, or not the columns that the query asked for, in its order",
-    "out_of_range": "a row that the context does mention but the query's scope leaves out",
-    "order_mismatch": "the rows are not sorted as the query says",
-    "attribute": "a value that contradicts the context, or is missing though the context has it",
-    "blank_filling": "a value where the context says nothing and the cell should be empty",
-    "entity_fabrication": "a row about something that the context never mentions",
-}
-METRIC_NAMES: dict[str, str] = {
-    **ERROR_NAMES,
-    "constraint_violation": "Constraint violation",
-    "context_violation": "Context violation",
-    "total_hallu": "TotalHallu",
-    "row_recall": "Row recall",
-    "cell_recall": "Cell recall",
-    "abstention": "Abstention",
-    "unjudged": "Unjudged",
-}
-METRIC_MEANINGS: dict[str, str] = {
-    **ERROR_MEANINGS,
-    "constraint_violation": "a format error, an out-of-range row or an order mismatch: the query "
-    "was not followed",
-    "context_violation": "a distorted value, a filled blank or an invented row: the context was "
-    "not followed",
-    "total_hallu": "at least one error of any kind",
-    "row_recall": "share of the rows asked for that the answer contains; higher is better",
-    "cell_recall": "share of the values asked for that the answer states correctly; higher is "
-    "better",
-    "abstention": "a readable table without a single filled row: no error, and no answer",
-    "unjudged": "no verdict was possible; these answers count in no other column",
-}
-CONTEXT_NAMES: dict[ContextKind, str] = {
-    "clean": "clean contexts",
-    "adversarial": "adversarial contexts",
-}
-COLUMN_NAMES: dict[str, str] = {
-    "format_error": "format",
-    "out_of_range": "range",
-    "order_mismatch": "order",
-    "attribute": "attribute",
-    "blank_filling": "blank",
-    "entity_fabrication": "fabrication",
-    "constraint_violation": "constraint",
-    "context_violation": "context",
-    "total_hallu": "TotalHallu",
-    "row_recall": "row recall",
-    "cell_recall": "cell recall",
-    "abstention": "abstention",
-    "unjudged": "unjudged",
-}
-TESTED = ("total_hallu", "constraint_violation", "context_violation", "row_recall", "cell_recall")
-"""Metrics whose tests are put into words; the others stand in the table of all tests."""
+TOTAL = "total_hallu"
+"""Name of the metric that every task has: answers with an error of any type."""
 
-assert set(ERROR_NAMES) == set(ERROR_TYPES)
+
+def metrics_of(results: Mapping[str, Any]) -> list[Metric]:
+    """The metrics of the task, in the order of their columns."""
+    return [Metric(**{**one, "types": tuple(one["types"])}) for one in results["metrics"]]
+
+
+def titles_of(results: Mapping[str, Any]) -> dict[str, str]:
+    """What each metric is called."""
+    return {metric.name: metric.title for metric in metrics_of(results)}
+
+
+def errors_of(results: Mapping[str, Any]) -> list[Metric]:
+    """The task's error types."""
+    return [metric for metric in metrics_of(results) if metric.kind == "error"]
+
+
+def error_classes(results: Mapping[str, Any]) -> dict[str, str]:
+    """The CSS class of each error type: its colour, by its place in the task's list."""
+    return {metric.name: f"error-{place}" for place, metric in enumerate(errors_of(results))}
+
+
+def tested(results: Mapping[str, Any]) -> list[Metric]:
+    """Metrics whose tests are put into words, TotalHallu first; others stand in the table."""
+    found = [metric for metric in metrics_of(results) if metric.kind in ("group", "share")]
+    return sorted(found, key=lambda metric: metric.name != TOTAL)
+
+
+def total_of(results: Mapping[str, Any]) -> Metric:
+    """Answers with an error of any type."""
+    return next(metric for metric in metrics_of(results) if metric.name == TOTAL)
+
+
+def main_share(results: Mapping[str, Any]) -> Metric | None:
+    """What a low rate of errors is read beside: the first share."""
+    return next((metric for metric in metrics_of(results) if metric.kind == "share"), None)
 
 
 def percent(value: float | None) -> str:
@@ -112,18 +88,19 @@ def tests_of(
     ]
 
 
-def say_tests(tests: Sequence[Mapping[str, Any]], arms: Mapping[str, Any]) -> list[str]:
-    """Tests of one metric against one arm: a sentence for each arm that is told apart from it,
-    and one for all others. Absence of evidence is not called equality.
+def say_tests(
+    tests: Sequence[Mapping[str, Any]], arms: Mapping[str, Any], metric: Metric
+) -> list[str]:
+    """Tests of one metric against one arm: a sentence for each arm that differs from it, and one
+    for all others. Absence of evidence is not called equality.
     """
     apart = [test for test in tests if is_told_apart(test)]
     rest = [test for test in tests if not is_told_apart(test)]
-    sentences = [_say_apart(test, arms) for test in apart]
+    sentences = [_say_apart(test, arms, metric) for test in apart]
     if rest:
         named = "; ".join(f"{test['arm_b']}, {_points(test)}" for test in rest)
-        name = METRIC_NAMES[rest[0]["metric"]]
         sentences.append(
-            f"Not told apart from {rest[0]['arm_a']} in {name} by these examples: {named}."
+            f"Not told apart from {rest[0]['arm_a']} in {metric.title} by these examples: {named}."
         )
     return sentences
 
@@ -133,18 +110,18 @@ def is_told_apart(test: Mapping[str, Any], level: float = 0.05) -> bool:
     return test["p_holm"] is not None and test["p_holm"] < level
 
 
-def _say_apart(test: Mapping[str, Any], arms: Mapping[str, Any]) -> str:
-    recall = test["metric"].endswith("recall")
-    better = (test["difference"] > 0) == recall
+def _say_apart(test: Mapping[str, Any], arms: Mapping[str, Any], metric: Metric) -> str:
+    is_share = metric.kind == "share"
+    better = (test["difference"] > 0) == is_share
     rates = [percent(arms[test[arm]][test["context"]][test["metric"]]["rate"]) for arm in SIDES]
     ratio = ""
     if test["ratio"] is not None:
         limits = f"{test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f}"
         ratio = f", {test['ratio']:.2f} times as much ({limits})"
-    what = "Higher" if recall else "Wrong"
+    what = "Higher" if is_share else "Wrong"
     return (
         f"{test['arm_b']} is {'better' if better else 'worse'} than {test['arm_a']}: "
-        f"{METRIC_NAMES[test['metric']]} {rates[1]} % instead of {rates[0]} %, "
+        f"{metric.title} {rates[1]} % instead of {rates[0]} %, "
         f"{_points(test)}{ratio}. {what} in {test['arm_a']} alone: {test['a_only']}, in "
         f"{test['arm_b']} alone: {test['b_only']}, of {test['n']} examples; "
         f"p {p_value(test['p_holm'])}."
@@ -165,7 +142,7 @@ def _points(test: Mapping[str, Any]) -> str:
 
 def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
     """The contexts that were shown, in the recipe's order."""
-    return list(next(iter(results["arms"].values())))
+    return list(results["contexts"])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -192,8 +169,8 @@ def ending_rows(results: Mapping[str, Any], context: ContextKind) -> list[list[s
     return rows
 
 
-def formats_of(results: Mapping[str, Any]) -> dict[str, Format]:
-    """The table format that each arm was asked for."""
+def formats_of(results: Mapping[str, Any]) -> dict[str, Format | None]:
+    """The table format that each arm was asked for; ``None`` where answers are texts."""
     return {
         arm: settings.get("format", results["format"])
         for arm, settings in results["settings"].items()
@@ -204,7 +181,7 @@ def say_formats(results: Mapping[str, Any]) -> str:
     """``markdown``, or ``markdown (base and cot), json (structured)`` where arms differ."""
     arms: dict[str, list[str]] = {}
     for arm, format in formats_of(results).items():
-        arms.setdefault(format, []).append(arm)
+        arms.setdefault(format or "text", []).append(arm)
     if len(arms) == 1:
         return next(iter(arms))
     return ", ".join(f"{format} ({listed(names)})" for format, names in arms.items())
@@ -212,7 +189,7 @@ def say_formats(results: Mapping[str, Any]) -> str:
 
 def say_cut(results: Mapping[str, Any]) -> str:
     """The rule for answers that were cut."""
-    if results.get("cut") == "unjudged":
+    if results.get("cut") == "unjudged" or results["format"] is None:
         return "answers cut at the token limit are unjudged"
     return "answers cut at the token limit are format errors"
 
@@ -268,3 +245,44 @@ def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
         ["arm", "context", *columns],
         *([*where, *row] for where, row in zip(costs, rows, strict=True)),
     ]
+
+
+def editing_table(results: Mapping[str, Any], context: ContextKind) -> list[list[str]]:
+    """One row for each arm that edits another's answers; the first row is the head.
+
+    Every metric of errors and shares as it was before and is after, and the difference.
+    """
+    shown = [metric for metric in metrics_of(results) if metric.kind in ("error", "group", "share")]
+    rows = [["arm", "edited", "passes", *(metric.column for metric in shown)]]
+    for arm, kinds in results["cost"].items():
+        before = results["settings"][arm].get("after")
+        if before is None:
+            continue
+        cost = kinds[context]
+        passes = ", ".join(f"{count} x {n}" for n, count in cost["passes"].items() if n != "0")
+        rows.append(
+            [
+                f"{before} to {arm}",
+                f"{cost['edited']} of {cost['answers']}",
+                passes or "0",
+                *(_before_after(results, context, metric, before, arm) for metric in shown),
+            ]
+        )
+    return rows
+
+
+def _before_after(
+    results: Mapping[str, Any], context: ContextKind, metric: Metric, before: str, arm: str
+) -> str:
+    """``98.3 to 2.0 (-96.3: -98.1 to -93.5)``, in percent and points."""
+    rates = [results["arms"][name][context][metric.name]["rate"] for name in (before, arm)]
+    shown = " to ".join(map(percent, rates))
+    for test in tests_of(results, context, metric.name):
+        if {test["arm_a"], test["arm_b"]} == {before, arm} and test["difference"] is not None:
+            sign = 1 if test["arm_b"] == arm else -1
+            low, high = sorted((sign * test["low"], sign * test["high"]))
+            points = (
+                f"{100 * sign * test['difference']:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
+            )
+            return f"{shown} ({points.replace('-', MINUS)})"
+    return shown

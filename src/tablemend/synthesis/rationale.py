@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget
 from tablemend.records import Condition, ContextKind, Example, Fact
 from tablemend.synthesis.verification import (
     Evidence,
@@ -31,8 +31,10 @@ _CHECKS = (check_coverage, check_scope, check_gold_facts, check_order)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-class NoRationale(TablemendError):
+class NoRationale(NoTarget):
     """An example whose record does not bear a rationale; the message is the reason."""
+
+    kind = "no rationale"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,27 +14,60 @@ from tablemend.synthesis import small_world
 from tablemend.tasks.chats import Chat
 from tablemend.values.foreign import load_json
 
+MAKES = "python data_gen/tablehallu.py"
+Item = TypeVar("Item")
+
 
 def read_examples(source: Source) -> list[Example]:
-    """The examples of a source, at most ``source.n`` of them, from the front.
+    """The examples of table generation in a source, at most ``source.n`` of them, from the front.
 
     Raises:
         TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
             record lacks a field; the message names the file and the record.
     """
-    return _take(_stream(source), source, "example")
+    if source.source == SMALL_WORLD:
+        assert source.n is not None  # refused by the configuration
+        size = small_world.SIZES[source.size]
+        stream = small_world.examples(source.seed, source.n, size=size)
+        return _take(stream, source, "example")
+    return read_records(source, Example.from_json, "python data_gen/tablehallu.py")
 
 
-def read_training(train: Source | Mixture) -> dict[str, list[Example] | list[Chat]]:
+def read_records(
+    source: Source, parse: Callable[[dict[str, Any]], Item], command: str
+) -> list[Item]:
+    """The records of a file, a folder or the Hub, at most ``source.n`` of them, from the front.
+
+    Args:
+        source: where they are.
+        parse: makes a sample of a record.
+        command: what makes such data, for messages.
+
+    Raises:
+        TablemendError: as for :func:`read_examples`.
+    """
+    if source.source == SMALL_WORLD:
+        raise TablemendError(f"{SMALL_WORLD} has samples of table_generation alone: {command}")
+    records, where = _records(source, command)
+    return _take(_parse(records, where, parse, command), source, "example")
+
+
+def read_training(
+    train: Source | Mixture, samples: Callable[[Source], list[Item]]
+) -> dict[str, list[Item] | list[Chat]]:
     """All that there is to train on, by the name of its source; a source alone is called ``train``.
+
+    Args:
+        train: one source, or several by name.
+        samples: reads those that are no chats.
 
     Raises:
         TablemendError: as for :func:`read_examples`.
     """
     if isinstance(train, Source):
-        return {"train": read_examples(train)}
+        return {"train": samples(train)}
     return {
-        name: read_chats(part) if part.content == "messages" else read_examples(part)
+        name: read_chats(part) if part.content == "messages" else samples(part)
         for name, part in train.items()
     }
 
@@ -73,9 +106,6 @@ def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
     return order
 
 
-Item = TypeVar("Item")
-
-
 def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
     found = list(islice(items, source.n))
     if not found:
@@ -100,18 +130,11 @@ def check_local(*sources: Source | None) -> None:
             _file(Path(source.source), source.split)
 
 
-def _stream(source: Source) -> Iterator[Example]:
-    if source.source == SMALL_WORLD:
-        assert source.n is not None  # refused by the configuration
-        return small_world.examples(source.seed, source.n, size=small_world.SIZES[source.size])
-    return _parse(*_records(source))
-
-
-def _records(source: Source) -> tuple[Iterator[dict[str, Any]], str]:
+def _records(source: Source, command: str = MAKES) -> tuple[Iterator[dict[str, Any]], str]:
     """The raw records of a source, and where they are."""
     if source.source.startswith(HUB):
         return _hub_records(source), source.source
-    path = _file(Path(source.source), source.split)
+    path = _file(Path(source.source), source.split, command)
     return _json_records(path) if path.suffix == ".jsonl" else _parquet_records(path), str(path)
 
 
@@ -122,7 +145,7 @@ def _without(split: str | None) -> str:
     return "; data.validation=null trains without a held-out loss"
 
 
-def _file(path: Path, split: str | None) -> Path:
+def _file(path: Path, split: str | None, command: str = MAKES) -> Path:
     """The one file that a path and a split name."""
     if path.is_file():
         if path.suffix not in EXAMPLE_FILES:
@@ -132,8 +155,8 @@ def _file(path: Path, split: str | None) -> Path:
         return path
     if not path.is_dir():
         raise TablemendError(
-            f"no file or folder {path}: make the data first (python data_gen/tablehallu.py "
-            f"--help), or write {HUB}owner/name for a data set on the Hub"
+            f"no file or folder {path}: make the data first ({command} --help), or write "
+            f"{HUB}owner/name for a data set on the Hub"
         )
     candidates = [path / f"{split}{suffix}" for suffix in EXAMPLE_FILES]
     found = [candidate for candidate in candidates if candidate.is_file()]
@@ -146,14 +169,19 @@ def _file(path: Path, split: str | None) -> Path:
     return found[0]
 
 
-def _parse(records: Iterator[dict[str, Any]], where: str) -> Iterator[Example]:
+def _parse(
+    records: Iterator[dict[str, Any]],
+    where: str,
+    parse: Callable[[dict[str, Any]], Item],
+    command: str,
+) -> Iterator[Item]:
     for number, record in enumerate(records, 1):
         try:
-            yield Example.from_json(record)
-        except (KeyError, TypeError, AttributeError, TablemendError) as error:
+            yield parse(record)
+        except (KeyError, TypeError, AttributeError, ValueError, TablemendError) as error:
             raise TablemendError(
                 f"{where}: record {number} is no tablemend example ({error!r}): "
-                "make the data with python data_gen/tablehallu.py"
+                f"make the data with {command}"
             ) from error
 
 

@@ -14,12 +14,11 @@ from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import TablemendError
 from tablemend.preferences.pairs import FILE, Pair, read_pairs
 from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Model, Trained
-from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import check_local, mix, read_examples, read_training
+from tablemend.tasks.sources import check_local, mix, read_training
+from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
-from tablemend.training.data import Row, build_mixture, build_rows, contexts
+from tablemend.training.data import Row, build_mixture, build_rows
 
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
@@ -76,7 +75,8 @@ def amount_of(config: Trained) -> Amount:
     assert isinstance(config, Experiment)
     train = config.data.train
     if isinstance(train, dict):
-        mixed, _ = build_mixture(tokenizer, read_training(train), config)
+        items = read_training(train, config.task_of().samples)
+        mixed, _ = build_mixture(tokenizer, items, config)
         rows, dropped = len(mixed.rows), sum(mixed.dropped.values())
         found = _amount(mixed.rows, rows, dropped, rows + dropped)
         most = None if config.train.packing else found.longest
@@ -98,15 +98,16 @@ def _tokenizer(model: Model) -> Tokenizer:
 
 def _rows(config: Trained) -> int:
     """How many rows there are, long ones too."""
-    train, times = config.data.train, len(contexts(config))
+    train, times, task = config.data.train, len(config.shown), config.task_of()
     if isinstance(train, dict):
-        sizes = {name: len(items) for name, items in read_training(train).items()}
+        read = read_training(train, task.samples)
+        sizes = {name: len(items) for name, items in read.items()}
         order = mix({name: part.share for name, part in train.items()}, sizes)
         return sum(1 if train[name].content == "messages" else times for name in order)
     if isinstance(config, DpoExperiment) and (made := _made(config)) is not None:
         return len(made)
     drawn = train.n if train.source == SMALL_WORLD else None  # for the training alone
-    return times * (drawn or len(read_examples(train)))
+    return times * (drawn or len(task.samples(train)))
 
 
 def _made(config: DpoExperiment) -> list[Pair] | None:
@@ -121,13 +122,14 @@ def _examples(
     config: Trained, train: Source, tokenizer: Tokenizer, longest_prompt: int | None = None
 ) -> Amount:
     """Every example with its gold target; where its prompt is not too long."""
+    task = config.task_of()
     most: int | None = None
     if train.source == SMALL_WORLD:  # generated, and not read whole for a plan
         assert train.n is not None  # refused by the configuration
         total = train.n
-        chosen = read_examples(train.model_copy(update={"n": min(total, SAMPLE)}))
+        chosen = task.samples(train.model_copy(update={"n": min(total, SAMPLE)}))
     else:
-        examples = read_examples(train)
+        examples = task.samples(train)
         total = len(examples)
         chosen = examples[:: max(1, total // SAMPLE)]
         most = _most(examples, config, tokenizer)
@@ -137,17 +139,19 @@ def _examples(
         rows = [row for row in rows if len(row.prompt) <= longest_prompt]
     if not rows:
         raise TablemendError(f"no prompt of {len(chosen)} looked at fits {longest_prompt} tokens")
-    times = len(contexts(config))
+    times = len(config.shown)
     found = _scaled(rows, len(chosen) * times, total * times)
     return replace(found, per_sequence=_per_sequence(rows, config), most=most)
 
 
-def _most(examples: Sequence[Example], config: Trained, tokenizer: Tokenizer) -> int | None:
+def _most(examples: Sequence[Sample], config: Trained, tokenizer: Tokenizer) -> int | None:
     """Tokens of the longest row, which is among those with the most characters; ``None`` where
     some are dropped, and so what the recipe allows is full, or where rows are packed until it is.
     """
-    kinds = contexts(config)
-    by_length = sorted(examples, key=lambda each: -max(len(each.context(kind)) for kind in kinds))
+    by_length = sorted(
+        examples,
+        key=lambda each: -max(_characters(config, each, view) for view in config.shown),
+    )
     built = build_rows(tokenizer, by_length[:LONGEST], config)
     if built.dropped or config.train.packing:
         return None
@@ -183,7 +187,7 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
             assumed=f"no pairs in {folder} yet, so a pair for each prompt is taken, with two "
             "answers as long as gold",
         )
-    known = {example.id: example for example in read_examples(config.data.train)}
+    known = {one.id: one for one in config.task_of().samples(config.data.train)}
     chosen = pairs[:: max(1, len(pairs) // SAMPLE)]
     rendered = [
         _both(config, tokenizer, known[pair.example_id], pair)
@@ -198,7 +202,12 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
     found = _scaled([row for each in fitting for row in each], 2 * len(chosen), 2 * len(pairs))
     long = sorted(
         (pair for pair in pairs if pair.example_id in known),
-        key=lambda pair: -_characters(known[pair.example_id], pair),
+        key=lambda pair: (
+            -(
+                _characters(config, known[pair.example_id], pair.context)
+                + max(len(pair.chosen), len(pair.rejected))
+            )
+        ),
     )
     rows = [_both(config, tokenizer, known[pair.example_id], pair) for pair in long[:LONGEST]]
     most = max(len(row) for pair in rows for row in pair)
@@ -213,16 +222,17 @@ def _pairs(config: DpoExperiment, tokenizer: Tokenizer) -> Amount:
     )
 
 
-def _characters(example: Example, pair: Pair) -> int:
-    """Length of the longer of a pair's rows, but for what all have."""
-    return len(example.context(pair.context)) + max(len(pair.chosen), len(pair.rejected))
+def _characters(config: Trained, sample: Sample, view: str) -> int:
+    """Length of a prompt."""
+    chat = config.task_of().messages(sample, view, config.train.prompt)
+    return sum(len(turn["content"]) for turn in chat)
 
 
 def _both(
-    config: DpoExperiment, tokenizer: Tokenizer, example: Example, pair: Pair
+    config: DpoExperiment, tokenizer: Tokenizer, sample: Sample, pair: Pair
 ) -> tuple[Row, Row]:
     """The two sequences of a pair (:func:`tablemend.training.preference.render`)."""
-    messages = tablehallu.messages(example, pair.context, config.train.prompt, config.format)
+    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
     prompt = tuple(prompt_ids(tokenizer, messages, config.thinking != "off"))
     chosen, rejected = (
         Row(prompt, tuple(target_ids(tokenizer, answer))) for answer in (pair.chosen, pair.rejected)

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Experiment, Trained
-from tablemend.records import CONTEXT_KINDS, ContextKind, Example
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
-from tablemend.synthesis.rationale import NoRationale
-from tablemend.tasks import tablehallu
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix
+from tablemend.tasks.task import Sample, Task
 
 IGNORED = -100
 """Label of a token that bears no loss."""
@@ -81,15 +79,16 @@ class Rows:
         return digest.hexdigest()[:16]
 
 
-def contexts(config: Trained) -> tuple[ContextKind, ...]:
-    """The contexts that training shows of every example."""
-    return CONTEXT_KINDS if config.train.context == "both" else (config.train.context,)
+def render(
+    tokenizer: Tokenizer, task: Task[Any], sample: Sample, view: str, config: Trained
+) -> Row:
+    """One sample as ids; the prompt is that of evaluation, through the same function.
 
-
-def render(tokenizer: Tokenizer, example: Example, kind: ContextKind, config: Trained) -> Row:
-    """One example as ids; the prompt is that of evaluation, through the same function."""
-    messages = tablehallu.messages(example, kind, config.train.prompt, config.format)
-    target = tablehallu.target(example, kind, config.thinking, config.format)
+    Raises:
+        NoTarget: nothing can be taught from it.
+    """
+    target = task.target(sample, view, config.thinking)
+    messages = task.messages(sample, view, config.train.prompt)
     return Row(
         tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
         tuple(target_ids(tokenizer, target)),
@@ -109,28 +108,30 @@ def render_chat(tokenizer: Tokenizer, chat: Chat) -> Row:
 
 
 def build_rows(
-    tokenizer: Tokenizer, items: Iterable[Example | Chat], config: Trained, name: str = "train"
+    tokenizer: Tokenizer, items: Iterable[Sample | Chat], config: Trained, name: str = "train"
 ) -> Rows:
-    """Render every example; what does not fit, or has no rationale, is dropped and counted.
+    """Render every sample; what does not fit, or has no target, is dropped and counted.
 
     Raises:
         TablemendError: nothing is left of the source called ``name``.
     """
-    built = Rows([])
+    built, task = Rows([]), config.task_of()
     for item in items:
-        _add(built, tokenizer, item, config)
+        _add(built, tokenizer, task, item, config)
     return _refuse_nothing(built, config, name)
 
 
-def _add(built: Rows, tokenizer: Tokenizer, item: Example | Chat, config: Trained) -> None:
+def _add(
+    built: Rows, tokenizer: Tokenizer, task: Task[Any], item: Sample | Chat, config: Trained
+) -> None:
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
         return
-    for kind in contexts(config):
+    for view in config.shown:
         try:
-            row = render(tokenizer, item, kind, config)
-        except NoRationale as reason:
-            built.dropped[f"no rationale: {reason}"] += 1
+            row = render(tokenizer, task, item, view, config)
+        except NoTarget as reason:
+            built.dropped[f"{reason.kind}: {reason}"] += 1
             continue
         if built.add(row, config.longest_row):
             built.longest_answer = max(built.longest_answer, len(row.target))
@@ -149,7 +150,7 @@ def _refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
 
 
 def build_mixture(
-    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Example | Chat]], config: Experiment
+    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Sample | Chat]], config: Experiment
 ) -> tuple[Rows, dict[str, Any]]:
     """The rows of a mixture in its order (:func:`mix`), and what the manifest says of each part.
 
@@ -162,10 +163,11 @@ def build_mixture(
     order = mix(shares, {name: len(items) for name, items in sources.items()})
     streams = {name: iter(items) for name, items in sources.items()}
     whole, built = Rows([]), {name: Rows([]) for name in sources}
+    task = config.task_of()
     for name in order:
         part = built[name]
         known = len(part.rows)
-        _add(part, tokenizer, next(streams[name]), config)
+        _add(part, tokenizer, task, next(streams[name]), config)
         whole.rows += part.rows[known:]
     facts = {}
     for name, part in built.items():
@@ -218,14 +220,14 @@ def check_end_of_turn(tokenizer: Tokenizer) -> None:
         )
 
 
-def refuse_shared_tables(train: Iterable[Example], held_out: Iterable[Example], name: str) -> None:
+def refuse_shared_tables(train: Iterable[Sample], held_out: Iterable[Sample], name: str) -> None:
     """Refuse held-out examples cut from a table that is also trained on."""
     tables = {example.source_hash for example in train}
     shared = sorted({example.source_hash for example in held_out} & tables)
     if shared:
         raise TablemendError(
             f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "
-            "split by table (python data_gen/tablehallu.py does)"
+            "split by table (the scripts in data_gen/ do)"
         )
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -21,30 +22,18 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.backends.hf import HFModel, window_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
-from tablemend.detector.judge import Submission, judge_answers, judge_name
-from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoExperiment
-from tablemend.records import ContextKind, Example
 from tablemend.renderer import prompt_ids, prompt_text
 from tablemend.runs import Run, hash_text, say
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
-from tablemend.training.data import check_end_of_turn, contexts, refuse_shared_tables
+from tablemend.training.data import check_end_of_turn, refuse_shared_tables
 from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.engine import Agreement, scored_by_vllm
 from tablemend.training.models import lora_config, trainable_model
-from tablemend.training.reward import (
-    REWARD_VERSION,
-    Rules,
-    Score,
-    gold_answer,
-    refuse_unpaid_gold,
-    score_example,
-)
 from tablemend.training.stage import checkpoints_of
 from tablemend.training.trainer import Paced, PromptOrder
 
@@ -70,11 +59,11 @@ WATCHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One prompt: an example with one of its contexts."""
+class Asked:
+    """One prompt: a sample as it is shown."""
 
-    example: Example
-    kind: ContextKind
+    sample: Sample
+    view: str
     prompt: str
     ids: tuple[int, ...]
 
@@ -88,7 +77,7 @@ class Prepared:
         facts: what the manifest says of them.
     """
 
-    tasks: Sequence[Task]
+    tasks: Sequence[Asked]
     facts: dict[str, Any]
 
 
@@ -101,10 +90,11 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     """
     check_end_of_turn(tokenizer)
     say(f"reading {config.data.train.source}")
-    examples = read_examples(config.data.train)
+    task = config.task_of()
+    examples = task.samples(config.data.train)
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     if not config.data.test.source.startswith(HUB):
-        refuse_shared_tables(examples, read_examples(config.data.test), "test")
+        refuse_shared_tables(examples, task.samples(config.data.test), "test")
     refuse_unpaid_gold(examples, config)
     tasks, dropped = _render(examples, config, tokenizer)
     needed = config.train.global_batch // config.grpo.group
@@ -115,58 +105,89 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
         )
     _check_prompts(tasks[:CHECKED_PROMPTS], config, tokenizer)
     digest = hashlib.sha256()
-    for task in tasks:
-        digest.update(f"{task.example.id}{task.kind}{task.ids}".encode())
+    for asked in tasks:
+        digest.update(f"{asked.sample.id}{asked.view}{asked.ids}".encode())
     facts = {
         "examples": len(examples),
         "rows": len(tasks),
         "dropped": dict(dropped),
         "rows_hash": digest.hexdigest()[:16],
         "template_hash": hash_text(str(tokenizer.chat_template)),
-        "prompt_hash": tablehallu.prompt_hash(),
-        "reward": f"tablemend reward {REWARD_VERSION}",
-        "judge": judge_name(LexicalSimilarity()),
+        **task.versions(),
+        "reward": reward_of(config).name,
     }
     return Prepared(tasks, facts)
 
 
 def _render(
-    examples: Iterable[Example], config: GrpoExperiment, tokenizer: Tokenizer
-) -> tuple[list[Task], Counter[str]]:
+    examples: Iterable[Sample], config: GrpoExperiment, tokenizer: Tokenizer
+) -> tuple[list[Asked], Counter[str]]:
     """Every prompt that leaves room for the longest answer; the others are counted."""
     room = config.longest_row - config.grpo.max_new_tokens
-    tasks: list[Task] = []
+    task = config.task_of()
+    tasks: list[Asked] = []
     dropped: Counter[str] = Counter()
     for example in examples:
-        for kind in contexts(config):
-            chat = tablehallu.messages(example, kind, config.train.prompt, config.format)
+        for view in config.shown:
+            chat = task.messages(example, view, config.train.prompt)
             text = prompt_text(tokenizer, chat, config.thinking != "off")
             ids = tuple(tokenizer.encode(text, add_special_tokens=False))
             if len(ids) > room:
                 dropped[f"prompt longer than {room} tokens"] += 1
             else:
-                tasks.append(Task(example, kind, text, ids))
+                tasks.append(Asked(example, view, text, ids))
     return tasks, dropped
 
 
-def _check_prompts(tasks: Sequence[Task], config: GrpoExperiment, tokenizer: Tokenizer) -> None:
+def _check_prompts(tasks: Sequence[Asked], config: GrpoExperiment, tokenizer: Tokenizer) -> None:
     """The ids that answers are drawn after are those of every evaluation of the checkpoint."""
     for arm in config.evaluation.arms.values():
         if arm.model != config.stage or arm.after:
             continue
-        for task in tasks:
-            chat = tablehallu.messages(task.example, task.kind, arm.prompt, config.format_of(arm))
+        task = config.task_of(arm)
+        for asked in tasks:
+            chat = task.messages(asked.sample, asked.view, arm.prompt)
             ids = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
-            assert tuple(ids) == task.ids, "the training prompt is not the evaluation's"
+            assert tuple(ids) == asked.ids, "the training prompt is not the evaluation's"
 
 
-def show(task: Task, config: GrpoExperiment) -> str:
+def reward_of(config: GrpoExperiment) -> Reward[Any]:
+    """What pays the answers."""
+    weights = config.grpo.reward.model_dump()
+    return config.task_of().reward(weights, config.thinking, config.train.prompt)
+
+
+def refuse_unpaid_gold(samples: Iterable[Sample], config: GrpoExperiment) -> None:
+    """Check the reward before any model runs: every gold answer must earn exactly 1.
+
+    Raises:
+        TablemendError: naming the first sample whose gold answer does not, and its parts.
+    """
+    reward = reward_of(config)
+    wrong: list[str] = []
+    for sample, view in product(samples, config.shown):
+        try:
+            score = reward.score(sample, view, reward.gold(sample, view))
+        except TablemendError as error:
+            wrong.append(f"example {sample.id}: {error}")
+            continue
+        if score.reward != 1.0:
+            lost = {name: round(part, 3) for name, part in score.parts.items() if part != 1.0}
+            wrong.append(f"example {sample.id} earns {score.reward:.3f}, of {lost}")
+    if wrong:
+        raise TablemendError(
+            f"the gold answers of {len(wrong)} examples do not earn the whole reward, so it would "
+            f"teach something else; first: {wrong[0]}. Mend or drop these examples"
+        )
+
+
+def show(asked: Asked, config: GrpoExperiment) -> str:
     """A prompt, its gold answer, and what that earns."""
-    rules = Rules.of(config)
-    gold = gold_answer(task.example, task.kind, rules)
-    score = score_example(gold, task.example, task.kind, rules)
+    reward = reward_of(config)
+    gold = reward.gold(asked.sample, asked.view)
+    score = reward.score(asked.sample, asked.view, gold)
     parts = ", ".join(f"{name} {part:g}" for name, part in score.parts.items())
-    return f"{task.prompt}{gold}\n{len(task.ids)} tokens; reward {score.reward:g}: {parts}"
+    return f"{asked.prompt}{gold}\n{len(asked.ids)} tokens; reward {score.reward:g}: {parts}"
 
 
 def grpo_arguments(config: GrpoExperiment, folder: str, world_size: int) -> GRPOConfig:
@@ -212,7 +233,8 @@ def build_trainer(
     lora = config.train.lora
     trainer = Trainer(
         tasks=prepared.tasks,
-        rules=Rules.of(config),
+        reward=reward_of(config),
+        task=TASKS[config.task](TaskOptions(config.format)),  # scored by program at every step
         recipe=config.train,
         budget=Budget(config.train.minutes),
         model=model,
@@ -267,9 +289,12 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
     _last_loaded_step: int
     """TRL's: the step whose weights vLLM has."""
 
-    def __init__(self, *, tasks: Sequence[Task], rules: Rules, **options: Any) -> None:
+    def __init__(
+        self, *, tasks: Sequence[Asked], reward: Reward[Any], task: Task[Any], **options: Any
+    ) -> None:
         self.tasks = tasks
-        self.rules = rules
+        self.reward = reward
+        self.task = task
         numbers = list(range(len(tasks)))
         super().__init__(
             reward_funcs=self.detector,
@@ -334,11 +359,11 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         Raises:
             TablemendError: vLLM does not have the weights (:class:`.engine.Agreement`).
         """
-        task = self.tasks[0]
-        gold = gold_answer(task.example, task.kind, self.rules)
+        asked = self.tasks[0]
+        gold = self.reward.gold(asked.sample, asked.view)
         most = max(1, min(SCORED, self.max_completion_length - 1))  # vLLM draws one more
         answer = self.processing_class.encode(gold, add_special_tokens=False)[:most]
-        ids = torch.tensor([[*task.ids, *answer]], device=self.accelerator.device)
+        ids = torch.tensor([[*asked.ids, *answer]], device=self.accelerator.device)
         with torch.no_grad(), drawing_model(self) as model, self.accelerator.autocast():
             was_training = model.training
             model.eval()
@@ -348,7 +373,7 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         ours = scores.gather(1, ids[0, -len(answer) :, None])[:, 0]
         difference = torch.zeros(1, device=ours.device)  # a server is asked by one process alone
         if self.vllm_mode == "colocate" or self.accelerator.is_main_process:
-            theirs = scored_by_vllm(self.vllm_generation, task.ids, answer)
+            theirs = scored_by_vllm(self.vllm_generation, asked.ids, answer)
             difference[0] = (ours - ours.new_tensor(theirs)).abs().mean()
         found = self.accelerator.gather(difference).max().item()
         self._metrics["train"]["engines/logp_difference"].append(found)
@@ -386,29 +411,24 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             return None
         return str(self.processing_class.decode(list(ids[:-1]), skip_special_tokens=False))
 
-    def _score(self, text: str | None, task: Task) -> Score:
+    def _score(self, text: str | None, asked: Asked) -> Score:
         try:
-            return score_example(text or "", task.example, task.kind, self.rules)
+            return self.reward.score(asked.sample, asked.view, text or "")
         except Exception as error:  # whatever it is, it must not become a number
             raise TablemendError(
-                f"the reward failed on an answer to example {task.example.id} "
+                f"the reward failed on an answer to example {asked.sample.id} "
                 f"({type(error).__name__}: {error}): training stops, as no reward would be true"
             ) from error
 
-    def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Task]) -> float:
-        """The detector's rate: answers with a finding; one that was cut is a format error."""
+    def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Asked]) -> float:
+        """The scorer's rate: answers with a finding, and those that were cut."""
         whole = [
-            Submission(
-                text,
-                task.example.gold_table,
-                task.example.context(task.kind),
-                SortRule.of(task.example.constraints),
-                self.rules.format,
-            )
-            for text, task in zip(texts, tasks, strict=True)
+            Submission(asked.sample, asked.view, text)
+            for text, asked in zip(texts, tasks, strict=True)
             if text is not None
         ]
-        clean = sum(not judgement.hallucinated for judgement in judge_answers(whole))
+        with self.task.scorer() as scorer:
+            clean = sum(not judgement.hallucinated for judgement in scorer.score(whole))
         return 1 - clean / len(texts)
 
     def _calculate_rewards(self, *args: Any) -> Tensor:

@@ -26,11 +26,9 @@ from tablemend.preferences.making import STAGE as PAIRS_STAGE
 from tablemend.preferences.making import start_of
 from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
 from tablemend.recipe.experiment import DpoExperiment
-from tablemend.records import Example
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import Run, hash_file, hash_text, say, write_json
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.task import Sample, Task
 from tablemend.training import checkpoints, launch
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
@@ -113,6 +111,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
     folder = Path(config.dpo.pairs.path)
     say(f"reading {folder} and its examples")
     pairs = read_pairs(folder)
+    task = config.task_of()
     examples = _examples(config)
     built = PairRows({"train": [], "validation": []}, Counter())
     longest = 0
@@ -126,7 +125,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
                 "data.train and data.validation do not hold: make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"
             )
-        row = render(tokenizer, example, pair, config)
+        row = render(tokenizer, task, example, pair, config)
         longest = max(longest, len(row))
         reason = _why_dropped(row, config)
         if reason:
@@ -134,7 +133,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
             continue
         if checked < CHECKED_ROWS:
             check_rows(tokenizer, row.rows, (pair.chosen, pair.rejected))
-            _check_prompt(tokenizer, example, pair, row, config)
+            _check_prompt(tokenizer, task, example, pair, row, config)
             checked += 1
         built.rows[pair.split].append(row)
     if not built.rows["train"]:
@@ -152,24 +151,27 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
         "pairs_hash": hash_file(folder / FILE),
         "pairs_made": {key: value for key, value in made.items() if key != "log"},
         "template_hash": hash_text(str(tokenizer.chat_template)),
-        "prompt_hash": tablehallu.prompt_hash(),
+        **task.versions(),
     }
     return built, facts
 
 
-def _examples(config: DpoExperiment) -> dict[str, Example]:
+def _examples(config: DpoExperiment) -> dict[str, Sample]:
     """The examples that pairs may be of, by id; none of them shares a table with the test set."""
-    train = read_examples(config.data.train)
-    held_out = read_examples(config.data.validation) if config.data.validation else []
+    read = config.task_of().samples
+    train = read(config.data.train)
+    held_out = read(config.data.validation) if config.data.validation else []
     refuse_shared_tables(train, held_out, "validation")
     if not config.data.test.source.startswith(HUB):
-        refuse_shared_tables(train, read_examples(config.data.test), "test")
+        refuse_shared_tables(train, read(config.data.test), "test")
     return {example.id: example for example in (*train, *held_out)}
 
 
-def render(tokenizer: Tokenizer, example: Example, pair: Pair, config: DpoExperiment) -> PairRow:
+def render(
+    tokenizer: Tokenizer, task: Task[Any], sample: Sample, pair: Pair, config: DpoExperiment
+) -> PairRow:
     """One pair as ids; the prompt is that of evaluation, through the same function."""
-    messages = tablehallu.messages(example, pair.context, config.train.prompt, config.format)
+    messages = task.messages(sample, pair.context, config.train.prompt)
     return PairRow(
         tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
         tuple(target_ids(tokenizer, pair.chosen)),
@@ -189,12 +191,17 @@ def _why_dropped(row: PairRow, config: DpoExperiment) -> str:
 
 
 def _check_prompt(
-    tokenizer: Tokenizer, example: Example, pair: Pair, row: PairRow, config: DpoExperiment
+    tokenizer: Tokenizer,
+    task: Task[Any],
+    sample: Sample,
+    pair: Pair,
+    row: PairRow,
+    config: DpoExperiment,
 ) -> None:
     """The prompt of every arm that answers with this checkpoint is the pair's, id for id."""
     for arm in config.evaluation.arms.values():
         if arm.model == config.stage and not arm.after:
-            chat = tablehallu.messages(example, pair.context, arm.prompt, config.format)
+            chat = task.messages(sample, pair.context, arm.prompt)
             prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
             assert list(row.prompt) == prompt, "the pair's prompt is not evaluation's"
 

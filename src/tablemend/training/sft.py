@@ -14,14 +14,13 @@ from datasets import Dataset, Features, List, Value
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.config import HUB
+from tablemend.errors import NoTarget
 from tablemend.recipe.experiment import Experiment
-from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, hash_text, say
-from tablemend.synthesis.rationale import RATIONALE_VERSION, NoRationale
-from tablemend.tasks import tablehallu
 from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import read_examples, read_training
+from tablemend.tasks.sources import read_training
+from tablemend.tasks.task import Sample
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import (
@@ -31,7 +30,6 @@ from tablemend.training.data import (
     build_rows,
     check_end_of_turn,
     check_rows,
-    contexts,
     refuse_shared_tables,
     render,
     render_chat,
@@ -66,15 +64,16 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
     """
     check_end_of_turn(tokenizer)
     say(f"reading {', '.join(source.source for source in config.data.training_sources)}")
-    sources = read_training(config.data.train)
+    task = config.task_of()
+    sources = read_training(config.data.train, task.samples)
     items = [item for found in sources.values() for item in found]
     say(f"tokenising {len(items):,} rows")
-    examples = [item for item in items if isinstance(item, Example)]
-    validation = read_examples(config.data.validation) if config.data.validation else None
+    examples = [item for item in items if not isinstance(item, Chat)]
+    validation = task.samples(config.data.validation) if config.data.validation else None
     if validation is not None:
         refuse_shared_tables(examples, validation, "validation")
     if PartialState().is_main_process and not _is_remote(config):
-        refuse_shared_tables(examples, read_examples(config.data.test), "test")
+        refuse_shared_tables(examples, task.samples(config.data.test), "test")
     _check_first(config, tokenizer, examples[:CHECKED_ROWS])
     _check_chats(tokenizer, [item for item in items if isinstance(item, Chat)][:CHECKED_ROWS])
     parts: dict[str, Any] = {}
@@ -93,8 +92,7 @@ def prepare(config: Experiment, tokenizer: Tokenizer) -> Prepared:
         "dropped": dict(rows.dropped),
         "rows_hash": rows.content_hash(),
         "template_hash": hash_text(str(tokenizer.chat_template)),
-        "prompt_hash": tablehallu.prompt_hash(),
-        **({"rationale": RATIONALE_VERSION} if config.thinking == "rationale" else {}),
+        **task.versions(),
     }
     return Prepared(rows, held_out, facts)
 
@@ -122,25 +120,25 @@ def _is_remote(config: Experiment) -> bool:
     return config.data.test.source.startswith(HUB)
 
 
-def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Example]) -> None:
+def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
     """The masks of the first rows, and their prefixes against every fine-tuned arm's prompts."""
     arms = [
         arm
         for arm in config.evaluation.arms.values()
         if arm.model == config.stage and not arm.after
     ]
-    for kind in contexts(config):
+    task = config.task_of()
+    for view in config.shown:
         sound, rows, targets = [], [], []
         for example in examples:
-            with suppress(NoRationale):  # counted when the rows are built
-                target = tablehallu.target(example, kind, config.thinking, config.format)
+            with suppress(NoTarget):  # counted when the rows are built
+                rows.append(render(tokenizer, task, example, view, config))
+                targets.append(task.target(example, view, config.thinking))
                 sound.append(example)
-                rows.append(render(tokenizer, example, kind, config))
-                targets.append(target)
         check_rows(tokenizer, rows, targets)
         for example, row in zip(sound, rows, strict=True):
             for arm in arms:
-                chat = tablehallu.messages(example, kind, arm.prompt, config.format)
+                chat = task.messages(example, view, arm.prompt)
                 prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
                 assert row.input_ids[: len(prompt)] == prompt, "training prefix is not the prompt"
 

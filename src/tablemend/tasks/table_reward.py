@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
@@ -19,15 +19,13 @@ from tablemend.detector.judge import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import GrpoExperiment
-from tablemend.recipe.reward import Reward
 from tablemend.records import ContextKind, Example
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.tablehallu import MARKER, OutputFormat
-from tablemend.training.data import contexts
+from tablemend.tasks.task import Score
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import Value, equal_values, read_value
 from tablemend.values.numbers import HEDGE
@@ -63,18 +61,11 @@ class Rules(NamedTuple):
         quotes: the thinking block quotes the context, and nothing else.
     """
 
-    weights: Reward
+    weights: Mapping[str, float]
     format: OutputFormat = "markdown"
     thinks: bool = False
     explains: bool = False
     quotes: bool = False
-
-    @classmethod
-    def of(cls, config: GrpoExperiment) -> Rules:
-        """The rules of a recipe."""
-        explains = config.train.prompt == "cot"
-        quotes = config.thinking == "quote"
-        return cls(config.grpo.reward, config.format, config.thinking != "off", explains, quotes)
 
 
 class Quote(NamedTuple):
@@ -87,20 +78,6 @@ class Quote(NamedTuple):
 
     context: str
     sentences: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """What one answer earns.
-
-    Attributes:
-        parts: each part of :class:`~tablemend.recipe.reward.Reward`, undiscounted; those that
-            the example cannot have (no blank, no sort, no quotation) are missing.
-        reward: between 0 and 1; exactly 1 for the gold answer.
-    """
-
-    parts: Mapping[str, float]
-    reward: float
 
 
 def score_answer(
@@ -136,7 +113,7 @@ def score_answer(
         pure = 1.0 if _is_pure(text, found, rules, gold_table, quote) else IMPURE
         parts["format"] *= pure
         worth *= pure
-    weights: dict[str, float] = rules.weights.model_dump()
+    weights = rules.weights
     whole = sum(weights[name] for name in parts)
     paid = sum(
         weights[name] * part * (worth if name in DISCOUNTED else 1.0)
@@ -159,28 +136,25 @@ def gold_answer(example: Example, kind: ContextKind, rules: Rules) -> str:
     return tablehallu.target(example, kind, thought if rules.thinks else "off", rules.format)
 
 
-def refuse_unpaid_gold(examples: Iterable[Example], config: GrpoExperiment) -> None:
-    """Check the reward before any model runs: every gold answer must earn exactly 1.
+class TableReward:
+    """The reward of table generation.
 
-    Raises:
-        TablemendError: naming the first example whose gold answer does not, and its parts.
+    Args:
+        rules: what was asked for.
     """
-    rules = Rules.of(config)
-    wrong: list[str] = []
-    for example, kind in product(examples, contexts(config)):
-        try:
-            score = score_example(gold_answer(example, kind, rules), example, kind, rules)
-        except TablemendError as error:
-            wrong.append(f"example {example.id}: {error}")
-            continue
-        if score.reward != 1.0:
-            lost = {name: round(part, 3) for name, part in score.parts.items() if part != 1.0}
-            wrong.append(f"example {example.id} earns {score.reward:.3f}, of {lost}")
-    if wrong:
-        raise TablemendError(
-            f"the gold answers of {len(wrong)} examples do not earn the whole reward, so it would "
-            f"teach something else; first: {wrong[0]}. Mend or drop these examples"
-        )
+
+    name = f"tablemend reward {REWARD_VERSION}"
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def score(self, sample: Example, view: str, text: str) -> Score:
+        """What an answer earns (:func:`score_answer`)."""
+        return score_example(text, sample, view, self._rules)
+
+    def gold(self, sample: Example, view: str) -> str:
+        """What earns the whole reward."""
+        return gold_answer(sample, view, self._rules)
 
 
 def _grade(

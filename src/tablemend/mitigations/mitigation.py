@@ -1,0 +1,142 @@
+"""Mitigations by name: what a recipe, the command line and the comparison read.
+
+A mitigation sees what its user would have: the answer and its evidence, never the gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from tablemend.config import Format
+
+if TYPE_CHECKING:
+    from tablemend.backends.backend import Backend
+    from tablemend.evidence.source import Source
+    from tablemend.mitigations.edits import Mended
+
+
+class Draft(NamedTuple):
+    """An answer that may be edited.
+
+    Attributes:
+        text: the raw answer.
+        evidence: what it was made from; its query, where it is a table.
+        format: serialisation of an answer table; ``None`` for a text.
+        name: of the sample, for messages.
+    """
+
+    text: str
+    evidence: Source
+    format: Format | None = None
+    name: str = ""
+
+
+class Rewriter(NamedTuple):
+    """The model that a mitigation may ask.
+
+    Attributes:
+        backend: ``None`` for a mitigation that asks none.
+        thinking: whether it is to think first; ``None`` asks for nothing.
+        max_new_tokens: its longest answer, thinking included.
+    """
+
+    backend: Backend | None = None
+    thinking: bool | None = None
+    max_new_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PostEdit:
+    """Edits stored answers; nothing is generated anew.
+
+    Attributes:
+        version: raised with every change of what it writes.
+        edit: the drafts, edited, in their order.
+        asks_model: whether it needs a :class:`Rewriter` with a backend.
+    """
+
+    version: str
+    edit: Callable[[Sequence[Draft], Rewriter], list[Mended]]
+    asks_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Holds an answer table to a grammar while it is generated.
+
+    Attributes:
+        version: raised with every change of the grammars.
+        grammar: in GBNF, from what the model is shown and the format that is asked for.
+        keeps: whether a whole answer keeps to its grammar, as far as that is quick to see: a
+            server may pass over one.
+    """
+
+    version: str
+    grammar: Callable[[Source, Format], str]
+    keeps: Callable[[str, Source, Format], bool]
+
+
+Mitigation = PostEdit | Constraint
+
+
+def _repair(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+    from tablemend.mitigations.repair_table import repair_answer
+    from tablemend.mitigations.repair_text import repair_text
+
+    return [
+        repair_text(one.text, one.evidence)
+        if one.format is None
+        else repair_answer(one.text, one.evidence.text, one.evidence.query, one.format)
+        for one in drafts
+    ]
+
+
+def _cave(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+    from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
+    from tablemend.mitigations.answers import AnswerItem
+    from tablemend.mitigations.cave import PASSES, cave_text
+    from tablemend.mitigations.cave_table import cave_answer
+    from tablemend.mitigations.steps import run_together
+
+    asked = PASSES, rewriter.thinking, rewriter.max_new_tokens
+    steps = [
+        cave_text(one.text, one.evidence, *asked)
+        if one.format is None
+        else cave_answer(
+            AnswerItem(one.text, one.evidence.text, one.evidence.query, one.format, one.name),
+            None,
+            *asked,
+        )
+        for one in drafts
+    ]
+    return run_together(steps, rewriter.backend, ProgramVerifier(), ProgramExtractor())
+
+
+def _header(evidence: Source, format: Format) -> str:
+    from tablemend.mitigations.constrained import answer_grammar, columns_of
+
+    return answer_grammar(columns_of(evidence), format, None)
+
+
+def _spans(evidence: Source, format: Format) -> str:
+    from tablemend.mitigations.constrained import answer_grammar, columns_of
+
+    return answer_grammar(columns_of(evidence), format, evidence.text)
+
+
+def _keeps_header(text: str, evidence: Source, format: Format) -> bool:
+    from tablemend.mitigations.constrained import columns_of, keeps_header
+
+    columns = columns_of(evidence)
+    return columns is None or keeps_header(text, columns, format)
+
+
+MITIGATIONS: dict[str, Mitigation] = {
+    "repair": PostEdit("repair/1, repair-table/2", _repair),
+    "cave": PostEdit("cave/1, cave-table/2", _cave, asks_model=True),
+    "header": Constraint("header/1", _header, _keeps_header),
+    "spans": Constraint("spans/1", _spans, _keeps_header),
+}
+"""By the name that a recipe gives."""

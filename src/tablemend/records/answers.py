@@ -1,0 +1,168 @@
+"""Answers, what is found in them, and what a report counts: the same for every task.
+
+All records are immutable and JSON-serialisable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+ContextKind = str
+"""How a sample is shown: one of its task's views, such as ``clean`` and ``adversarial``."""
+FinishReason = Literal["stop", "length", "refusal", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One stored generation.
+
+    Attributes:
+        example_id: the sample's id.
+        arm: the name of model + mitigation in the recipe.
+        context: how the sample was shown; one of its task's views.
+        text: the raw generation, thinking included; empty where the request failed.
+        prompt_tokens, completion_tokens: counts by the model's own tokenizer.
+        finish_reason: ``stop``, ``length`` (cut by the token limit), ``refusal`` (declined by
+            the model or its server) or ``error``.
+        error: why the request failed, in one line; empty otherwise.
+    """
+
+    example_id: str
+    arm: str
+    context: ContextKind
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish_reason: FinishReason
+    error: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict; ``Answer(**data)`` reads it back."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One error in an answer.
+
+    Attributes:
+        type: one of the task's error types.
+        row: index of the answer's row (0 is the first body row); ``None`` for the whole answer
+            and in a text.
+        column: name of the column; ``None`` for a whole row or answer and in a text.
+        expected: what the gold or the source says; ``None`` for what should not be there.
+        got: what the answer says.
+        evidence: what decided it, in one line for a person.
+        start, end: place of the words in the answer's text; ``None`` in a table.
+    """
+
+    type: str
+    row: int | None
+    column: str | None
+    expected: str | None
+    got: str | None
+    evidence: str
+    start: int | None = None
+    end: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict; ``Finding(**data)`` reads it back."""
+        return asdict(self)
+
+
+class Share(NamedTuple):
+    """A part of a whole, both counted: 3 of 4 gold rows."""
+
+    count: int
+    total: int
+
+    @property
+    def value(self) -> float | None:
+        """0 to 1; ``None`` where there is nothing to have a part of."""
+        return self.count / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a task's scorer says of one answer.
+
+    Attributes:
+        findings: every error found; empty for a faithful answer.
+        shares: what is counted beside errors, by the name of its metric.
+        abstained: the answer can be read and says nothing.
+        unjudged: why no verdict is possible; empty where there is one. An unjudged answer
+            is neither right nor wrong and has no findings.
+        judge: the scorer with its version, as printed in every report.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    abstained: bool = False
+    unjudged: str = ""
+    judge: str = ""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings of each type that there is one of."""
+        counts: dict[str, int] = {}
+        for finding in self.findings:
+            counts[finding.type] = counts.get(finding.type, 0) + 1
+        return counts
+
+    @property
+    def hallucinated(self) -> bool:
+        """At least one finding of any type: the sample counts for TotalHallu."""
+        return bool(self.findings)
+
+    def share(self, name: str) -> float | None:
+        """A share from 0 to 1; ``None`` where there is nothing to have a part of."""
+        return self.shares[name].value if name in self.shares else None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        return asdict(self) | {"shares": {name: list(own) for name, own in self.shares.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Judgement:
+        """The inverse of :meth:`to_json`."""
+        findings = tuple(Finding(**finding) for finding in data["findings"])
+        shares = {name: Share(*own) for name, own in data["shares"].items()}
+        return cls(findings, shares, data["abstained"], data["unjudged"], data["judge"])
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A column of a report.
+
+    Attributes:
+        name: its key in results.json.
+        title, column: what it is called: in a list, and at the head of a column.
+        meaning: what is counted, in a sentence.
+        kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
+            error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is
+            better. ``abstention``, ``unjudged``: answers that say nothing, or get no verdict.
+        types: of a group.
+    """
+
+    name: str
+    title: str
+    column: str
+    meaning: str
+    kind: Literal["error", "group", "share", "abstention", "unjudged"] = "error"
+    types: tuple[str, ...] = ()
+
+    def value(self, judgement: Judgement) -> float | None:
+        """What one answer adds: 0 or 1 for an event, a share as it is."""
+        match self.kind:
+            case "error":
+                return float(any(finding.type == self.name for finding in judgement.findings))
+            case "group":
+                return float(any(finding.type in self.types for finding in judgement.findings))
+            case "share":
+                return judgement.share(self.name)
+            case "abstention":
+                return float(judgement.abstained)
+            case "unjudged":
+                return float(bool(judgement.unjudged))

@@ -1,0 +1,15 @@
+"""The tasks by name: what a recipe names, and all that one line adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tablemend.tasks.table_generation import TableGeneration
+from tablemend.tasks.table_summary import TableSummary
+from tablemend.tasks.task import Task, TaskOptions
+
+TASKS: dict[str, Callable[[TaskOptions], Task[Any]]] = {
+    "table_generation": TableGeneration,
+    "table_summary": TableSummary,
+}

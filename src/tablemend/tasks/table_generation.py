@@ -1,0 +1,239 @@
+"""TableHallu: the table that a query asks for, from a text (sections 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tablemend.config import Source
+from tablemend.detector.judge import Submission as Judged
+from tablemend.detector.judge import judge_answers, judge_name
+from tablemend.detector.order import SortRule
+from tablemend.detector.similarity import Similarity, load_similarity
+from tablemend.records import ERROR_TYPES, Example, Judgement, Mark, Metric, SampleView
+from tablemend.second_judge import JUDGE, Opinion, compare_exactly
+from tablemend.synthesis.planting import PLANTS
+from tablemend.synthesis.rationale import RATIONALE_VERSION
+from tablemend.tasks import tablehallu
+from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
+from tablemend.tasks.sources import read_examples
+from tablemend.tasks.table_reward import Rules, TableReward
+from tablemend.tasks.task import DEFAULTS, Corruption, Submission, TaskOptions
+
+if TYPE_CHECKING:
+    from tablemend.evidence.source import Source as Evidence
+
+ERRORS = (
+    Metric(
+        "format_error",
+        "Format error",
+        "format",
+        "no readable table, or not the columns that the query asked for, in its order",
+    ),
+    Metric(
+        "out_of_range",
+        "Out of range",
+        "range",
+        "a row that the context does mention but the query's scope leaves out",
+    ),
+    Metric(
+        "order_mismatch", "Order mismatch", "order", "the rows are not sorted as the query says"
+    ),
+    Metric(
+        "attribute",
+        "Attribute distortion",
+        "attribute",
+        "a value that contradicts the context, or is missing though the context has it",
+    ),
+    Metric(
+        "blank_filling",
+        "Blank-filling",
+        "blank",
+        "a value where the context says nothing and the cell should be empty",
+    ),
+    Metric(
+        "entity_fabrication",
+        "Entity fabrication",
+        "fabrication",
+        "a row about something that the context never mentions",
+    ),
+)
+assert tuple(one.name for one in ERRORS) == ERROR_TYPES
+
+METRICS = (
+    *ERRORS,
+    Metric(
+        "constraint_violation",
+        "Constraint violation",
+        "constraint",
+        "a format error, an out-of-range row or an order mismatch: the query was not followed",
+        "group",
+        ("format_error", "out_of_range", "order_mismatch"),
+    ),
+    Metric(
+        "context_violation",
+        "Context violation",
+        "context",
+        "a distorted value, a filled blank or an invented row: the context was not followed",
+        "group",
+        ("attribute", "blank_filling", "entity_fabrication"),
+    ),
+    total(ERRORS, "at least one error of any kind"),
+    Metric(
+        "row_recall",
+        "Row recall",
+        "row recall",
+        "share of the rows asked for that the answer contains; higher is better",
+        "share",
+    ),
+    Metric(
+        "cell_recall",
+        "Cell recall",
+        "cell recall",
+        "share of the values asked for that the answer states correctly; higher is better",
+        "share",
+    ),
+    ABSTENTION,
+    UNJUDGED,
+)
+
+
+class TableGeneration:
+    """A text and a query in, a table out.
+
+    Args:
+        options: ``format`` of the answers, ``similarity`` of their cells.
+    """
+
+    name = "table_generation"
+    description = (
+        "A model reads a text and a query and writes the table that the query asks for. Counted is "
+        "what it gets wrong or makes up, by comparing every answer with a table that is known to "
+        "be right. In an adversarial context, facts that the query does not ask for stand among "
+        "those that it does."
+    )
+    views: ClassVar[dict[str, str]] = {
+        "clean": "clean contexts",
+        "adversarial": "adversarial contexts",
+    }
+    length_unit = "characters of the context"
+    slots = ("query", "context")
+    begins = tablehallu.MARKER
+    second_judge = JUDGE
+    prompts = tablehallu.STRATEGIES
+    metrics = METRICS
+
+    def __init__(self, options: TaskOptions = DEFAULTS) -> None:
+        self.format = options.format
+        self._similarity = options.similarity
+
+    def samples(self, source: Source) -> list[Example]:
+        """Examples that data_gen/tablehallu.py wrote, or the small world's."""
+        return read_examples(source)
+
+    def sample(self, record: Mapping[str, Any]) -> Example:
+        """An example, read back."""
+        return Example.from_json(dict(record))
+
+    def messages(self, sample: Example, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
+        """Context and query in one user turn."""
+        return tablehallu.messages(sample, view, prompt, self.format)
+
+    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
+        """The user turn with ``{context}`` and ``{query}``."""
+        words = tablehallu.prompt("{context}", "{query}", prompt, self.format)
+        return [{"role": "user", "content": words}]
+
+    def target(self, sample: Example, view: str, thinking: str) -> str:
+        """The gold table, behind the thinking that is asked for."""
+        return tablehallu.target(sample, view, thinking, self.format)
+
+    def versions(self) -> dict[str, str]:
+        """Of prompts and rationales."""
+        return {"prompt_hash": tablehallu.prompt_hash(), "rationale": RATIONALE_VERSION}
+
+    def evidence(self, sample: Example, view: str) -> Evidence:
+        """The context and the query."""
+        from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
+
+        return Evidence(text=sample.context(view), query=sample.query)
+
+    def show(self, sample: Example, view: str) -> SampleView:
+        """Query, context with the value of every fact marked, gold table."""
+        marks = []
+        for fact in sample.facts:
+            place = fact.clean if view == "clean" else fact.adversarial
+            if place is not None:
+                kind = "fact" if fact.violates is None else "distractor"
+                why = f" (out of scope by {fact.violates})" if fact.violates else ""
+                about = f"{fact.entity}: {fact.column}{why}"
+                marks.append(Mark(place.start, place.end, kind, about))
+        return SampleView(
+            sample.id,
+            view,
+            sample.topic,
+            f"{sample.domain}, {sample.difficulty}, id {sample.id}",
+            sample.domain,
+            sample.query,
+            sample.context(view),
+            tuple(sorted(marks)),
+            gold=sample.gold_table,
+        )
+
+    def scorer(self) -> AbstractContextManager[TableScorer]:
+        """The detector."""
+        return nullcontext(TableScorer(self.format, load_similarity(self._similarity)))
+
+    def second_opinion(self, answer: Submission[Example]) -> Opinion:
+        """What the exact comparison says."""
+        if answer.unjudged:
+            return Opinion(JUDGE, hallucinated=False, unjudged=answer.unjudged)
+        gold, sort = answer.sample.gold_table, answer.sample.constraints.sort_column
+        return compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
+
+    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
+        """Parts of a table that are right (docs/rewards.md)."""
+        thinks, quotes = thinking != "off", thinking == "quote"
+        return TableReward(Rules(weights, self.format, thinks, prompt == "cot", quotes))
+
+    def corruptions(
+        self, sample: Example, view: str, gold: str, types: Sequence[str], rng: Random
+    ) -> Iterator[Corruption]:
+        """The gold table with a wrong value, row, column or order."""
+        table = tablehallu.answer(sample.gold_table, self.format)
+        assert gold.endswith(table)
+        edits = []
+        for type in types:
+            own = [(name, plant) for name, plant in PLANTS.items() if plant.type == type]
+            rng.shuffle(own)
+            edits += own
+        for name, plant in edits:
+            edited = plant.make(sample, rng)
+            if edited is not None:
+                text = gold.removesuffix(table) + tablehallu.answer(edited, self.format)
+                yield Corruption(name, plant.type, text)
+
+
+class TableScorer:
+    """The detector on answers in one format."""
+
+    def __init__(self, format: Any, similarity: Similarity) -> None:
+        self.name = judge_name(similarity)
+        self._format, self._similarity = format, similarity
+
+    def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
+        """One judgement an answer (:func:`~tablemend.detector.judge.judge_answers`)."""
+        submissions = (
+            Judged(
+                one.text,
+                one.sample.gold_table,
+                one.sample.context(one.view),
+                SortRule.of(one.sample.constraints),
+                self._format,
+                one.unjudged,
+            )
+            for one in answers
+        )
+        return judge_answers(submissions, self._similarity)

@@ -1,0 +1,237 @@
+"""A task: one family of benchmarks, and all that the rest of tablemend knows of it.
+
+Training, evaluation, mitigations and reports ask the same object. A new benchmark is a class with
+these methods in a folder of its own, and one line in :data:`tablemend.tasks.TASKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from tablemend.config import BackendOptions, Format, Source
+from tablemend.records import Judgement, Metric, SampleView
+from tablemend.second_judge import Opinion
+
+if TYPE_CHECKING:
+    from tablemend.evidence.source import Source as Evidence
+
+
+class Sample(Protocol):
+    """One exercise: what the model is shown, the gold, and where its facts stand."""
+
+    @property
+    def id(self) -> str:
+        """Hash of the content."""
+        ...
+
+    @property
+    def source_hash(self) -> str:
+        """Hash of the table that it was made from: splits keep tables apart by it."""
+        ...
+
+    @property
+    def domain(self) -> str:
+        """What it is about; reports break rates down by it."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`Task.sample` reads back."""
+        ...
+
+
+S = TypeVar("S", bound=Sample)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """What a recipe says to its task.
+
+    Attributes:
+        format: serialisation of the tables that a model is to write, or is shown.
+        similarity: what decides whether two cells in other words are the same.
+        verifier, extractor: what checks a text, and what takes it apart into claims.
+        backend: how models among these are asked.
+    """
+
+    format: Format = "markdown"
+    similarity: str = "lexical"
+    verifier: str = "program"
+    extractor: str = "program"
+    backend: BackendOptions = field(default_factory=BackendOptions)
+
+
+DEFAULTS = TaskOptions()
+
+
+class Submission(NamedTuple, Generic[S]):
+    """One answer to be scored.
+
+    Attributes:
+        sample, view: what was shown.
+        text: the raw answer.
+        unjudged: why there is none (a failed request); it is then unjudged.
+    """
+
+    sample: S
+    view: str
+    text: str
+    unjudged: str = ""
+
+
+class Scorer(Protocol[S]):
+    """What judges answers; opened once, before anything is generated."""
+
+    name: str
+    """With its version, as it stands in reports."""
+
+    def score(self, answers: Iterable[Submission[S]]) -> Iterator[Judgement]:
+        """One judgement an answer, in order, in bounded memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one answer earns in training on rewards.
+
+    Attributes:
+        parts: by name, each 0 to 1; those that a sample cannot have are missing.
+        reward: 0 to 1; exactly 1 for the gold answer.
+    """
+
+    parts: Mapping[str, float]
+    reward: float
+
+
+class Reward(Protocol[S]):
+    """What pays answers in training on rewards; stricter than a scorer, as a policy finds every
+    leniency.
+    """
+
+    name: str
+    """With its version."""
+
+    def score(self, sample: S, view: str, text: str) -> Score:
+        """What an answer earns; ``text`` without its end of turn, empty where it was cut."""
+        ...
+
+    def gold(self, sample: S, view: str) -> str:
+        """The answer that earns 1."""
+        ...
+
+
+class Corruption(NamedTuple):
+    """A gold answer with one error put into it.
+
+    Attributes:
+        name: of the edit.
+        type: the error type that the scorer must find in it.
+        text: the whole answer, thinking included.
+    """
+
+    name: str
+    type: str
+    text: str
+
+
+class Task(Protocol[S]):
+    """One family of benchmarks, as a recipe has set it up."""
+
+    name: str
+    description: str
+    """What a model does and what is counted, for the head of a report."""
+    views: Mapping[str, str]
+    """How a sample can be shown, and what reports call it."""
+    length_unit: str
+    """What :attr:`SampleView.length` counts."""
+    prompts: tuple[str, ...]
+    """Prompting strategies, the plain one first."""
+    metrics: tuple[Metric, ...]
+    """Columns of a report, in their order; error types among them."""
+    format: Format | None
+    """Serialisation of the answers; ``None`` where they are no tables."""
+    slots: tuple[str, ...]
+    """What :meth:`template` leaves open, in the order in which they are filled."""
+    begins: str
+    """What stands before the answer itself, where a model may have thought aloud."""
+    second_judge: str | None
+    """Name of what judges beside the scorer and shares no code with it; ``None`` for none."""
+
+    def samples(self, source: Source) -> list[S]:
+        """The samples of a source, at most ``source.n``, from the front.
+
+        Raises:
+            TablemendError: no such source, or a record that is no sample.
+        """
+        ...
+
+    def sample(self, record: Mapping[str, Any]) -> S:
+        """The inverse of :meth:`Sample.to_json`."""
+        ...
+
+    def messages(self, sample: S, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
+        """The chat that is shown to the model, in training and evaluation alike."""
+        ...
+
+    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
+        """The chat with ``{slot}`` for what differs between samples, for a model card."""
+        ...
+
+    def target(self, sample: S, view: str, thinking: str) -> str:
+        """What supervised fine-tuning teaches, without the end of turn.
+
+        Raises:
+            NoTarget: nothing can be taught from this sample.
+        """
+        ...
+
+    def versions(self) -> dict[str, str]:
+        """Hashes of prompts, by the name that a manifest records them under."""
+        ...
+
+    def evidence(self, sample: S, view: str) -> Evidence:
+        """All that a mitigation may see: never the gold."""
+        ...
+
+    def show(self, sample: S, view: str) -> SampleView:
+        """The sample for a report's reader."""
+        ...
+
+    def scorer(self) -> AbstractContextManager[Scorer[S]]:
+        """Load what scores answers.
+
+        Raises:
+            TablemendError: a model that cannot be loaded.
+        """
+        ...
+
+    def second_opinion(self, answer: Submission[S]) -> Opinion | None:
+        """What the second judge says; ``None`` where there is none."""
+        ...
+
+    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> Reward[S]:
+        """What pays answers to a prompt.
+
+        Args:
+            weights: of the parts, by name.
+            thinking: as the recipe says.
+            prompt: the prompting strategy.
+        """
+        ...
+
+    def corruptions(
+        self, sample: S, view: str, gold: str, types: Sequence[str], rng: Random
+    ) -> Iterator[Corruption]:
+        """Gold answers with one error each, in random order: rejected answers for DPO.
+
+        Args:
+            sample: what the gold answers.
+            view: how it is shown.
+            gold: :meth:`target`.
+            types: error types to choose from, in an order that was drawn; each is tried in turn.
+            rng: draws places and values.
+        """
+        ...
