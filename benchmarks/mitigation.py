@@ -89,7 +89,7 @@ def read_recipe(settings: Mitigation, seed: int) -> Experiment:
     wrong += [
         f"evaluation.contexts must hold {context}"
         for context in ("clean", "adversarial")
-        if context not in config.evaluation.contexts
+        if context not in config.contexts
     ]
     if wrong:
         raise TablemendError(f"recipe={settings.recipe}: {'; '.join(wrong)}")

@@ -35,7 +35,6 @@ from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row
 from tablemend.training.memory import STRATEGIES
-from tablemend.training.reward import Rules
 from tablemend.training.trainer import Trainer
 
 FORMULA = (
@@ -136,12 +135,13 @@ def random_reward_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     nothing = cast(Any, None)  # the example: no reward reads it
     tasks = [
-        grpo.Task(nothing, "adversarial", str(number), ids(length))
+        grpo.Asked(nothing, "adversarial", str(number), ids(length))
         for number, length in enumerate(prompts)
     ]
     trainer = _Drawn(
         tasks=tasks,
-        rules=Rules.of(config),
+        reward=grpo.reward_of(config),
+        task=config.task_of(),
         args=_quiet(grpo.grpo_arguments(config, folder, 1)),
         **_common(config, model, tokenizer),
     )

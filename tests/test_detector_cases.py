@@ -34,7 +34,7 @@ def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None
     assert judgement.constraint_violation and not judgement.context_violation
     assert judgement.share("row_recall") == 1.0
     assert (
-        judgement.shares["cell_recall"].count == 3 + 3 + 3 + 0 + 0 + 2
+        judgement.shares["cell_recall"].part == 3 + 3 + 3 + 0 + 0 + 2
     )  # shared columns, deals wrong
 
 

@@ -108,8 +108,8 @@ def test_an_empty_table_abstains_and_is_no_success() -> None:
 def test_missing_rows_cost_recall_and_are_no_finding() -> None:
     judgement = judge(Table.of(GOLD.columns, GOLD.rows[1:3]), GOLD, "", RULE)
     assert found(judgement) == {}
-    assert (judgement.shares["row_recall"].count, judgement.shares["row_recall"].total) == (2, 4)
-    assert (judgement.shares["cell_recall"].count, judgement.shares["cell_recall"].total) == (7, 14)
+    assert (judgement.shares["row_recall"].part, judgement.shares["row_recall"].total) == (2, 4)
+    assert (judgement.shares["cell_recall"].part, judgement.shares["cell_recall"].total) == (7, 14)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +252,6 @@ def test_an_endless_answer_is_judged_in_time() -> None:
     header = write_table(Table.of(GOLD.columns, []), "markdown")
     endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
     judgement = judge_answer(endless, GOLD, "Alder", RULE)
-    assert (judgement.shares["row_recall"].count, found(judgement)) == (1, {"out_of_range": 29_999})
+    assert (judgement.shares["row_recall"].part, found(judgement)) == (1, {"out_of_range": 29_999})
     for text in (endless * 12, "word " * 2_000_000):  # ten megabytes
         assert judge_answer(text, GOLD, "").counts["format_error"] == 1

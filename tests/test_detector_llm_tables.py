@@ -116,7 +116,7 @@ def test_most_values_that_a_model_copied_are_accepted(shared_data: Read) -> None
         gold = read_table(record["gold_table"], "markdown")
         answer = read_table(record["gemini_table"], "markdown")
         judgement = judge(answer, gold, record["text"])
-        shared += judgement.shares["row_recall"].count
+        shared += judgement.shares["row_recall"].part
         wrong += judgement.counts["attribute"]
     assert shared > 1000
     assert 0.05 < wrong / shared < 0.15
@@ -150,7 +150,7 @@ def test_fields_of_one_sentence_by_three_models(shared_data: Read) -> None:
                 for index, row in enumerate(answer.rows)
                 if row in gold.rows and names[row[0]] == 2 and index in flagged
             ]
-            matched += judgement.shares["row_recall"].count
+            matched += judgement.shares["row_recall"].part
             wrong += judgement.counts["attribute"]
     assert matched > 4000 and unread < 15
     assert 0.02 < wrong / matched < 0.04

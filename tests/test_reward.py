@@ -22,8 +22,7 @@ from tablemend.synthesis import small_world
 from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
-from tablemend.tasks.tablehallu import OutputFormat
-from tablemend.training.reward import (
+from tablemend.tasks.table_reward import (
     IMPURE,
     Rules,
     Score,
@@ -31,9 +30,10 @@ from tablemend.training.reward import (
     score_answer,
     score_example,
 )
+from tablemend.tasks.tablehallu import OutputFormat
 from tablemend.values.units import header_unit
 
-RULES = Rules(Reward())
+RULES = Rules(Reward().model_dump())
 FORMATS: tuple[OutputFormat, ...] = ("markdown", "json", "latex")
 SORT = SortRule("Wells", "ascending")
 GOLD = Table.of(
@@ -350,7 +350,9 @@ def _earned(table: Table, example: Example) -> float:
 @pytest.mark.parametrize("thinking", ["off", "quote"])
 def test_gold_earns_exactly_1(format: OutputFormat, thinking: tablehallu.Thinking) -> None:
     thinks = thinking != "off"
-    rules = Rules(Reward(format=0.3, cells=0.7, order=0.1), format, thinks, quotes=thinks)
+    rules = Rules(
+        Reward(format=0.3, cells=0.7, order=0.1).model_dump(), format, thinks, quotes=thinks
+    )
     for example in small_world.examples(seed=6, n=100):
         for kind in CONTEXT_KINDS:
             text = tablehallu.target(example, kind, thinking, format)
@@ -608,7 +610,7 @@ weights = st.builds(
 def test_mending_an_error_never_costs(data: st.DataObject, table: Table, parts: Reward) -> None:
     """Nor, read backwards, does making one more ever pay: for any weights and mixture."""
     errors = data.draw(mistakes(table))
-    rules, sort = Rules(parts), SortRule("Number", "ascending")
+    rules, sort = Rules(parts.model_dump()), SortRule("Number", "ascending")
     worse = score_answer(made(table, errors), table, sort, rules)
     assert 0.0 <= worse.reward <= 1.0 and all(0.0 <= part <= 1.0 for part in worse.parts.values())
     for fewer in mended(errors):
@@ -626,5 +628,5 @@ def test_any_text_has_a_score(text: str) -> None:
 
 
 def test_the_reward_loads_no_torch() -> None:
-    code = "import sys, tablemend.training.reward; sys.exit('torch' in sys.modules)"
+    code = "import sys, tablemend.tasks.table_reward; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -24,8 +24,9 @@ from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
+from tablemend.tasks.table_reward import TableReward
+from tablemend.tasks.task import Score
 from tablemend.training import checkpoints, grpo, saving, stage
-from tablemend.training.reward import Score
 from tablemend.training.start import start_facts
 
 PARTS = set(Reward.model_fields)
@@ -58,11 +59,11 @@ def command(
 def graded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A random model writes no table; this pays it for small ids, so that there is something."""
 
-    def score(text: str, *_: Any) -> Score:
+    def score(self: Any, sample: Any, view: str, text: str) -> Score:
         parts = dict.fromkeys(PARTS, 0.25)
         return Score(parts, sum(map(ord, text)) % 97 / 97)
 
-    monkeypatch.setattr(grpo, "score_example", score)
+    monkeypatch.setattr(TableReward, "score", score)
     monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
 
 
@@ -260,7 +261,7 @@ def test_a_reward_that_fails_stops_the_training(
 ) -> None:
     config = command("fails")
     run, trainer, _, _ = _trainer(config)
-    monkeypatch.setattr(grpo, "score_example", lambda *_: 1 / 0)
+    monkeypatch.setattr(TableReward, "score", lambda *_: 1 / 0)
     with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
         stage.train(trainer, config, run)
     assert "\n" not in str(caught.value) and "no reward would be true" in str(caught.value)

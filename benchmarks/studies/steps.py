@@ -73,7 +73,7 @@ def share_answers(config: Comparison, arms: Iterable[str], source: Run, target: 
     """
     ours, theirs = (Generations(run.path / "generations") for run in (source, target))
     for name in arms:
-        for context in config.evaluation.contexts:
+        for context in config.contexts:
             made, wanted = (each.path(name, context) for each in (ours, theirs))
             if made != wanted and made.exists() and not wanted.exists():
                 write_text(wanted, made.read_text(encoding="utf-8"))

@@ -238,7 +238,7 @@ def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
     lines.append(f"{'hallucinated':<22}{'yes' if judgement.hallucinated else 'no'}")
     for name, share in judgement.shares.items():
         value = "-" if share.value is None else f"{share.value:.3f}"
-        lines.append(f"{_title(name):<22}{value} ({share.count} of {share.total})")
+        lines.append(f"{_title(name):<22}{value} ({share.part} of {share.total})")
     if order:
         rule = f"{order.order} by {order.column!r}"
     else:

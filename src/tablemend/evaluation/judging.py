@@ -129,7 +129,8 @@ def _second_opinions(
         assert opinion is not None
         yield opinion
         if model is not None:
-            yield opinion_of(model, submission.sample, stored.answer.text, replies)
+            view = task.show(submission.sample, submission.view)
+            yield opinion_of(model, view, stored.answer.text, replies)
 
 
 def is_cut(stored: Stored) -> bool:

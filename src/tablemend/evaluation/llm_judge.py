@@ -14,11 +14,13 @@ from tablemend.generations import Generations, settings_hash
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import Example
+from tablemend.records import SampleView
 from tablemend.runs import Run, append_jsonl, read_jsonl
 from tablemend.second_judge import Difference, Opinion
+from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.tablehallu import BLANK
+from tablemend.tasks.task import Sample
 
 PROMPT = "second_judge"
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
@@ -56,7 +58,7 @@ def judge_name(model: ModelName) -> str:
     return f"llm:{model.engine}:{model.model}, {PROMPTS.version(PROMPT)}"
 
 
-def ask_judge(examples: Sequence[Example], config: Comparison, run: Run) -> None:
+def ask_judge(examples: Sequence[Sample], config: Comparison, run: Run) -> None:
     """Ask the judging model about every stored answer that it has not judged yet.
 
     Raises:
@@ -74,8 +76,8 @@ def ask_judge(examples: Sequence[Example], config: Comparison, run: Run) -> None
         stored = read_replies(run)
         noted = {line["key"]: line["identity"] for line in read_jsonl(replies_path(run))}
         wanted: dict[str, Request] = {}
-        for example, text in _answers(examples, config, run):
-            request = _request(example, text)
+        for view, text in _answers(examples, config, run):
+            request = _request(view, text)
             key = reply_key(model, request.messages)
             known = stored.get(key)
             if known is None or known.finish_reason == "error" or noted[key] != identity:
@@ -106,10 +108,10 @@ def read_replies(run: Run) -> Replies:
     }
 
 
-def opinion_of(model: ModelName, example: Example, text: str, replies: Replies) -> Opinion:
+def opinion_of(model: ModelName, view: SampleView, text: str, replies: Replies) -> Opinion:
     """What the model said of one answer; what cannot be read is unjudged, never guessed."""
     name = judge_name(model)
-    completion = replies.get(reply_key(model, _request(example, text).messages))
+    completion = replies.get(reply_key(model, _request(view, text).messages))
     if completion is None:
         why = "not asked yet: run the command without rejudge=true"
         return Opinion(name, hallucinated=False, unjudged=why)
@@ -143,23 +145,24 @@ def reply_key(model: ModelName, messages: Sequence[Mapping[str, str]]) -> str:
 
 
 def _answers(
-    examples: Sequence[Example], config: Comparison, run: Run
-) -> Iterator[tuple[Example, str]]:
+    examples: Sequence[Sample], config: Comparison, run: Run
+) -> Iterator[tuple[SampleView, str]]:
     """Answers that a judge is to read: those that ended by themselves."""
-    generations = Generations(run.path / "generations")
+    generations, task = Generations(run.path / "generations"), config.task_of()
     for arm in config.evaluation.arms:
         for context in config.contexts:
             stored = generations.read(arm, context)
             for example in examples:
                 one = stored.get(example.id)
                 if one is not None and one.answer.finish_reason in ("stop", "refusal"):
-                    yield example, one.answer.text
+                    yield task.show(example, context), one.answer.text
 
 
-def _request(example: Example, text: str) -> Request:
+def _request(view: SampleView, text: str) -> Request:
+    assert isinstance(view.gold, Table)
     final = text.rpartition(END_OF_THINKING)[2].strip()
-    gold = write_table(example.gold_table.filled(BLANK), "markdown")
-    messages = PROMPTS.render(PROMPT, query=example.query, gold=gold, answer=final)
+    gold = write_table(view.gold.filled(BLANK), "markdown")
+    messages = PROMPTS.render(PROMPT, query=view.query, gold=gold, answer=final)
     return Request(PROMPT, messages, Sampling(LONGEST), schema=SCHEMA)
 
 

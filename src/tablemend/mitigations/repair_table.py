@@ -81,8 +81,8 @@ def repair_answer(
         lost = tuple(replace(edit, reason=str(error)) for edit in repaired.edits)
         undone = (*repaired.undone, *lost)
         return Mended(text, (), undone, repaired.before, repaired.before, passes=1)
-    found = repaired.before, repaired.after
-    return Mended(mended, repaired.edits, repaired.undone, *found, passes=1)
+    before, after = repaired.before, repaired.after
+    return Mended(mended, repaired.edits, repaired.undone, before, after, passes=1)
 
 
 def repair_table(table: Table, context: str, query: str = "", blank: Cell = None) -> RepairedTable:

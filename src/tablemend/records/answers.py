@@ -75,13 +75,13 @@ class Finding:
 class Share(NamedTuple):
     """A part of a whole, both counted: 3 of 4 gold rows."""
 
-    count: int
+    part: int
     total: int
 
     @property
     def value(self) -> float | None:
         """0 to 1; ``None`` where there is nothing to have a part of."""
-        return self.count / self.total if self.total else None
+        return self.part / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)

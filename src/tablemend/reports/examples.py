@@ -205,7 +205,7 @@ def _badge(judgement: Judgement, answer: Answer) -> Markup:
     else:
         verdict = tag("span", "no error", class_="badge good")
     said = "".join(
-        f" {name.replace('_', ' ')} {share.count} of {share.total}"
+        f" {name.replace('_', ' ')} {share.part} of {share.total}"
         for name, share in list(judgement.shares.items())[:1]
     )
     cut = " · cut at the token limit" if answer.finish_reason == "length" else ""

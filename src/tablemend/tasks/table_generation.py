@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tablemend.config import Source
+from tablemend.config import Format, Source
 from tablemend.detector.judge import Submission as Judged
 from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
@@ -20,7 +20,7 @@ from tablemend.tasks import tablehallu
 from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
 from tablemend.tasks.sources import read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
-from tablemend.tasks.task import DEFAULTS, Corruption, Submission, TaskOptions
+from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -100,7 +100,7 @@ METRICS = (
 )
 
 
-class TableGeneration:
+class TableGeneration(Task[Example]):
     """A text and a query in, a table out.
 
     Args:
@@ -114,7 +114,7 @@ class TableGeneration:
         "be right. In an adversarial context, facts that the query does not ask for stand among "
         "those that it does."
     )
-    views: ClassVar[dict[str, str]] = {
+    views: ClassVar[Mapping[str, str]] = {
         "clean": "clean contexts",
         "adversarial": "adversarial contexts",
     }
@@ -126,8 +126,8 @@ class TableGeneration:
     metrics = METRICS
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
-        self.format = options.format
-        self._similarity = options.similarity
+        super().__init__(options)
+        self.format: Format = options.format
 
     def samples(self, source: Source) -> list[Example]:
         """Examples that data_gen/tablehallu.py wrote, or the small world's."""
@@ -184,7 +184,7 @@ class TableGeneration:
 
     def scorer(self) -> AbstractContextManager[TableScorer]:
         """The detector."""
-        return nullcontext(TableScorer(self.format, load_similarity(self._similarity)))
+        return nullcontext(TableScorer(self.format, load_similarity(self.options.similarity)))
 
     def second_opinion(self, answer: Submission[Example]) -> Opinion:
         """What the exact comparison says."""

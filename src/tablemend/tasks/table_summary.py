@@ -12,6 +12,7 @@ from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
+    CLAIM_ERRORS,
     Finding,
     Judgement,
     Metric,
@@ -20,13 +21,12 @@ from tablemend.records import (
     Verdict,
     Verification,
 )
-from tablemend.second_judge import Opinion
 from tablemend.tabfaith.examples import TabFaithExample
 from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.tablehallu import EMPHASES
-from tablemend.tasks.task import DEFAULTS, Corruption, Score, Submission, TaskOptions
+from tablemend.tasks.task import Corruption, Score, Submission, Task
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -71,7 +71,7 @@ METRICS = (
 )
 
 
-class TableSummary:
+class TableSummary(Task[TabFaithExample]):
     """A table in, a text out.
 
     Args:
@@ -83,17 +83,12 @@ class TableSummary:
         "A model reads a table and describes it. Counted is what it says that the table does not "
         "bear out: every claim of its text is verified against the table."
     )
-    views: ClassVar[dict[str, str]] = {VIEW: "tables"}
+    views: ClassVar[Mapping[str, str]] = {VIEW: "tables"}
     length_unit = "cells of the table"
     slots = ("table",)
     begins = END_OF_THINKING
-    second_judge = None
     prompts = ("base", "careful", "follow")
     metrics = METRICS
-    format = None
-
-    def __init__(self, options: TaskOptions = DEFAULTS) -> None:
-        self._options = options
 
     def samples(self, source: Source) -> list[TabFaithExample]:
         """Examples that data_gen/tabfaith.py wrote."""
@@ -157,16 +152,12 @@ class TableSummary:
             gold=sample.summary if sample.label == "faithful" else None,
         )
 
-    def second_opinion(self, answer: Submission[TabFaithExample]) -> Opinion | None:
-        """There is none: a summary has no one right text."""
-        return None
-
     @contextmanager
     def scorer(self) -> Iterator[SummaryScorer]:
         """STAF."""
         from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
 
-        options = self._options
+        options = self.options
         with (
             opened(options.verifier, lambda name: open_verifier(name, options.backend)) as verifier,
             opened(options.extractor, lambda name: open_extractor(name, options.backend)) as taking,
@@ -190,8 +181,8 @@ class TableSummary:
         verbaliser = Verbaliser(sample.table)
         summary = Summary(sample.summary, sample.facts)
         injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-        for type in types:
-            made = injector.plant((type,), rng)
+        for type in CLAIM_ERRORS:
+            made = injector.plant((type,), rng) if type in types else None
             if made is not None:
                 yield Corruption(type, type, gold.removesuffix(sample.summary) + made.text)
 
@@ -240,7 +231,7 @@ class SummaryReward:
         with self._task.scorer() as scorer:
             (found,) = scorer.score([Submission(sample, VIEW, text)])
         judged, claims = found.shares["coverage"] if found.shares else (0, 1)
-        return (found.shares["staf"].count if judged else 0), claims
+        return (found.shares["staf"].part if judged else 0), claims
 
 
 class SummaryScorer:

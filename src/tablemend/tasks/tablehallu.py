@@ -47,7 +47,7 @@ FORMATS: dict[OutputFormat, str] = {
     ),
 }
 
-EMPHASES: dict[Strategy, str] = {
+EMPHASES: dict[str, str] = {
     "base": "",
     "careful": (
         " Before you give the table, check each of its values once more against the context "
@@ -62,7 +62,7 @@ EMPHASES: dict[Strategy, str] = {
 
 
 def prompt(
-    context: str, query: str, strategy: Strategy = "base", output: OutputFormat = "markdown"
+    context: str, query: str, strategy: str = "base", output: OutputFormat = "markdown"
 ) -> str:
     """The text of the user turn."""
     return f"Context:\n{context}\n\nQuery:\n{query}\n\n{FORMATS[output]}{EMPHASES[strategy]}"
@@ -71,7 +71,7 @@ def prompt(
 def messages(
     example: Example,
     context: ContextKind,
-    strategy: Strategy = "base",
+    strategy: str = "base",
     output: OutputFormat = "markdown",
 ) -> list[dict[str, str]]:
     """The chat that is shown to the model: one user turn."""
@@ -116,7 +116,7 @@ def answer(table: Table, output: OutputFormat = "markdown") -> str:
 def target(
     example: Example,
     context: ContextKind,
-    thinking: Thinking = "off",
+    thinking: str = "off",
     output: OutputFormat = "markdown",
 ) -> str:
     """What the model is trained to write after the prompt, without the end of turn.
@@ -139,9 +139,7 @@ def target(
     return f"<think>\n{_thought(example, context, thinking)}\n</think>\n\n{table}"
 
 
-def _thought(
-    example: Example, context: ContextKind, thinking: Literal["empty", "quote", "rationale"]
-) -> str:
+def _thought(example: Example, context: ContextKind, thinking: str) -> str:
     if thinking == "empty":
         return ""
     return (quotation if thinking == "quote" else rationale)(example, context)

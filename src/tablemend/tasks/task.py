@@ -6,11 +6,12 @@ these methods in a folder of its own, and one line in :data:`tablemend.tasks.TAS
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from tablemend.config import BackendOptions, Format, Source
 from tablemend.records import Judgement, Metric, SampleView
@@ -44,6 +45,8 @@ class Sample(Protocol):
 
 
 S = TypeVar("S", bound=Sample)
+S_co = TypeVar("S_co", bound=Sample, covariant=True)
+S_contra = TypeVar("S_contra", bound=Sample, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class TaskOptions:
 DEFAULTS = TaskOptions()
 
 
-class Submission(NamedTuple, Generic[S]):
+class Submission(NamedTuple, Generic[S_co]):
     """One answer to be scored.
 
     Attributes:
@@ -76,19 +79,19 @@ class Submission(NamedTuple, Generic[S]):
         unjudged: why there is none (a failed request); it is then unjudged.
     """
 
-    sample: S
+    sample: S_co
     view: str
     text: str
     unjudged: str = ""
 
 
-class Scorer(Protocol[S]):
+class Scorer(Protocol[S_contra]):
     """What judges answers; opened once, before anything is generated."""
 
     name: str
     """With its version, as it stands in reports."""
 
-    def score(self, answers: Iterable[Submission[S]]) -> Iterator[Judgement]:
+    def score(self, answers: Iterable[Submission[S_contra]]) -> Iterator[Judgement]:
         """One judgement an answer, in order, in bounded memory."""
         ...
 
@@ -106,7 +109,7 @@ class Score:
     reward: float
 
 
-class Reward(Protocol[S]):
+class Reward(Protocol[S_contra]):
     """What pays answers in training on rewards; stricter than a scorer, as a policy finds every
     leniency.
     """
@@ -114,11 +117,11 @@ class Reward(Protocol[S]):
     name: str
     """With its version."""
 
-    def score(self, sample: S, view: str, text: str) -> Score:
+    def score(self, sample: S_contra, view: str, text: str) -> Score:
         """What an answer earns; ``text`` without its end of turn, empty where it was cut."""
         ...
 
-    def gold(self, sample: S, view: str) -> str:
+    def gold(self, sample: S_contra, view: str) -> str:
         """The answer that earns 1."""
         ...
 
@@ -137,81 +140,86 @@ class Corruption(NamedTuple):
     text: str
 
 
-class Task(Protocol[S]):
-    """One family of benchmarks, as a recipe has set it up."""
+class Task(ABC, Generic[S]):
+    """One family of benchmarks, as a recipe has set it up.
 
-    name: str
-    description: str
-    """What a model does and what is counted, for the head of a report."""
-    views: Mapping[str, str]
-    """How a sample can be shown, and what reports call it."""
-    length_unit: str
-    """What :attr:`SampleView.length` counts."""
-    prompts: tuple[str, ...]
-    """Prompting strategies, the plain one first."""
-    metrics: tuple[Metric, ...]
-    """Columns of a report, in their order; error types among them."""
-    format: Format | None
-    """Serialisation of the answers; ``None`` where they are no tables."""
-    slots: tuple[str, ...]
-    """What :meth:`template` leaves open, in the order in which they are filled."""
-    begins: str
-    """What stands before the answer itself, where a model may have thought aloud."""
-    second_judge: str | None
-    """Name of what judges beside the scorer and shares no code with it; ``None`` for none."""
+    Attributes:
+        name: as a recipe gives it.
+        description: what a model does and what is counted, for the head of a report.
+        views: how a sample can be shown, and what reports call it.
+        length_unit: what :attr:`SampleView.length` counts.
+        prompts: prompting strategies, the plain one first.
+        metrics: columns of a report, in their order; error types among them.
+        slots: what :meth:`template` leaves open, in the order in which they are filled.
+        begins: what stands before the answer itself, where a model may have thought aloud.
+        second_judge: name of what judges beside the scorer and shares no code with it; ``None``
+            for none.
+        format: serialisation of the answers; ``None`` where they are no tables.
+    """
 
+    name: ClassVar[str]
+    description: ClassVar[str]
+    views: ClassVar[Mapping[str, str]]
+    length_unit: ClassVar[str]
+    prompts: ClassVar[tuple[str, ...]]
+    metrics: ClassVar[tuple[Metric, ...]]
+    slots: ClassVar[tuple[str, ...]]
+    begins: ClassVar[str]
+    second_judge: ClassVar[str | None] = None
+    format: Format | None = None
+
+    def __init__(self, options: TaskOptions = DEFAULTS) -> None:
+        self.options = options
+
+    @abstractmethod
     def samples(self, source: Source) -> list[S]:
         """The samples of a source, at most ``source.n``, from the front.
 
         Raises:
             TablemendError: no such source, or a record that is no sample.
         """
-        ...
 
+    @abstractmethod
     def sample(self, record: Mapping[str, Any]) -> S:
         """The inverse of :meth:`Sample.to_json`."""
-        ...
 
+    @abstractmethod
     def messages(self, sample: S, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat that is shown to the model, in training and evaluation alike."""
-        ...
 
+    @abstractmethod
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         """The chat with ``{slot}`` for what differs between samples, for a model card."""
-        ...
 
+    @abstractmethod
     def target(self, sample: S, view: str, thinking: str) -> str:
         """What supervised fine-tuning teaches, without the end of turn.
 
         Raises:
             NoTarget: nothing can be taught from this sample.
         """
-        ...
 
+    @abstractmethod
     def versions(self) -> dict[str, str]:
-        """Hashes of prompts, by the name that a manifest records them under."""
-        ...
+        """``prompt_hash``, and of what else targets depend on; a manifest records them."""
 
+    @abstractmethod
     def evidence(self, sample: S, view: str) -> Evidence:
         """All that a mitigation may see: never the gold."""
-        ...
 
+    @abstractmethod
     def show(self, sample: S, view: str) -> SampleView:
         """The sample for a report's reader."""
-        ...
 
+    @abstractmethod
     def scorer(self) -> AbstractContextManager[Scorer[S]]:
         """Load what scores answers.
 
         Raises:
             TablemendError: a model that cannot be loaded.
         """
-        ...
 
-    def second_opinion(self, answer: Submission[S]) -> Opinion | None:
-        """What the second judge says; ``None`` where there is none."""
-        ...
-
+    @abstractmethod
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> Reward[S]:
         """What pays answers to a prompt.
 
@@ -220,12 +228,15 @@ class Task(Protocol[S]):
             thinking: as the recipe says.
             prompt: the prompting strategy.
         """
-        ...
+
+    def second_opinion(self, answer: Submission[S]) -> Opinion | None:
+        """What the second judge says; ``None`` where there is none."""
+        return None
 
     def corruptions(
         self, sample: S, view: str, gold: str, types: Sequence[str], rng: Random
     ) -> Iterator[Corruption]:
-        """Gold answers with one error each, in random order: rejected answers for DPO.
+        """Gold answers with one error each: rejected answers for DPO. None by default.
 
         Args:
             sample: what the gold answers.
@@ -234,4 +245,4 @@ class Task(Protocol[S]):
             types: error types to choose from, in an order that was drawn; each is tried in turn.
             rng: draws places and values.
         """
-        ...
+        return iter(())
