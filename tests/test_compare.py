@@ -19,19 +19,16 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from tablemend.backends import vllm_engine
 from tablemend.config import parse
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import plan_arms, read_test
+from tablemend.evaluation.arms import plan_arms
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
-from tablemend.evaluation.results import write_results
+from tablemend.evaluation.compare import compare as compare_arms
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer
-from tablemend.reports.rates import METRICS
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks import tablehallu
+from tablemend.tasks.table_generation import METRICS
 
 ROOT = Path(__file__).parents[1]
 N = 6
@@ -111,13 +108,7 @@ def recipe(tmp_path, models_folder) -> list[str]:
 
 def compare(recipe: list[str], *overrides: str) -> dict:
     """What eval/compare.py does, in this process."""
-    config = parse(CompareCommand, [*recipe, *overrides])
-    run = Run.of(config)
-    examples = read_test(config)
-    if not config.rejudge:
-        generate(plan_arms(config, run), examples, config, run)
-    judged = judge(examples, config, run, LexicalSimilarity())
-    return write_results(judged, examples, config, run)
+    return compare_arms(parse(CompareCommand, [*recipe, *overrides]))
 
 
 def answers(run: Path) -> dict[tuple[str, str, str], str]:
@@ -145,7 +136,7 @@ def test_results_hold_every_arm_context_and_metric(recipe, tmp_path):
     for kinds in results["arms"].values():
         assert set(kinds) == {"clean", "adversarial"}
         for rates in kinds.values():
-            assert set(rates) == set(METRICS)
+            assert set(rates) == {metric.name for metric in METRICS}
             assert all(set(rate) == {"rate", "low", "high", "n"} for rate in rates.values())
     keys = "context metric arm_a arm_b n a_only b_only difference low high ratio ratio_low"
     assert set(results["paired"][0]) == {*keys.split(), "ratio_high", "p", "p_holm"}
@@ -176,7 +167,8 @@ def test_a_second_run_generates_nothing(recipe, tmp_path, monkeypatch):
 def test_killed_and_continued_equals_uninterrupted(recipe, tmp_path):
     compare(recipe, f"run={tmp_path / 'whole'}")
     stored = tmp_path / "run" / "generations" / "base.clean.jsonl"
-    tokens = (*recipe, "data.test.n=200")  # long enough to be caught in the middle
+    longer = "data.test.n=60"
+    tokens = (*recipe, longer)  # long enough to be caught in the middle
     process = subprocess.Popen(command(*tokens), cwd=ROOT, env=environment())
     deadline = time.monotonic() + 120
     while not (stored.exists() and stored.stat().st_size) and time.monotonic() < deadline:
@@ -184,10 +176,10 @@ def test_killed_and_continued_equals_uninterrupted(recipe, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = list(read_jsonl(stored))
-    assert 0 < len(kept) < 200
+    assert 0 < len(kept) < 60
     with stored.open("a", encoding="utf-8") as file:
         file.write('{"settings": "torn')
-    compare(recipe)
+    compare(recipe, longer)
     whole, resumed = answers(tmp_path / "whole"), answers(tmp_path / "run")
     assert {key: resumed[key] for key in whole} == whole
     assert {line["example_id"] for line in kept} <= {key[2] for key in resumed}

@@ -12,16 +12,17 @@ import yaml
 from answering import AnsweringServer, answering, asked
 
 from tablemend.config import ConfigError, parse
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
+from tablemend.evaluation.judging import judge, scorers
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
+from tablemend.evidence.source import Source
 from tablemend.generations import JudgedArms
 from tablemend.mitigations.edits import Mended
+from tablemend.mitigations.mitigation import MITIGATIONS, Draft, PostEdit, Rewriter
 from tablemend.records import Example
 from tablemend.runs import Run, read_jsonl
 from tablemend.synthesis import small_world
@@ -88,7 +89,8 @@ def compare(tokens: list[str]) -> tuple[JudgedArms, dict[str, Any]]:
         begin(config, run, examples)
         generate(arms, examples, config, run)
         mend(arms, examples, config, run)
-    judged = judge(examples, config, run, LexicalSimilarity())
+    with scorers(config) as scoring:
+        judged = judge(examples, config, run, scoring)
     return judged, write_results(judged, examples, config, run)
 
 
@@ -139,22 +141,21 @@ def test_cave_mends_by_a_model_and_counts_its_calls(
 def test_the_mender_never_sees_the_gold(
     recipe: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tablemend.evaluation import mending
+    seen: list[Draft] = []
 
-    seen: list[Any] = []
+    def spy(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+        seen.extend(drafts)
+        return [Mended(draft.text) for draft in drafts]
 
-    def spy(items: Sequence[Any]) -> list[Mended]:
-        seen.extend(items)
-        return [Mended(item.text) for item in items]
-
-    monkeypatch.setattr(mending, "_repair", spy)
+    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit("spy", spy))
     compare(recipe(ARMS))
     assert len(seen) == len(EXAMPLES)
     by_query = {example.query: example for example in EXAMPLES}
-    for item in seen:
-        assert set(item._fields) == {"text", "context", "query", "format", "name"}
-        assert item.name == by_query[item.query].id  # a hash: for messages alone
-        assert item.context == by_query[item.query].adversarial_context
+    for draft in seen:
+        assert set(draft._fields) == {"text", "evidence", "format", "name"}
+        example = by_query[draft.evidence.query]
+        assert draft.name == example.id  # a hash: for messages alone
+        assert draft.evidence == Source(text=example.adversarial_context, query=example.query)
 
 
 def test_the_same_command_mends_nothing_twice(

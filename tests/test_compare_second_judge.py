@@ -12,14 +12,10 @@ import yaml
 from answering import AnsweringServer, answering, right_answer
 
 from tablemend.config import parse
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
-from tablemend.evaluation.llm_judge import ask_judge, read_verdict
-from tablemend.evaluation.results import write_results
+from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.llm_judge import read_verdict
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Finding, Judgement
 from tablemend.reports.judges import agreement_rows, say_differing
@@ -82,16 +78,8 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> list[str]:
 def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process."""
     config = parse(CompareCommand, [*tokens, *overrides])
-    run = Run.of(config)
-    examples = read_test(config)
-    if not config.rejudge:
-        arms = plan_arms(config, run)
-        begin(config, run, examples)
-        generate(arms, examples, config, run)
-        ask_judge(examples, config, run)
-    judged = judge(examples, config, run, LexicalSimilarity())
-    results = write_results(judged, examples, config, run)
-    assert write_reports(run.path) == json.loads((run.path / "results.json").read_text())
+    results, path = compare_arms(config), Run.of(config).path
+    assert write_reports(path) == json.loads((path / "results.json").read_text())
     return results
 
 
@@ -122,9 +110,11 @@ def test_an_old_run_is_judged_again_without_generating(
     compare(recipe, "evaluation.second_judge=none")
     path = tmp_path / "run" / "results.json"
     results = json.loads(path.read_text())
-    assert results.pop("second")["judges"] == []
-    path.write_text(json.dumps(results))  # as an earlier version wrote it
+    assert results["second"]["judges"] == []
     assert "No second judge" in terminal_and_page(tmp_path / "run")
+    path.write_text(json.dumps(results | {"version": 1}))
+    with pytest.raises(TablemendError, match=r"version: Input should be 2.*run the comparison"):
+        write_reports(tmp_path / "run")
     count = len(server.bodies)
     again = compare(recipe, "rejudge=true")
     assert again["second"]["judges"] == ["exact 1"]
@@ -216,9 +206,9 @@ def test_agreement_counts_what_both_judged() -> None:
     finding = Finding("attribute", 0, "a", "1", "2", "")
     verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}
     judgements = {
-        name: Judgement((finding,) if said else (), 1, 1, 1, 1, False, "", "d")
+        name: Judgement((finding,) if said else (), judge="d")
         for name, (said, _) in verdicts.items()
-    } | {"e": Judgement((), 0, 0, 0, 0, False, "failed", "d")}
+    } | {"e": Judgement(unjudged="failed", judge="d")}
     opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
     opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
     found = compare_judges(judgements, opinions)

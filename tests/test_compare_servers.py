@@ -23,18 +23,15 @@ from tablemend.backends.names import ModelName
 from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
-from tablemend.evaluation.results import share_seconds, write_results
+from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.results import share_seconds
 from tablemend.generations import Judged, Stored
 from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
-from tablemend.runs import Run, read_jsonl, sole_writer
+from tablemend.runs import read_jsonl, sole_writer
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 
@@ -77,15 +74,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
 
 def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process and without the reports."""
-    config = parse(CompareCommand, [*tokens, *overrides])
-    run = Run.of(config)
-    examples = read_test(config)
-    if not config.rejudge:
-        arms = plan_arms(config, run)
-        begin(config, run, examples)
-        generate(arms, examples, config, run)
-    judged = judge(examples, config, run, LexicalSimilarity())
-    return write_results(judged, examples, config, run)
+    return compare_arms(parse(CompareCommand, [*tokens, *overrides]))
 
 
 def lines(folder: Path, arm: str, context: str = "adversarial") -> list[dict[str, Any]]:
@@ -208,7 +197,7 @@ def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
 def test_arms_that_are_asked_together_share_their_seconds_by_tokens() -> None:
     def judged(arm: str, prompt: int, cached: int, completion: int, seconds: float) -> Judged:
         answer = Answer("x", arm, "clean", "", prompt, completion, "stop")
-        verdict = Judgement((), 1, 1, 1, 1, False, "", "judge")
+        verdict = Judgement(judge="judge")
         return Judged(Stored(answer, seconds, cached), verdict)
 
     arms = {

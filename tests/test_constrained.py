@@ -18,12 +18,11 @@ from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.detector.query import columns_from_query
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
+from tablemend.evaluation.judging import judge, scorers
 from tablemend.generations import JudgedArms
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
 from tablemend.records import Example
@@ -222,7 +221,8 @@ def compare(tokens: list[str]) -> JudgedArms:
     run = Run.of(config)
     begin(config, run, examples)
     generate(plan_arms(config, run), examples, config, run)
-    return judge(examples, config, run, LexicalSimilarity())
+    with scorers(config) as scoring:
+        return judge(examples, config, run, scoring)
 
 
 def test_a_constrained_arm_never_makes_a_format_error_of_a_whole_answer(

@@ -31,7 +31,7 @@ def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None
     judgement = judge(answer, FUNDS, "", SortRule("Amount (USD Million)", "ascending"))
     assert found(judgement) == {"format_error": 1}
     assert "'Top Firm Backed'" in judgement.findings[0].evidence
-    assert judgement.constraint_violation and not judgement.context_violation
+    assert {finding.type for finding in judgement.findings} == {"format_error"}
     assert judgement.share("row_recall") == 1.0
     assert (
         judgement.shares["cell_recall"].part == 3 + 3 + 3 + 0 + 0 + 2

@@ -26,13 +26,9 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend.config import ConfigError, parse
-from tablemend.detector.similarity import LexicalSimilarity
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
-from tablemend.evaluation.results import write_results
+from tablemend.evaluation.compare import compare as compare_arms
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
@@ -59,14 +55,7 @@ def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 def compare(run: Run, *overrides: str) -> None:
     """Judge a finished run as eval/compare.py does."""
-    config = parse(CompareCommand, [f"recipe={run.path / 'sft.yaml'}", *overrides])
-    examples = read_test(config)
-    if not config.rejudge:
-        arms = plan_arms(config, run)
-        begin(config, run, examples)
-        generate(arms, examples, config, run)
-    judged = judge(examples, config, run, LexicalSimilarity())
-    write_results(judged, examples, config, run)
+    compare_arms(parse(CompareCommand, [f"recipe={run.path / 'sft.yaml'}", *overrides]))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 
 import matplotlib as mpl
@@ -10,17 +11,34 @@ import pytest
 from matplotlib.figure import Figure
 
 from tablemend.generations import Stored
-from tablemend.records import Answer, Constraints, Example, Fact, Finding, Judgement, Mention
+from tablemend.records import (
+    Answer,
+    Constraints,
+    Example,
+    Fact,
+    Finding,
+    Judgement,
+    Mention,
+    Share,
+)
 from tablemend.reports import plots
-from tablemend.reports.examples import Shown, choose_examples, highlight, show_answer
+from tablemend.reports.examples import Look, Shown, choose_examples, highlight, show_answer
 from tablemend.reports.html import write_html
 from tablemend.reports.markdown import align, terminal_table, write_markdown
 from tablemend.reports.markup import join, tag
 from tablemend.reports.results import cost, length_bins, tabulate
-from tablemend.reports.words import p_value, say_tests
+from tablemend.reports.words import main_share, p_value, say_tests, total_of
 from tablemend.tables.table import Table
+from tablemend.tasks.table_generation import TableGeneration
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" | ]]> {{ }}"
+TASK = TableGeneration()
+ERRORS = [metric for metric in TASK.metrics if metric.kind == "error"]
+LOOK = Look(
+    {"base": "markdown"},
+    {metric.name: metric.title for metric in ERRORS},
+    {metric.name: f"error-{place}" for place, metric in enumerate(ERRORS)},
+)
 VOID = {"meta", "br", "path", "use"}
 
 
@@ -84,7 +102,8 @@ def mention_of(context: str, value: str) -> Mention:
 
 
 def make_judgement(*findings: Finding, matched: int = 1) -> Judgement:
-    return Judgement(findings, 1, matched, 2, 2 * matched, False, "", "tablemend 0, lexical")
+    shares = {"row_recall": Share(matched, 1), "cell_recall": Share(2 * matched, 2)}
+    return Judgement(findings, shares, judge="tablemend 0, lexical")
 
 
 ATTRIBUTE = Finding("attribute", 0, "Shops", "7", "8", f"not 7 {HOSTILE}")
@@ -131,9 +150,16 @@ def make_results(
         "max_new_tokens": 9,
         "prompts": "p",
     }
+    views = {c: {e.id: TASK.show(e, c) for e in examples} for c in contexts}
     results = {
+        "version": 2,
         "run": "test",
         "recipe": "tiny",
+        "task": TASK.name,
+        "description": TASK.description,
+        "contexts": {context: TASK.views[context] for context in contexts},
+        "length_unit": TASK.length_unit,
+        "metrics": [asdict(metric) for metric in TASK.metrics],
         "n": len(examples),
         "judge": "tablemend 0, lexical",
         "data": {"source": "made up", "hash": "h"},
@@ -146,9 +172,10 @@ def make_results(
             }
             for arm, kinds in shown.items()
         },
-        **tabulate(judgements, examples),
+        **tabulate(judgements, views, TASK.metrics),
+        "second": {"judges": [], "arms": {}, "paired": {}},
     }
-    return results, {example.id: example for example in examples}, shown
+    return results, views, shown
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +223,8 @@ def test_wrong_cells_are_coloured_and_say_why():
     judgement = make_judgement(ATTRIBUTE, RANGE)
     text = "| City | Shops | Mayor |\n|---|---|---|\n| Oslo | 8 | |\n| Bergen | 9 | |"
     answer = Answer("e", "base", "clean", text, 1, 1, "length")
-    shown = Page(show_answer("base", Shown(answer, judgement), "markdown"))
-    assert shown.classes("td") == ["", "error attribute", ""] + ["error out_of_range"] * 3
+    shown = Page(show_answer("base", Shown(answer, judgement), LOOK))
+    assert shown.classes("td") == ["", "error error-3", ""] + ["error error-1"] * 3
     titles = [a.get("title") for name, a in shown.elements if name == "td"]
     assert "expected 7; got 8" in titles[1]
     assert "Bergen is of 2021" in titles[4]
@@ -207,7 +234,7 @@ def test_wrong_cells_are_coloured_and_say_why():
 def test_answer_without_a_table_says_so():
     finding = Finding("format_error", None, None, None, None, "no readable table: nothing there")
     answer = Answer("e", "base", "clean", "I cannot.", 1, 1, "stop")
-    shown = Page(show_answer("base", Shown(answer, make_judgement(finding)), "markdown"))
+    shown = Page(show_answer("base", Shown(answer, make_judgement(finding)), LOOK))
     assert "table" not in {name for name, _ in shown.elements}
     assert any("No table" in text for text in shown.text)
     assert "I cannot." in shown.text
@@ -215,7 +242,7 @@ def test_answer_without_a_table_says_so():
 
 def test_context_marks_facts_and_distractors():
     example = make_example(word="<b>Oslo</b>")
-    marked = highlight(example, "adversarial")
+    marked = highlight(TASK.show(example, "adversarial"))
     assert "<b>" not in marked
     assert re.sub(r"<[^>]+>", "", marked) == str(tag("p", example.adversarial_context))[3:-4]
     assert 'class="distractor" title="Bergen: Shops (out of scope by Year)">9</mark>' in marked
@@ -236,14 +263,15 @@ def test_report_of_one_arm_and_one_context(contexts):
 
 def test_report_where_nothing_could_be_judged():
     examples = [make_example()]
-    unjudged = Judgement((), 0, 0, 0, 0, False, "no answer", "tablemend 0, lexical")
-    results, *_ = make_results()
+    unjudged = Judgement(unjudged="no answer", judge="tablemend 0, lexical")
+    views = {"clean": {examples[0].id: TASK.show(examples[0], "clean")}}
+    results, *_ = make_results(contexts=("clean",))
     results |= tabulate(
-        {a: {"clean": {examples[0].id: unjudged}} for a in ("base", "sft")}, examples
+        {a: {"clean": {examples[0].id: unjudged}} for a in ("base", "sft")}, views, TASK.metrics
     )
     answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
     shown = {a: {"clean": {examples[0].id: Shown(answer, unjudged)}} for a in ("base", "sft")}
-    Page(write_html(results, {examples[0].id: examples[0]}, shown))
+    Page(write_html(results, views, shown))
     assert results["arms"]["base"]["clean"]["total_hallu"]["rate"] is None
     assert "no example judged in both" in write_markdown(results)
 
@@ -289,12 +317,14 @@ def test_words_name_the_better_arm_and_no_other():
     tests = [
         t for t in results["paired"] if (t["context"], t["metric"]) == ("clean", "total_hallu")
     ]
-    (sentence,) = say_tests(tests, arms)
+    total, recall = total_of(results), main_share(results)
+    assert recall is not None
+    (sentence,) = say_tests(tests, arms, total)
     assert sentence.startswith("sft is better than base: TotalHallu 16.7 % instead of 100.0 %")
-    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], arms)
+    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], arms, total)
     assert same.startswith("Not told apart from base in TotalHallu")
-    recall = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
-    assert say_tests([recall], arms)[0].startswith("sft is better than base: Row recall")
+    higher = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
+    assert say_tests([higher], arms, recall)[0].startswith("sft is better than base: Row recall")
 
 
 def test_p_values():

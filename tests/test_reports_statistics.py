@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tablemend.records import Finding, Judgement
+from tablemend.records import Finding, Judgement, Share
 from tablemend.reports.paired import (
     compare_arms,
     compare_events,
@@ -20,16 +20,18 @@ from tablemend.reports.paired import (
     mcnemar,
     ratio_interval,
 )
-from tablemend.reports.rates import METRICS, mean_interval, rate_interval, summarise
+from tablemend.reports.rates import mean_interval, rate_interval, summarise
+from tablemend.tasks.table_generation import METRICS
 
 
 def make_judgement(*errors: str, matched: int = 4, abstained=False, unjudged="") -> Judgement:
     findings = tuple(Finding(error, 0, None, None, None, "made up") for error in errors)
-    return Judgement(findings, 4, matched, 4, matched, abstained, unjudged, "test judge")
+    shares = {"row_recall": Share(matched, 4), "cell_recall": Share(matched, 4)}
+    return Judgement(findings, shares, abstained, unjudged, "test judge")
 
 
 def test_the_metrics_are_those_of_the_results_file():
-    assert set(METRICS) == {
+    assert {metric.name for metric in METRICS} == {
         "format_error",
         "out_of_range",
         "order_mismatch",
@@ -53,9 +55,10 @@ def test_summary_counts_answers_not_findings():
             make_judgement(matched=4),
             make_judgement(matched=0, abstained=True),
             make_judgement("format_error", matched=0),
-        ]
+        ],
+        METRICS,
     )
-    assert list(rates) == list(METRICS)
+    assert list(rates) == [metric.name for metric in METRICS]
     assert rates["attribute"]["rate"] == 0.25
     assert rates["total_hallu"]["rate"] == 0.5
     assert rates["constraint_violation"]["rate"] == 0.5
@@ -68,8 +71,8 @@ def test_summary_counts_answers_not_findings():
 def test_unjudged_is_neither_right_nor_wrong():
     wrong, right = make_judgement("attribute", matched=0), make_judgement()
     unjudged = make_judgement(matched=0, unjudged="the request failed")
-    with_them = summarise([wrong, right, unjudged, unjudged])
-    without = summarise([wrong, right])
+    with_them = summarise([wrong, right, unjudged, unjudged], METRICS)
+    without = summarise([wrong, right], METRICS)
     assert {k: v for k, v in with_them.items() if k != "unjudged"} == {
         k: v for k, v in without.items() if k != "unjudged"
     }
@@ -77,11 +80,11 @@ def test_unjudged_is_neither_right_nor_wrong():
 
 
 def test_no_judged_answer_has_no_rate():
-    rates = summarise([make_judgement(unjudged="no answer")])
+    rates = summarise([make_judgement(unjudged="no answer")], METRICS)
     assert rates["total_hallu"] == {"rate": None, "low": None, "high": None, "n": 0}
     assert rates["row_recall"]["rate"] is None
     assert rates["unjudged"]["rate"] == 1.0
-    assert summarise([])["unjudged"]["n"] == 0
+    assert summarise([], METRICS)["unjudged"]["n"] == 0
 
 
 def test_wilson_against_published_values():
@@ -223,7 +226,7 @@ def test_only_examples_judged_in_both_are_compared():
             "sft": {"e1": right, "e2": unjudged, "e3": right},
         }
     }
-    tests = {test.metric: test for test in compare_arms(judgements)}
+    tests = {test.metric: test for test in compare_arms(judgements, METRICS)}
     assert tests["attribute"].n == 1
     assert tests["attribute"].a_only == 1
     assert tests["attribute"].p_holm == 1.0
@@ -231,7 +234,7 @@ def test_only_examples_judged_in_both_are_compared():
 
 def test_arms_without_a_common_example():
     judgements = {"clean": {"a": {"e1": make_judgement()}, "b": {"e2": make_judgement()}}}
-    for test in compare_arms(judgements):
+    for test in compare_arms(judgements, METRICS):
         assert (test.n, test.difference, test.p, test.p_holm) == (0, None, None, None)
 
 
@@ -242,7 +245,7 @@ def test_holm_family_is_one_metric():
         "cot": {f"e{i}": wrong if i else right for i in range(10)},
         "sft": {f"e{i}": right for i in range(10)},
     }
-    tests = compare_arms({"adversarial": arms})
+    tests = compare_arms({"adversarial": arms}, METRICS)
     attribute = [test for test in tests if test.metric == "attribute"]
     assert len(attribute) == 3
     strongest = min(attribute, key=lambda test: test.p)
