@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
@@ -23,18 +23,20 @@ from tablemend.backends.hf import HFModel, window_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import GrpoExperiment
+from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.renderer import prompt_ids, prompt_text
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
+from tablemend.training import adapters, engine
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
 from tablemend.training.data import check_end_of_turn, refuse_shared_tables
 from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.engine import Agreement, scored_by_vllm
 from tablemend.training.models import lora_config, trainable_model
-from tablemend.training.stage import checkpoints_of
+from tablemend.training.phases import Method
+from tablemend.training.stage import checkpoints_of, once
 from tablemend.training.trainer import Paced, PromptOrder
 
 CHECKED_PROMPTS = 32
@@ -488,3 +490,18 @@ def _mean(steps: Sequence[Mapping[str, Any]], name: str) -> float:
     """Each entry is the mean since the one before."""
     found = [entry[name] for entry in steps if name in entry]
     return round(fmean(found), 6)
+
+
+def _show(config: GrpoCommand, tokenizer: Tokenizer) -> Iterator[str]:
+    for asked in prepare(config, tokenizer).tasks[: config.show]:
+        yield show(asked, config)
+
+
+METHOD = Method(
+    prepare=lambda config, run, tokenizer: once(run, lambda: prepare(config, tokenizer)),
+    build_trainer=build_trainer,
+    prompts=lambda prepared: [asked.ids for asked in prepared.tasks[: adapters.PROMPTS]],
+    show=_show,
+    check=lambda config: engine.refuse_engine(config),
+    summarise=lambda facts: {"rewards": summary(facts["log"])},
+)

@@ -22,6 +22,7 @@ from trl import DPOConfig, DPOTrainer
 from tablemend.config import HUB
 from tablemend.disk import sync_all
 from tablemend.errors import TablemendError
+from tablemend.preferences.command import DpoCommand
 from tablemend.preferences.making import STAGE as PAIRS_STAGE
 from tablemend.preferences.making import start_of
 from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
@@ -29,11 +30,12 @@ from tablemend.recipe.experiment import DpoExperiment
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import Run, hash_file, hash_text, say, write_json
 from tablemend.tasks.task import Sample, Task
-from tablemend.training import checkpoints, launch
+from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
-from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables
+from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables, show
 from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.phases import Method
 from tablemend.training.stage import checkpoints_of, refusals, refuse_changes
 from tablemend.training.trainer import LengthGrouped, Paced
 
@@ -417,13 +419,6 @@ def _check_batch(trainer: PreferenceTrainer, rows: Dataset) -> None:
         assert scored == pair[name], "TRL scores other ids than the answer's"
 
 
-def report(facts: Mapping[str, Any]) -> None:
-    """The last lines on the screen, once for all processes."""
-    if PartialState().is_main_process:
-        for line in summary(facts):
-            print(line)
-
-
 def summary(facts: Mapping[str, Any]) -> Iterator[str]:
     """How far the model went from its start, in lines for a person."""
     logged = [entry for entry in facts["log"] if "rewards/accuracies" in entry]
@@ -440,3 +435,19 @@ def summary(facts: Mapping[str, Any]) -> Iterator[str]:
             "warning: the chosen answers have become less likely than they were at the start: "
             "raise dpo.sft_weight or dpo.beta, or lower train.learning_rate"
         )
+
+
+def _show(config: DpoCommand, tokenizer: Tokenizer) -> Iterator[str]:
+    built, _ = build_rows(config, tokenizer)
+    for pair in built.rows["train"][: config.show]:
+        for row in pair.rows:
+            yield show(tokenizer, row)
+
+
+METHOD = Method(
+    prepare=prepare,
+    build_trainer=build_trainer,
+    prompts=lambda prepared: prepared.train[: adapters.PROMPTS]["prompt_ids"],
+    show=_show,
+    report=summary,
+)

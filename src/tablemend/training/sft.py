@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,13 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.config import HUB
 from tablemend.errors import NoTarget
-from tablemend.recipe.experiment import Experiment
+from tablemend.recipe.experiment import Experiment, SftCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import read_training
 from tablemend.tasks.task import Sample
+from tablemend.training import adapters
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import (
@@ -33,9 +34,11 @@ from tablemend.training.data import (
     refuse_shared_tables,
     render,
     render_chat,
+    show,
 )
 from tablemend.training.models import lora_config, trainable_model
-from tablemend.training.stage import checkpoints_of
+from tablemend.training.phases import Method
+from tablemend.training.stage import checkpoints_of, once
 from tablemend.training.trainer import Trainer
 
 CHECKED_ROWS = 32
@@ -172,3 +175,16 @@ def as_dataset(rows: Sequence[Row]) -> Dataset:
         {"input_ids": [row.input_ids for row in rows], "labels": [row.labels for row in rows]},
         features=Features({"input_ids": ids, "labels": ids}),
     )
+
+
+def _show(config: SftCommand, tokenizer: Tokenizer) -> Iterator[str]:
+    for row in prepare(config, tokenizer).train.rows[: config.show]:
+        yield show(tokenizer, row)
+
+
+METHOD = Method(
+    prepare=lambda config, run, tokenizer: once(run, lambda: prepare(config, tokenizer)),
+    build_trainer=build_trainer,
+    prompts=lambda prepared: [row.prompt for row in prepared.train.rows[: adapters.PROMPTS]],
+    show=_show,
+)

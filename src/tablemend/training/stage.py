@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -328,8 +328,8 @@ def record(run: Run, stage: str, facts: dict[str, Any]) -> None:
         shutil.rmtree(run.path / REPLACED, ignore_errors=True)
 
 
-def report(run: Run, facts: dict[str, Any]) -> None:
-    """The last line on the screen, once for all processes."""
+def report(run: Run, facts: dict[str, Any], more: Iterable[str] = ()) -> None:
+    """The last lines on the screen, once for all processes."""
     if PartialState().is_main_process:
         if facts["ended_early"]:
             print(f"warning: {facts['ended_early']}")
@@ -345,3 +345,5 @@ def report(run: Run, facts: dict[str, Any]) -> None:
             f"{run.model}: {facts['steps']} steps, {facts['tokens']} tokens in "
             f"{facts['seconds']} s, {came_to}, {dropped} examples dropped"
         )
+        for line in more:
+            print(line)

@@ -1,0 +1,80 @@
+"""The phases of a training, from a valid recipe to a verified checkpoint; read this first.
+
+What differs between methods is a :class:`Method`: :mod:`.sft`, :mod:`.preference` and :mod:`.grpo`
+have one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from tablemend.recipe.experiment import Trained
+from tablemend.runs import Run
+from tablemend.training import adapters, checkpoints, models, saving, stage, start
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a training does that others do not.
+
+    Attributes:
+        prepare: reads, renders and verifies the data: an object with ``facts`` for the manifest.
+        build_trainer: puts the model, the data and the schedule into a trainer.
+        prompts: ids of prompts, from what was prepared: logits are compared on them where an
+            adapter is merged.
+        show: the first rows as coloured text.
+        check: refuses what cannot be trained here, before anything is written.
+        summarise: facts of the finished training that only this method has.
+        report: its last lines on the screen.
+    """
+
+    prepare: Callable[[Any, Run, Tokenizer], Any]
+    build_trainer: Callable[[Any, Run, Tokenizer, Any], Any]
+    prompts: Callable[[Any], Sequence[Sequence[int]]]
+    show: Callable[[Any, Tokenizer], Iterator[str]]
+    check: Callable[[Any], None] = lambda config: None
+    summarise: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
+    report: Callable[[Facts], Iterator[str]] = lambda facts: iter(())
+
+
+def train(config: Any, method: Method) -> None:
+    """Data, model, steps, checkpoint; the same call continues where an earlier one stopped.
+
+    Args:
+        config: a command that trains: a recipe with ``show`` and ``overwrite``.
+        method: SFT, DPO or GRPO.
+
+    Raises:
+        TablemendError: see each phase.
+    """
+    config = stage.set_up(config)
+    models.check_method(config)
+    if config.show:
+        for row in method.show(config, checkpoints.load_tokenizer(config.model)):
+            print(row)
+        return
+    method.check(config)
+    run = Run.of(config)
+    with stage.alone(run):
+        if stage.begin(config, run, config.overwrite):
+            _train(config, method, run)
+
+
+def _train(config: Trained, method: Method, run: Run) -> None:
+    pinned = stage.pinned(config, run)
+    tokenizer = checkpoints.load_tokenizer(pinned.model)
+    prepared = method.prepare(config, run, tokenizer)
+    trainer = method.build_trainer(pinned, run, tokenizer, prepared)
+    facts = {**prepared.facts, **stage.once(run, lambda: start.start_facts(pinned))}
+    stage.record(run, config.stage, facts)
+    facts |= stage.train(trainer, config, run)
+    facts |= method.summarise(facts)
+    prompts = method.prompts(prepared)[: adapters.PROMPTS]
+    saving.save(trainer, pinned, run, tokenizer, prompts, facts)
+    stage.report(run, facts, method.report(facts))
