@@ -30,9 +30,8 @@ from tablemend.detector.judge import judge, judge_answer
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.evidence.source import Source
-from tablemend.mitigations.answers import AnswerItem
-from tablemend.mitigations.edits import Mended
-from tablemend.mitigations.mend import mend_answers
+from tablemend.mitigations.edits import Draft, Mended
+from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example
 from tablemend.synthesis.engine import examples as make_examples
 from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows, with_rows
@@ -45,11 +44,15 @@ from tablemend.validation.halves import half_of
 from tablemend.verification.context import verify_answer_claims
 
 
-def mend(items: list[AnswerItem], model: Backend | None) -> list[Mended]:
+def _draft(example: Example, text: str, query: str) -> Draft:
+    return Draft(text, Source(text=example.adversarial_context, query=query), "markdown")
+
+
+def mend(items: list[Draft], model: Backend | None) -> list[Mended]:
     """All answers: by repair, or by CAVE where there is a model."""
     if model is None:
-        return mend_answers(items)
-    return mend_answers(items, "cave", model)
+        return mend_drafts(items)
+    return mend_drafts(items, "cave", model)
 
 
 Make = Callable[[Example, random.Random], Table | None]
@@ -64,7 +67,10 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
     """Counts over the examples that leave room for the error; recalls are sums."""
     found: Counter[str] = Counter()
     planted = [
-        (example, AnswerItem(text, example.adversarial_context, example.query, "markdown"))
+        (
+            example,
+            Draft(text, Source(text=example.adversarial_context, query=example.query), "markdown"),
+        )
         for number, example in enumerate(examples)
         if (answer := make(example, random.Random(number))) is not None
         for text in [tablehallu.answer(answer)]
@@ -153,8 +159,8 @@ def print_dropped(title: str, examples: list[Example]) -> None:
             ]
             query = example.query if name == "as written" else reworded(example, number)
             text = tablehallu.answer(with_rows(example, [*gold, *others]))
-            item = AnswerItem(text, example.adversarial_context, query, "markdown")
-            (one,) = mend_answers([item])
+            item = _draft(example, text, query)
+            (one,) = mend_drafts([item])
             assert one.before is not None
             dropped = [edit.row for edit in one.edits if edit.column is None and edit.new is None]
             rows = [verdict for verdict in one.before.verdicts if verdict.claim.column is None]

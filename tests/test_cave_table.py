@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from faithfulness_models import Answer, CannedBackend
 
+from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifier import Usage
-from tablemend.mitigations.answers import AnswerItem
-from tablemend.mitigations.cave_table import CaveTable
-from tablemend.mitigations.edits import Mended
+from tablemend.mitigations.edits import Draft, Mended
+from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Document, Verdict
 from tablemend.tables.extract import extract_table
 
@@ -62,8 +62,8 @@ def mend(
     answer: Callable[[str], Answer], text: str = ANSWER, passes: int = 2, window: int = 1 << 20
 ) -> tuple[Mended, CannedBackend]:
     backend = CannedBackend(answer, window=window)
-    cave = CaveTable(backend, Knowing(), passes)  # type: ignore[arg-type]
-    (found,) = cave.mend([AnswerItem(text, CONTEXT, QUERY)])
+    draft = Draft(text, Source(text=CONTEXT, query=QUERY), "auto")
+    (found,) = mend_drafts([draft], "cave", backend, verifier=Knowing(), passes=passes)  # type: ignore[arg-type]
     return found, backend
 
 

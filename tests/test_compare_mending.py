@@ -21,8 +21,8 @@ from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
 from tablemend.evidence.source import Source
 from tablemend.generations import JudgedArms
-from tablemend.mitigations.edits import Mended
-from tablemend.mitigations.mitigation import MITIGATIONS, Draft, PostEdit, Rewriter
+from tablemend.mitigations.edits import Draft, Mended, Tools
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
 from tablemend.runs import Run, read_jsonl
 from tablemend.synthesis import small_world
@@ -143,7 +143,7 @@ def test_the_mender_never_sees_the_gold(
 ) -> None:
     seen: list[Draft] = []
 
-    def spy(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+    def spy(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
         seen.extend(drafts)
         return [Mended(draft.text) for draft in drafts]
 

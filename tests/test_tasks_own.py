@@ -21,8 +21,8 @@ import yaml
 from tablemend.config import ConfigError, Source, parse
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evidence.source import Source as Evidence
-from tablemend.mitigations.edits import Edit, Mended
-from tablemend.mitigations.mitigation import MITIGATIONS, Draft, PostEdit, Rewriter
+from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.recipe.experiment import SftCommand
 from tablemend.records import Finding, Judgement, Metric, SampleView, Share
 from tablemend.runs import Run, read_jsonl
@@ -142,7 +142,7 @@ class Sums(Task[Sum]):
         return Pays()
 
 
-def calculate(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
     """Writes the sum over whatever was answered."""
     found = []
     for draft in drafts:

@@ -14,9 +14,10 @@ from tqdm import tqdm
 from tablemend.backends.backend import open_backend
 from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import Arm
+from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, settings_hash, write_out
-from tablemend.mitigations.edits import Mended
-from tablemend.mitigations.mitigation import Draft, PostEdit, Rewriter
+from tablemend.mitigations.edits import Draft, Mended, Tools
+from tablemend.mitigations.mitigation import PostEdit
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
 from tablemend.runs import Run
@@ -50,13 +51,13 @@ def _editor(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Editor, dic
     edit = arm.mitigation
     assert isinstance(edit, PostEdit)
     identity: dict[str, Any] = {"mender": edit.version}
-    rewriter = Rewriter()
+    tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=arm.thinking != "off")
     if edit.asks_model:
         backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
-        most = min(rewriter.max_new_tokens, config.evaluation.max_new_tokens)
-        rewriter = Rewriter(backend, arm.thinking != "off", most)
+        most = min(tools.max_new_tokens, config.evaluation.max_new_tokens)
+        tools = tools._replace(backend=backend, max_new_tokens=most)
         identity["rewriting"] = backend.identity
-    return lambda drafts: edit.edit(drafts, rewriter), identity
+    return lambda drafts: edit.edit(drafts, tools), identity
 
 
 def _mend_part(

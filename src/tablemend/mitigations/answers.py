@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from tablemend.detector.judge import AnswerFormat
 from tablemend.mitigations.prompting import BLANK
 from tablemend.tables.extract import Extraction
 from tablemend.tables.read import READERS
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
-
-
-class AnswerItem(NamedTuple):
-    """An answer to be mended, and what its user would have.
-
-    Attributes:
-        text: the raw answer.
-        context: the text that it was made from.
-        query: the question.
-        format: the table format that was asked for.
-        name: of the example, for messages.
-    """
-
-    text: str
-    context: str
-    query: str
-    format: AnswerFormat = "auto"
-    name: str = ""
 
 
 def rows_left(cells: Sequence[Sequence[Cell] | None]) -> list[int]:

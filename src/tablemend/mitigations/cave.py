@@ -14,7 +14,15 @@ from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.asking import usage_of
 from tablemend.faithfulness.verifier import NOTHING, Usage
-from tablemend.mitigations.edits import Edit, Mended, add_edit, apply_edits, narrowed
+from tablemend.mitigations.edits import (
+    MAX_NEW_TOKENS,
+    PASSES,
+    Edit,
+    Mended,
+    add_edit,
+    apply_edits,
+    narrowed,
+)
 from tablemend.mitigations.prompting import COMPARISON, PROMPTS, RETRY, STRATEGIES
 from tablemend.mitigations.repair_text import find_edits
 from tablemend.mitigations.rewriting import computed, evidence, findings, is_computed, read_rewrite
@@ -25,8 +33,6 @@ from tablemend.records import ClaimError, Verdict, Verification
 from tablemend.values.sentences import Span
 
 VERSION = "cave/1"
-PASSES = 2
-MAX_NEW_TOKENS = 1024
 NO_BETTER = "its claims are as wrong as before"
 LOST = "unflagged words lost"
 NOT_ALONE = "no better without the other rewrites"

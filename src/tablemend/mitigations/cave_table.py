@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Completion, Message, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.asking import usage_of
-from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-from tablemend.faithfulness.verifier import NOTHING, Usage, Verifier
-from tablemend.mitigations.answers import AnswerItem, blank_for, put_back, rows_left, table_left
-from tablemend.mitigations.cave import MAX_NEW_TOKENS, PASSES, count_wrong, spent
-from tablemend.mitigations.edits import Edit, Mended
+from tablemend.faithfulness.verifier import NOTHING, Usage
+from tablemend.mitigations.answers import blank_for, put_back, rows_left, table_left
+from tablemend.mitigations.cave import count_wrong, spent
+from tablemend.mitigations.edits import MAX_NEW_TOKENS, PASSES, Draft, Edit, Mended
 from tablemend.mitigations.prompting import BLANK, CELL, PROMPTS, RETRY, ROW
 from tablemend.mitigations.repair_columns import Shape, in_order
 from tablemend.mitigations.rewriting import evidence, findings, read_cell, read_row
-from tablemend.mitigations.steps import Steps, Unverified, run_together
+from tablemend.mitigations.steps import Steps, Unverified
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import Unreadable, why_no_answer
 from tablemend.records import Verdict, Verification
@@ -148,46 +146,8 @@ class _Draft:
         self.failed[place] = chat, answer, f"{reason[:1].upper()}{reason[1:]}."
 
 
-class CaveTable:
-    """Post-editing of answer tables by a model.
-
-    Args:
-        backend: the model; it is not closed here.
-        verifier: what detects; the program by default; it is not closed here.
-        passes: most times that a cell is asked for.
-        thinking: whether the model is to think first; ``None`` asks for nothing.
-        max_new_tokens: longest answer, thinking included.
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        verifier: Verifier | None = None,
-        passes: int = PASSES,
-        thinking: bool | None = None,
-        max_new_tokens: int = MAX_NEW_TOKENS,
-    ) -> None:
-        self._backend = backend
-        self._verifier = verifier or ProgramVerifier()
-        self._passes = passes
-        self._thinking = thinking
-        self._max_new_tokens = max_new_tokens
-
-    def mend(self, items: Sequence[AnswerItem]) -> list[Mended]:
-        """Mend many answers; each pass asks for all of them together.
-
-        Raises:
-            Stopped: the model's server is gone.
-            TablemendError: a model that cannot go on.
-        """
-        asked = self._passes, self._thinking, self._max_new_tokens
-        steps = [cave_answer(item, None, *asked) for item in items]
-        return run_together(steps, self._backend, self._verifier, ProgramExtractor())
-
-
 def cave_answer(
-    item: AnswerItem,
-    source: Source | None = None,
+    item: Draft,
     passes: int = PASSES,
     thinking: bool | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
@@ -195,8 +155,7 @@ def cave_answer(
     """Post-edit one answer table by a model; an answer without a table stays as it is.
 
     Args:
-        item: the answer, its context and its query.
-        source: what it is verified by, where that is more than the context.
+        item: the answer, with its context and its query.
         passes: most times that a cell is asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
         max_new_tokens: longest answer, thinking included.
@@ -204,17 +163,18 @@ def cave_answer(
     Returns:
         Steps for :func:`~tablemend.mitigations.steps.run_together`.
     """
+    assert item.format is not None
     found = extract_table(item.text, item.format)
     if found.table is None:
         return Mended(item.text)
-    source = source or Source(text=item.context)
-    before: Verification = yield Unverified(found.table, source, item.query)
+    source, query = item.evidence, item.evidence.query
+    before: Verification = yield Unverified(found.table, source, query)
     # Which column is whose decides what its cells say: columns come first, by program.
-    shape = in_order(found.table, item.query)
+    shape = in_order(found.table, query)
     now = before
     if shape.edits:
-        now = yield Unverified(shape.table, source, item.query)
-    draft = _Draft(shape, source, item.query, now, [list(r) for r in shape.table.rows])
+        now = yield Unverified(shape.table, source, query)
+    draft = _Draft(shape, source, query, now, [list(r) for r in shape.table.rows])
     draft.usage += spent(before) + (spent(now) if shape.edits else NOTHING)
     blank = blank_for(found)
     asked = 0
@@ -232,7 +192,7 @@ def cave_answer(
         wanted = _read(draft, flagged, chats, completions, blank)
         while wanted:
             tried = _applied(draft, wanted)
-            after: Verification = yield Unverified(tried.table, source, item.query)
+            after: Verification = yield Unverified(tried.table, source, query)
             draft.usage += spent(after)
             failed = _failing(draft, replace(tried, now=after), wanted)
             if not failed:

@@ -24,6 +24,7 @@ from tablemend.faithfulness.options import (
     open_named_verifier,
     refuse_unread,
 )
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.values.text import on_one_line
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
     add_batch_option(parser, "one JSON object a line")
     parser.add_argument(
         "--method",
-        choices=("repair", "cave"),
+        choices=[name for name, one in MITIGATIONS.items() if isinstance(one, PostEdit)],
         help="repair: by program, what is contradicted and clear (default); cave: a model rewrites"
         " what is flagged (default with --model)",
     )
@@ -169,10 +170,10 @@ def _check_out(options: argparse.Namespace) -> None:
 def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
     """Texts and answers in the order given; every model is opened once."""
     from tablemend.backends.backend import open_backend
+    from tablemend.evidence.source import Source
     from tablemend.faithfulness.inputs import apart
-    from tablemend.mitigations.answers import AnswerItem
-    from tablemend.mitigations.cave import PASSES
-    from tablemend.mitigations.mend import mend_answers, mend_texts
+    from tablemend.mitigations.edits import PASSES, Draft
+    from tablemend.mitigations.mend import mend as mend_drafts
 
     with ExitStack() as stack:
         verifier = open_named_verifier(options, stack)
@@ -184,14 +185,17 @@ def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
 
         def texts(some: Sequence[Input]) -> list[Mended]:
             extractor = open_named_extractor(options, stack)
-            pairs = [(one.text, one.source) for one in some]
-            return mend_texts(pairs, options.method, model, extractor=extractor, **how)
+            drafts = [Draft(one.text, one.source) for one in some]
+            return mend_drafts(drafts, options.method, model, extractor=extractor, **how)
 
         def answers(some: Sequence[Input]) -> list[Mended]:
             if any(one.source.tables for one in some):
                 raise TablemendError("an answer is mended by its context: leave the source out")
-            items = [AnswerItem(one.text, one.source.text, one.query, one.format) for one in some]
-            return mend_answers(items, options.method, model, **how)
+            drafts = [
+                Draft(one.text, Source(text=one.source.text, query=one.query), one.format)
+                for one in some
+            ]
+            return mend_drafts(drafts, options.method, model, **how)
 
         return apart(given, texts, answers)
 

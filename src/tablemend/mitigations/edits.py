@@ -1,16 +1,59 @@
-"""What a mitigation changed: every edit with its place and its reason, and nothing else."""
+"""What a mitigation is given, and what it changed: every edit with its place and its reason."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from tablemend.faithfulness.verifier import NOTHING, Usage
+from tablemend.backends.backend import Backend
+from tablemend.detector.judge import AnswerFormat
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.verifier import NOTHING, Extractor, Usage, Verifier
 from tablemend.records import ClaimError, Verification
 
+PASSES = 2
+"""Of CAVE (TabFaith, section 5)."""
+MAX_NEW_TOKENS = 1024
+
 _WORD = re.compile(r"\s+|\w+(?:[.,]\w+)*|.", re.DOTALL)
+
+
+class Draft(NamedTuple):
+    """An answer that may be edited.
+
+    Attributes:
+        text: the raw answer.
+        evidence: what it was made from; its query, where it is a table.
+        format: serialisation of an answer table; ``None`` for a text.
+        name: of the sample, for messages.
+    """
+
+    text: str
+    evidence: Source
+    format: AnswerFormat | None = None
+    name: str = ""
+
+
+class Tools(NamedTuple):
+    """What a mitigation may use.
+
+    Attributes:
+        verifier: judges claims, cells and rows.
+        extractor: takes texts apart into claims.
+        backend: the model; ``None`` for a mitigation that asks none.
+        passes: most times that the same words are asked for.
+        thinking: whether the model is to think first; ``None`` asks for nothing.
+        max_new_tokens: its longest answer, thinking included.
+    """
+
+    verifier: Verifier
+    extractor: Extractor
+    backend: Backend | None = None
+    passes: int = PASSES
+    thinking: bool | None = None
+    max_new_tokens: int = MAX_NEW_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,44 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tablemend.config import Format
 
 if TYPE_CHECKING:
-    from tablemend.backends.backend import Backend
     from tablemend.evidence.source import Source
-    from tablemend.mitigations.edits import Mended
-
-
-class Draft(NamedTuple):
-    """An answer that may be edited.
-
-    Attributes:
-        text: the raw answer.
-        evidence: what it was made from; its query, where it is a table.
-        format: serialisation of an answer table; ``None`` for a text.
-        name: of the sample, for messages.
-    """
-
-    text: str
-    evidence: Source
-    format: Format | None = None
-    name: str = ""
-
-
-class Rewriter(NamedTuple):
-    """The model that a mitigation may ask.
-
-    Attributes:
-        backend: ``None`` for a mitigation that asks none.
-        thinking: whether it is to think first; ``None`` asks for nothing.
-        max_new_tokens: its longest answer, thinking included.
-    """
-
-    backend: Backend | None = None
-    thinking: bool | None = None
-    max_new_tokens: int = 1024
+    from tablemend.mitigations.edits import Draft, Mended, Tools
+    from tablemend.records import Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +24,11 @@ class PostEdit:
     Attributes:
         version: raised with every change of what it writes.
         edit: the drafts, edited, in their order.
-        asks_model: whether it needs a :class:`Rewriter` with a backend.
+        asks_model: whether it needs tools with a backend.
     """
 
     version: str
-    edit: Callable[[Sequence[Draft], Rewriter], list[Mended]]
+    edit: Callable[[Sequence[Draft], Tools], list[Mended]]
     asks_model: bool = False
 
 
@@ -81,37 +51,36 @@ class Constraint:
 Mitigation = PostEdit | Constraint
 
 
-def _repair(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
+def _repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+    """Texts by any verifier, tables by the program."""
+    from tablemend.faithfulness.staf import verify_text
     from tablemend.mitigations.repair_table import repair_answer
     from tablemend.mitigations.repair_text import repair_text
 
+    def verify(text: str, source: Source) -> Verification:
+        return verify_text(text, source, tools.verifier, tools.extractor)
+
     return [
-        repair_text(one.text, one.evidence)
+        repair_text(one.text, one.evidence, verify)
         if one.format is None
         else repair_answer(one.text, one.evidence.text, one.evidence.query, one.format)
         for one in drafts
     ]
 
 
-def _cave(drafts: Sequence[Draft], rewriter: Rewriter) -> list[Mended]:
-    from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-    from tablemend.mitigations.answers import AnswerItem
-    from tablemend.mitigations.cave import PASSES, cave_text
+def _cave(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+    from tablemend.mitigations.cave import cave_text
     from tablemend.mitigations.cave_table import cave_answer
     from tablemend.mitigations.steps import run_together
 
-    asked = PASSES, rewriter.thinking, rewriter.max_new_tokens
+    asked = tools.passes, tools.thinking, tools.max_new_tokens
     steps = [
         cave_text(one.text, one.evidence, *asked)
         if one.format is None
-        else cave_answer(
-            AnswerItem(one.text, one.evidence.text, one.evidence.query, one.format, one.name),
-            None,
-            *asked,
-        )
+        else cave_answer(one, *asked)
         for one in drafts
     ]
-    return run_together(steps, rewriter.backend, ProgramVerifier(), ProgramExtractor())
+    return run_together(steps, tools.backend, tools.verifier, tools.extractor)
 
 
 def _header(evidence: Source, format: Format) -> str:
