@@ -97,7 +97,11 @@ def count_most(text: str) -> int:
     return len(re.findall(r" (?=\d)|\d|[^\W\d_]{1,3}|[^\w\s]|_|\n", text))
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if not name.startswith("tiny")])
+TABLES = [name for name in EXPERIMENTS if not name.startswith(("tiny", "tabfaith"))]
+"""Experiments on TableHallu's data."""
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
     name: str, longest: tuple[int, int]
 ) -> None:
@@ -107,7 +111,7 @@ def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
     assert row <= config.longest_row
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if not name.startswith("tiny")])
+@pytest.mark.parametrize("name", TABLES)
 def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> None:
     data = parse(Experiment, [f"recipe={name}"]).data
     made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])

@@ -13,7 +13,6 @@ import yaml
 from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
-from tablemend.detector.similarity import load_similarity
 from tablemend.errors import TablemendError
 from tablemend.generations import Judged, Stored
 from tablemend.preferences.command import DpoCommand, PairsCommand
@@ -46,7 +45,9 @@ def recipe(*overrides: str) -> DpoExperiment:
 
 
 def maker(*overrides: str) -> PairMaker:
-    return PairMaker(recipe(*overrides), load_similarity("lexical"))
+    config = recipe(*overrides)
+    with config.task_of().scorer() as scorer:
+        return PairMaker(config, scorer)
 
 
 def judged(text: str, example: Example, finish: FinishReason = "stop") -> Judged:

@@ -63,12 +63,12 @@ def test_every_stack_is_compared_alone_and_mended(seed: Seed, tmp_path: Path) ->
     config = parse(Comparison, [f"recipe={path}"])
     arms = config.evaluation.arms
     assert set(arms) == {f"{n}{end}" for n in (*PROMPTED, *TRAINED) for end in tables.ENDS}
-    assert (arms["sft+cave"].after, arms["sft+cave"].mend) == ("sft", "cave")
+    assert (arms["sft+cave"].after, arms["sft+cave"].mitigation) == ("sft", "cave")
     some = Seed(EqualBudget(cave=("base",)), 0).comparison()["evaluation"]["arms"]
     assert {name for name in some if name.endswith("+cave")} == {"base+cave"}
     with pytest.raises(ConfigError, match="cave: bse is no arm"):
         parse(EqualBudget, ["cave=[bse]"])
-    assert {arms[f"{name}+repair"].mend for name in (*PROMPTED, *TRAINED)} == {"repair"}
+    assert {arms[f"{name}+repair"].mitigation for name in (*PROMPTED, *TRAINED)} == {"repair"}
     assert [arms[name].model for name in TRAINED] == [str(seed.run(n).model) for n in TRAINED]
     assert config.thinking_of(arms["rationales"]) == "rationale"
     assert config.thinking_of(arms["base"]) == "off"

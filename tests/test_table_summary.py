@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from test_config import count_most
 
 from tablemend.config import ConfigError, Source, parse
 from tablemend.errors import NoTarget, TablemendError
@@ -143,6 +144,25 @@ def test_corruptions_are_found_and_typed(samples: list[TabFaithExample]) -> None
     assert right / len(made) > 0.75
 
 
+def test_the_published_recipe_reads_the_set_and_its_prompts_fit(
+    samples: list[TabFaithExample],
+) -> None:
+    config = parse(CompareCommand, [f"recipe={ROOT / 'recipes' / 'tabfaith-eval.yaml'}"])
+    made = yaml.safe_load((ROOT / "recipes" / "tabfaith.yaml").read_text())
+    data = config.data
+    for source, split in (
+        (data.training_sources[0], "train"),
+        (data.validation, "validation"),
+        (data.test, "test"),
+    ):
+        assert source is not None
+        assert (source.source, source.split, source.n) == (made["out"], split, None)
+    chats = [TASK.messages(one, "table", prompt) for one in samples for prompt in TASK.prompts]
+    longest = max(sum(count_most(turn["content"]) for turn in chat) for chat in chats)
+    assert config.model.context_length is not None
+    assert longest + 60 + config.evaluation.max_new_tokens <= config.model.context_length
+
+
 def test_a_mitigation_sees_the_table_alone(samples: list[TabFaithExample]) -> None:
     one = samples[0]
     assert TASK.evidence(one, "table") == Evidence((one.table,))
@@ -182,7 +202,7 @@ def recipe(tmp_path: Path, folder: Path, model: Path) -> Callable[..., list[str]
             "global_batch": 4,
             "micro_batch": 2,
         }
-        content["evaluation"] |= {"arms": arms, "n": N, "max_new_tokens": 256}
+        content["evaluation"] |= {"arms": arms, "n": N, "max_new_tokens": 256, "backend": "hf"}
         content |= more
         path = tmp_path / "summaries.yaml"
         path.write_text(yaml.safe_dump(content))

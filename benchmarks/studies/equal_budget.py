@@ -145,9 +145,9 @@ class Seed:
             arms[name] = {"model": str(self.run(name).model), "prompt": "base"}
             arms[name] |= {"thinking": thinking}
         for name in (*PROMPTED, *TRAINED):
-            arms[f"{name}+repair"] = {"after": name, "mend": "repair"}
+            arms[f"{name}+repair"] = {"after": name, "mitigation": "repair"}
         for name in self.study.cave:
-            arms[f"{name}+cave"] = {"after": name, "mend": "cave"}
+            arms[f"{name}+cave"] = {"after": name, "mitigation": "cave"}
         return {
             "kind": "evaluation",
             "name": "equal-budget",

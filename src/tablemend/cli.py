@@ -219,7 +219,8 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
 
 
 def _title(metric: str) -> str:
-    return _COUNTED[metric].title.lower()
+    is_error = _COUNTED[metric].kind == "error"
+    return _COUNTED[metric].title.lower() if is_error else metric.replace("_", " ")
 
 
 def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
