@@ -594,10 +594,10 @@ def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "run: Field required"),
+        ("{}", "version: Field required"),
         ("[1]", "the whole file: "),
         ("{", "Expecting property name"),
-        ('{"arms": {}}', "run: Field required"),
+        ('{"arms": {}}', "version: Field required"),
     ],
 )
 def test_results_of_another_shape_are_refused_in_one_line(

@@ -241,7 +241,7 @@ def test_a_constrained_arm_never_makes_a_format_error_of_a_whole_answer(
 
 def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: Path) -> None:
     tokens = comparison(tmp_path, str(tiny_model), thinking="on")
-    with pytest.raises(ConfigError, match=r"arms\.constrained\.constrain.*no room for thinking"):
+    with pytest.raises(ConfigError, match=r"arms\.constrained\.mitigation.*no room for thinking"):
         parse(CompareCommand, tokens)
 
 

@@ -39,6 +39,7 @@ from tablemend.reports.rates import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
+from tablemend.tasks.table_generation import METRICS
 from tablemend.training import advice, checkpoints, launch, stage
 from tablemend.training.data import (
     IGNORED,
@@ -264,7 +265,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     assert why == "status 503"
     gold = EXAMPLES[0].gold_table
     asked_for = [Submission("", gold, "", failed=why), Submission("no table", gold, "")]
-    rates = summarise(list(judge_answers(asked_for)))
+    rates = summarise(list(judge_answers(asked_for)), METRICS)
     assert (rates["unjudged"]["n"], rates["unjudged"]["rate"]) == (2, 0.5)
     assert (rates["total_hallu"]["n"], rates["total_hallu"]["rate"]) == (1, 1.0)
     with pytest.raises(Unreadable):

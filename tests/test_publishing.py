@@ -55,7 +55,8 @@ def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 def compare(run: Run, *overrides: str) -> None:
     """Judge a finished run as eval/compare.py does."""
-    compare_arms(parse(CompareCommand, [f"recipe={run.path / 'sft.yaml'}", *overrides]))
+    recipe = [f"recipe={run.path / 'sft.yaml'}", f"run={run.path}"]
+    compare_arms(parse(CompareCommand, [*recipe, *overrides]))
 
 
 @pytest.fixture(scope="module")

@@ -100,11 +100,12 @@ class Sums(Task[Sum]):
         ABSTENTION,
         UNJUDGED,
     )
+    makes = "nothing"
     slots = ("question",)
     begins = ""
 
     def samples(self, source: Source) -> list[Sum]:
-        return read_records(source, self.sample, "nothing")
+        return read_records(source, self.sample, self.makes)
 
     def sample(self, record: Mapping[str, Any]) -> Sum:
         return Sum(**record)

@@ -23,6 +23,7 @@ from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.rates import summarise  # noqa: E402
 from tablemend.synthesis import small_world  # noqa: E402
 from tablemend.tasks import tablehallu  # noqa: E402
+from tablemend.tasks.table_generation import METRICS  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402
 from tiny_base.training import build_tokenizer  # noqa: E402
@@ -141,7 +142,7 @@ def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -
         )
         for number, example in enumerate(examples)
     )
-    total = summarise(list(judge_answers(submissions)))["total_hallu"]
+    total = summarise(list(judge_answers(submissions)), METRICS)["total_hallu"]
     assert total["n"] == len(examples) and total["rate"] is not None
     return total["rate"]
 

@@ -63,6 +63,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> None:
         parts = dict.fromkeys(PARTS, 0.25)
         return Score(parts, sum(map(ord, text)) % 97 / 97)
 
+    monkeypatch.setattr(grpo, "refuse_unpaid_gold", lambda *_: None)
     monkeypatch.setattr(TableReward, "score", score)
     monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
 
@@ -145,7 +146,7 @@ def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoComm
         assert len(prepared.tasks) == 24
         ids, _, _ = trainer._tokenize_prompts([task.prompt for task in prepared.tasks])
         for task, found in zip(prepared.tasks, ids, strict=True):
-            chat = tablehallu.messages(task.example, task.kind, "base", "markdown")
+            chat = tablehallu.messages(task.sample, task.view, "base", "markdown")
             assert found == prompt_ids(tokenizer, chat, thinking != "off") == list(task.ids)
 
 
@@ -223,7 +224,7 @@ def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
     gold = {e.id: tablehallu.answer(e.gold_table) for e in small_world.examples(seed=1, n=12)}
     _, trainer, tokenizer, prepared = _trainer(command("right"))
     end = [tokenizer.eos_token_id]
-    right = [tokenizer.encode(gold[prepared.tasks[n].example.id]) + end for n in (0, 1)]
+    right = [tokenizer.encode(gold[prepared.tasks[n].sample.id]) + end for n in (0, 1)]
     wrong = tokenizer.encode("No table.") + end
     answers = [*[right[0]] * 4, *[wrong] * 4]  # one group each
     rewards = trainer._calculate_rewards(

@@ -157,7 +157,7 @@ def _gold_first(prepared: grpo.Prepared, tokenizer: Any, thinking: tablehallu.Th
     end = [tokenizer.eos_token_id]
     FakeVllm.tasks = {}
     for task in prepared.tasks:
-        gold = tokenizer.encode(tablehallu.target(task.example, task.kind, thinking, "markdown"))
+        gold = tokenizer.encode(tablehallu.target(task.sample, task.view, thinking, "markdown"))
         FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
 
 
@@ -235,7 +235,7 @@ def test_vllm_is_asked_as_transformers_is(
     assert vllm.options["temperature"] == 0.7 and vllm.options["max_completion_length"] == 384
     _gold_first(prepared, tokenizer, thinking)
     facts = stage.train(trainer, config, run)
-    chats = [tablehallu.messages(t.example, t.kind, "base", "markdown") for t in prepared.tasks]
+    chats = [tablehallu.messages(t.sample, t.view, "base", "markdown") for t in prepared.tasks]
     known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
     assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
     assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)

@@ -21,7 +21,7 @@ from tablemend.records import Example
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
 from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import mix, read_chats, read_training
+from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
 from tablemend.training.amounts import amount_of
 from tablemend.training.data import IGNORED, build_mixture, build_rows, check_rows, render_chat
@@ -108,7 +108,7 @@ def test_a_mixture_is_rendered_counted_and_the_same_every_time(
     tokenizer: Any, recipe: Recipe
 ) -> None:
     config = recipe()
-    rows, facts = build_mixture(tokenizer, read_training(config.data.train), config)
+    rows, facts = build_mixture(tokenizer, read_training(config.data.train, read_examples), config)
     assert {name: part["used"] for name, part in facts.items()} == {
         "one": 50,
         "two": 30,
@@ -121,9 +121,11 @@ def test_a_mixture_is_rendered_counted_and_the_same_every_time(
     }
     assert sum(part["rows"] for part in facts.values()) == len(rows.rows) == 100
     assert sum(part["tokens"] for part in facts.values()) == sum(map(len, rows.rows))
-    again, _ = build_mixture(tokenizer, read_training(config.data.train), config)
+    again, _ = build_mixture(tokenizer, read_training(config.data.train, read_examples), config)
     assert again.content_hash() == rows.content_hash()
-    alone = build_rows(tokenizer, read_training(config.data.train)["one"][:50], config)
+    alone = build_rows(
+        tokenizer, read_training(config.data.train, read_examples)["one"][:50], config
+    )
     assert set(alone.rows) < set(rows.rows)
     # mixed from the front on, not one source after the other
     assert not set(rows.rows[:50]) <= set(alone.rows)
@@ -197,14 +199,14 @@ def test_an_answer_with_an_end_of_turn_inside_is_dropped(
 def test_a_part_of_which_nothing_is_left_is_named(tokenizer: Any, recipe: Recipe) -> None:
     config = recipe("train.max_length=100")
     with pytest.raises(TablemendError, match=r"^data\.train\.one: no training example fits 100"):
-        build_mixture(tokenizer, read_training(config.data.train), config)
+        build_mixture(tokenizer, read_training(config.data.train, read_examples), config)
 
 
 def test_tables_of_a_part_that_are_held_out_too_are_refused(
     tokenizer: Any, recipe: Recipe, tmp_path: Path
 ) -> None:
     config = recipe()
-    shared = read_training(config.data.train)["two"][3]
+    shared = read_training(config.data.train, read_examples)["two"][3]
     assert isinstance(shared, Example)
     path = tmp_path / "test.jsonl"
     path.write_text(json.dumps(shared.to_json()) + "\n")

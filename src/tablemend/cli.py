@@ -204,7 +204,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
     """What ``--json`` prints."""
     counts = judgement.counts
     return {
-        **{error: counts.get(error, 0) for error in ERROR_TYPES},
+        **{error: counts[error] for error in ERROR_TYPES},
         "constraint_violation": bool(_COUNTED["constraint_violation"].value(judgement)),
         "context_violation": bool(_COUNTED["context_violation"].value(judgement)),
         "hallucinated": judgement.hallucinated,
@@ -231,7 +231,7 @@ def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
         lines.append("The answer is an empty table.")
     lines.append("")
     counts = judgement.counts
-    lines += [f"{_title(error):<22}{counts.get(error, 0)}" for error in ERROR_TYPES]
+    lines += [f"{_title(error):<22}{counts[error]}" for error in ERROR_TYPES]
     lines.append("")
     for name in ("constraint_violation", "context_violation"):
         shows = _COUNTED[name].value(judgement)

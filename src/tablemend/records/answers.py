@@ -5,6 +5,7 @@ All records are immutable and JSON-serialisable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -104,12 +105,9 @@ class Judgement:
     judge: str = ""
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Findings of each type that there is one of."""
-        counts: dict[str, int] = {}
-        for finding in self.findings:
-            counts[finding.type] = counts.get(finding.type, 0) + 1
-        return counts
+    def counts(self) -> Counter[str]:
+        """Findings of each type."""
+        return Counter(finding.type for finding in self.findings)
 
     @property
     def hallucinated(self) -> bool:

@@ -119,15 +119,19 @@ def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
     return found
 
 
-def check_local(*sources: Source | None) -> None:
+def check_local(*sources: Source | None, command: str = MAKES) -> None:
     """Refuse sources on this machine that are not there; nothing is read.
+
+    Args:
+        sources: where data should be.
+        command: what makes it, for messages.
 
     Raises:
         TablemendError: see :func:`read_examples`.
     """
     for source in sources:
         if source and source.source != SMALL_WORLD and not source.source.startswith(HUB):
-            _file(Path(source.source), source.split)
+            _file(Path(source.source), source.split, command)
 
 
 def _records(source: Source, command: str = MAKES) -> tuple[Iterator[dict[str, Any]], str]:

@@ -18,7 +18,7 @@ from tablemend.synthesis.planting import PLANTS
 from tablemend.synthesis.rationale import RATIONALE_VERSION
 from tablemend.tasks import tablehallu
 from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
 
@@ -119,6 +119,7 @@ class TableGeneration(Task[Example]):
         "adversarial": "adversarial contexts",
     }
     length_unit = "characters of the context"
+    makes = MAKES
     slots = ("query", "context")
     begins = tablehallu.MARKER
     second_judge = JUDGE

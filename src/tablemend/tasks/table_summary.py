@@ -85,6 +85,7 @@ class TableSummary(Task[TabFaithExample]):
     )
     views: ClassVar[Mapping[str, str]] = {VIEW: "tables"}
     length_unit = "cells of the table"
+    makes = "python data_gen/tabfaith.py"
     slots = ("table",)
     begins = END_OF_THINKING
     prompts = ("base", "careful", "follow")
@@ -92,7 +93,7 @@ class TableSummary(Task[TabFaithExample]):
 
     def samples(self, source: Source) -> list[TabFaithExample]:
         """Examples that data_gen/tabfaith.py wrote."""
-        return read_records(source, self.sample, "python data_gen/tabfaith.py")
+        return read_records(source, self.sample, self.makes)
 
     def sample(self, record: Mapping[str, Any]) -> TabFaithExample:
         """An example, read back."""

@@ -150,6 +150,7 @@ class Task(ABC, Generic[S]):
         length_unit: what :attr:`SampleView.length` counts.
         prompts: prompting strategies, the plain one first.
         metrics: columns of a report, in their order; error types among them.
+        makes: the command that makes its data, for messages.
         slots: what :meth:`template` leaves open, in the order in which they are filled.
         begins: what stands before the answer itself, where a model may have thought aloud.
         second_judge: name of what judges beside the scorer and shares no code with it; ``None``
@@ -163,6 +164,7 @@ class Task(ABC, Generic[S]):
     length_unit: ClassVar[str]
     prompts: ClassVar[tuple[str, ...]]
     metrics: ClassVar[tuple[Metric, ...]]
+    makes: ClassVar[str]
     slots: ClassVar[tuple[str, ...]]
     begins: ClassVar[str]
     second_judge: ClassVar[str | None] = None

@@ -63,7 +63,7 @@ def amount_of(config: Trained) -> Amount:
     for source in config.data.training_sources:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
-    check_local(*config.data.training_sources)
+    check_local(*config.data.training_sources, command=config.task_of().makes)
     try:
         tokenizer = _tokenizer(config.model)
     except TablemendError as error:

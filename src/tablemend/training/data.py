@@ -14,7 +14,7 @@ from tablemend.recipe.experiment import Experiment, Trained
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix
-from tablemend.tasks.task import Sample, Task
+from tablemend.tasks.task import Sample
 
 IGNORED = -100
 """Label of a token that bears no loss."""
@@ -79,14 +79,13 @@ class Rows:
         return digest.hexdigest()[:16]
 
 
-def render(
-    tokenizer: Tokenizer, task: Task[Any], sample: Sample, view: str, config: Trained
-) -> Row:
+def render(tokenizer: Tokenizer, sample: Sample, view: str, config: Trained) -> Row:
     """One sample as ids; the prompt is that of evaluation, through the same function.
 
     Raises:
         NoTarget: nothing can be taught from it.
     """
+    task = config.task_of()
     target = task.target(sample, view, config.thinking)
     messages = task.messages(sample, view, config.train.prompt)
     return Row(
@@ -115,21 +114,19 @@ def build_rows(
     Raises:
         TablemendError: nothing is left of the source called ``name``.
     """
-    built, task = Rows([]), config.task_of()
+    built = Rows([])
     for item in items:
-        _add(built, tokenizer, task, item, config)
+        _add(built, tokenizer, item, config)
     return _refuse_nothing(built, config, name)
 
 
-def _add(
-    built: Rows, tokenizer: Tokenizer, task: Task[Any], item: Sample | Chat, config: Trained
-) -> None:
+def _add(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained) -> None:
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
         return
     for view in config.shown:
         try:
-            row = render(tokenizer, task, item, view, config)
+            row = render(tokenizer, item, view, config)
         except NoTarget as reason:
             built.dropped[f"{reason.kind}: {reason}"] += 1
             continue
@@ -163,11 +160,10 @@ def build_mixture(
     order = mix(shares, {name: len(items) for name, items in sources.items()})
     streams = {name: iter(items) for name, items in sources.items()}
     whole, built = Rows([]), {name: Rows([]) for name in sources}
-    task = config.task_of()
     for name in order:
         part = built[name]
         known = len(part.rows)
-        _add(part, tokenizer, task, next(streams[name]), config)
+        _add(part, tokenizer, next(streams[name]), config)
         whole.rows += part.rows[known:]
     facts = {}
     for name, part in built.items():

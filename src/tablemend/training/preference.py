@@ -127,7 +127,7 @@ def build_rows(config: DpoExperiment, tokenizer: Tokenizer) -> tuple[PairRows, d
                 "data.train and data.validation do not hold: make the pairs again "
                 "(data_gen/preference.py, overwrite=true)"
             )
-        row = render(tokenizer, task, example, pair, config)
+        row = render(tokenizer, example, pair, config)
         longest = max(longest, len(row))
         reason = _why_dropped(row, config)
         if reason:
@@ -169,11 +169,9 @@ def _examples(config: DpoExperiment) -> dict[str, Sample]:
     return {example.id: example for example in (*train, *held_out)}
 
 
-def render(
-    tokenizer: Tokenizer, task: Task[Any], sample: Sample, pair: Pair, config: DpoExperiment
-) -> PairRow:
+def render(tokenizer: Tokenizer, sample: Sample, pair: Pair, config: DpoExperiment) -> PairRow:
     """One pair as ids; the prompt is that of evaluation, through the same function."""
-    messages = task.messages(sample, pair.context, config.train.prompt)
+    messages = config.task_of().messages(sample, pair.context, config.train.prompt)
     return PairRow(
         tuple(prompt_ids(tokenizer, messages, config.thinking != "off")),
         tuple(target_ids(tokenizer, pair.chosen)),

@@ -16,7 +16,9 @@ def ready(config: Trained) -> None:
     Raises:
         TablemendError: a file or folder that is missing, or pairs that were never made.
     """
-    check_local(*config.data.training_sources, config.data.validation, config.data.test)
+    data = config.data
+    sources = (*data.training_sources, data.validation, data.test)
+    check_local(*sources, command=config.task_of().makes)
     if isinstance(config, DpoExperiment):
         from tablemend.preferences.pairs import check_pairs
 

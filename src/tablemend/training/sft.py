@@ -135,7 +135,7 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sa
         sound, rows, targets = [], [], []
         for example in examples:
             with suppress(NoTarget):  # counted when the rows are built
-                rows.append(render(tokenizer, task, example, view, config))
+                rows.append(render(tokenizer, example, view, config))
                 targets.append(task.target(example, view, config.thinking))
                 sound.append(example)
         check_rows(tokenizer, rows, targets)
