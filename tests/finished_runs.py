@@ -88,7 +88,6 @@ def second_training(folder: Path, first: Run, stage: str) -> Run:
     }
     rewards = {
         "reward": "tablemend reward 9",
-        "judge": "tablemend 9.9, lexical-9",
         "rewards": {"mean": {"reward": 0.75, "equal_groups": 0.25}},
     }
     facts = {**first.recorded("sft"), "model_revision": checkpoints.revision_of(str(first.model))}

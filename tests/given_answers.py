@@ -38,7 +38,7 @@ def given(self: Any, prompts: Sequence[Sequence[int]], *options: Any, **named: A
     first = self.accelerator.process_index * len(prompts)
     answers = []
     for place, ids in enumerate(prompts, first):
-        choice = _variants(tasks[tuple(ids)].example.gold_table)[place % self.num_generations]
+        choice = _variants(tasks[tuple(ids)].sample.gold_table)[place % self.num_generations]
         answers.append([*self.processing_class.encode(choice), self.processing_class.eos_token_id])
     return answers, None
 

@@ -114,7 +114,7 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
     assert repair["calls"] == base["calls"] == len(EXAMPLES)
     assert repair["prompt_tokens"] == base["prompt_tokens"]
     assert repair["seconds"] >= base["seconds"]
-    assert results["settings"]["repair"]["mitigation"] == "repair"
+    assert results["settings"]["repair"]["mend"] == "repair"
 
 
 def test_cave_mends_by_a_model_and_counts_its_calls(
@@ -147,7 +147,7 @@ def test_the_mender_never_sees_the_gold(
         seen.extend(drafts)
         return [Mended(draft.text) for draft in drafts]
 
-    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit("spy", spy))
+    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit("spy", "spy", spy))
     compare(recipe(ARMS))
     assert len(seen) == len(EXAMPLES)
     by_query = {example.query: example for example in EXAMPLES}

@@ -137,8 +137,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
             "arm": arm,
             "context": context,
             "findings": [{"type": "attribute"}] if one in wrong[arm] else [],
-            "matched_rows": 1,
-            "gold_rows": 2 if one in wrong[arm] else 1,
+            "shares": {"row_recall": [1, 2 if one in wrong[arm] else 1]},
             "unjudged": "no" if one in unjudged else "",
         }
         for arm in wrong
@@ -176,8 +175,6 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
         run.path / "results.json",
         {
             "judge": "tablemend",
-            "detector_version": "1",
-            "similarity": "lexical",
             "data": {},
             "arms": {arm: dict.fromkeys(both, own[arm]) for arm in wrong},
             "cost": {arm: dict.fromkeys(both, cost) for arm in wrong},

@@ -20,6 +20,10 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.evidence.source import Source as Evidence
+from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
+from tablemend.mitigations import cave, cave_table, repair_table, repair_text
+from tablemend.mitigations.edits import Draft, Tools, without_thinking
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import CLAIM_ERRORS, SampleView
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
@@ -27,7 +31,7 @@ from tablemend.tabfaith.dataset import make_dataset
 from tablemend.tabfaith.examples import TabFaithExample
 from tablemend.tabfaith.settings import TabFaith
 from tablemend.tasks.table_summary import TableSummary
-from tablemend.tasks.task import Submission
+from tablemend.tasks.task import Submission, TaskOptions
 
 ROOT = Path(__file__).parents[1]
 TASK = TableSummary()
@@ -267,8 +271,7 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
 ) -> None:
     tokens = recipe({"base": {}, "sft": {"model": "sft"}})
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(sys, "argv", ["train/sft.py", *tokens])
-    runpy.run_path("train/sft.py", run_name="__main__")
+    run_script("train/sft.py", tokens, monkeypatch)
     facts = Run(tmp_path / "run").recorded("sft")
     train = TASK.samples(Source(source=str(folder), split="train"))
     unfaithful = sum(one.label != "faithful" for one in train)
@@ -276,6 +279,85 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
     results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
     assert set(results["arms"]) == {"base", "sft"}
+
+
+def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [script, *tokens])
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, script
+
+
+def test_preferences_are_faithful_summaries_beside_wrong_ones(
+    recipe: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    pairs = {"path": str(tmp_path / "pairs"), "sampled": 0.0}
+    arms = {"base": {}, "dpo": {"model": "dpo"}}
+    tokens = recipe(arms, kind="dpo", dpo={"pairs": pairs})
+    run_script("data_gen/preference.py", tokens[:1], monkeypatch)
+    found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
+    assert len({one["edit"] for one in found}) >= 3
+    assert all(one["chosen"] != one["rejected"] and one["findings"] for one in found)
+    run_script("train/dpo.py", tokens, monkeypatch)
+    assert Run(tmp_path / "run").recorded("dpo")["steps"] == 2
+
+
+def test_rewards_pay_what_the_verifier_supports(
+    recipe: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    arms = {"base": {}, "grpo": {"model": "grpo"}}
+    data = yaml.safe_load(Path(recipe({"base": {}})[0].partition("=")[2]).read_text())["data"]
+    grpo = {"group": 2, "max_new_tokens": 16}
+    tokens = recipe(arms, kind="grpo", grpo=grpo, data=data | {"validation": None})
+    run_script("train/grpo.py", tokens, monkeypatch)
+    facts = Run(tmp_path / "run").recorded("grpo")
+    assert facts["steps"] == 2 and facts["reward"].startswith("tablemend summary reward 1, program")
+    assert facts["dropped"]["no target: its summary is unfaithful"] > 0
+    assert facts["rows"] + sum(facts["dropped"].values()) == facts["examples"]
+
+
+def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None:
+    one = next(one for one in samples if one.label == "faithful" and len(one.facts) > 2)
+    sentence = one.summary[one.facts[0].sentence.start : one.facts[0].sentence.end]
+    reward = TASK.reward({}, "off", "base")
+    once = reward.score(one, "table", sentence).reward
+    again = reward.score(one, "table", " ".join([sentence] * 3)).reward
+    assert 0 < again < once < 1
+
+
+def test_a_text_that_no_extractor_could_take_apart_is_unjudged(
+    samples: list[TabFaithExample], model_server: Callable[..., str]
+) -> None:
+    failing = f"llm:{model_server('--faults=refusal!:1')}"
+    task = TableSummary(TaskOptions(extractor=failing))
+    with task.scorer() as scorer:
+        (found,) = scorer.score([Submission(samples[0], "table", samples[0].summary)])
+    assert found.unjudged.startswith("no claims") and not found.abstained
+
+
+def test_editing_leaves_thoughts_alone(samples: list[TabFaithExample]) -> None:
+    one = next(one for one in samples if one.label == "unfaithful")
+    tools = Tools(ProgramVerifier(), ProgramExtractor())
+    repair = MITIGATIONS["repair"]
+    assert isinstance(repair, PostEdit)
+    editor = without_thinking(lambda drafts: repair.edit(drafts, tools))
+    evidence = TASK.evidence(one, "table")
+    thought = f"<think>\n{one.summary}\n</think>\n\n"
+    plain, behind = editor([Draft(one.summary, evidence), Draft(thought + one.summary, evidence)])
+    assert plain.edits and behind.text == thought + plain.text
+    assert [edit.start for edit in behind.edits] == [
+        (edit.start or 0) + len(thought) for edit in plain.edits
+    ]
+
+
+def test_versions_of_edits_are_those_of_their_modules() -> None:
+    repair, by_model = MITIGATIONS["repair"], MITIGATIONS["cave"]
+    assert isinstance(repair, PostEdit) and isinstance(by_model, PostEdit)
+    assert (repair.text, repair.table) == (repair_text.VERSION, repair_table.VERSION)
+    assert (by_model.text, by_model.table) == (cave.VERSION, cave_table.VERSION)
 
 
 @pytest.mark.parametrize(

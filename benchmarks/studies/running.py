@@ -133,7 +133,7 @@ def collect(study: EqualBudget, seeds: list[Seed]) -> dict[str, Any]:
         }
         for arm in some["arms"]
     }
-    kept = ("judge", "detector_version", "similarity", "data")
+    kept = ("judge", "data")
     return {
         "study": study.model_dump(mode="json", exclude={"page", "folder"}),
         **{name: some[name] for name in kept},
@@ -186,7 +186,8 @@ def _values(run: Run) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
         if not line["unjudged"]:
             own, example = found[line["arm"], line["context"]], line["example_id"]
             own["detector"][example] = float(bool(line["findings"]))
-            own["row_recall"][example] = line["matched_rows"] / (line["gold_rows"] or 1)
+            part, total = line["shares"]["row_recall"]
+            own["row_recall"][example] = part / (total or 1)
     for line in read_jsonl(run.path / "opinions.jsonl"):
         if not line["unjudged"]:
             own, example = found[line["arm"], line["context"]], line["example_id"]

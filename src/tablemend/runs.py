@@ -359,8 +359,18 @@ class Run:
         return stages
 
 
+LATER = {
+    "task": "table_generation",
+    "evaluation.verifier": "program",
+    "evaluation.extractor": "program",
+}
+"""What runs of before there were these settings had in their place."""
+
+
 def _changes(part: str, old: Any, new: Any) -> Iterator[str]:
     before, after = dict(_leaves(_select(old, part), part)), dict(_leaves(_select(new, part), part))
+    if before.get(part, "") is None and part in LATER:
+        before[part] = LATER[part]
     for key in before | after:
         if before.get(key) != after.get(key):
             yield f"{key} was {before.get(key)!r}, is {after.get(key)!r}"

@@ -23,6 +23,8 @@ from tablemend.tasks.task import Sample, Task
 STAGE = "generate"
 IN_PROCESS = ("hf", "vllm")
 """Engines that load the weights here; their answers are kept by the comparison alone."""
+FIRST_TASK = "table_generation"
+"""Answers to it are stored without the task's name, as those of before there were others."""
 FIXED = ("data.test", "evaluation.n")
 """What must not change under stored answers; arms may be added."""
 
@@ -110,17 +112,17 @@ def asked_of(config: Comparison, name: str) -> dict[str, Any]:
         asked = asked_of(config, arm.after)
         if arm.post_edit is not None and arm.post_edit.asks_model:
             asked |= {"rewriter": f"{model.engine}:{model.model}"}
-        return {**asked, "after": arm.after, "mitigation": arm.mitigation}
+        return {**asked, "after": arm.after, "mend": arm.mitigation}
     held = arm.constraint
     return {
         "named": f"{model.engine}:{model.model}",
-        "task": config.task,
+        **({} if config.task == FIRST_TASK else {"task": config.task}),
         "prompt": arm.prompt,
         "thinking": config.thinking_of(arm),
         **({"format": task.format} if (task := config.task_of(arm)).format else {}),
         **asdict(sampling_of(config)),
         "seed": seed_of(config),
-        **({} if held is None else {"mitigation": arm.mitigation, "grammar": held.version}),
+        **({} if held is None else {"constrain": arm.mitigation, "grammar": held.version}),
     }
 
 

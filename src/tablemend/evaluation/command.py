@@ -14,6 +14,8 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.evaluation import Arm
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import folder_of
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.task import DEFAULTS
 
 
 class CompareCommand(Comparison):
@@ -30,7 +32,9 @@ class CompareCommand(Comparison):
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
         named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
-        if self.kind in ("dpo", "grpo") and self.evaluation.second_judge == "none":
+        has_judge = self.task in TASKS and TASKS[self.task](DEFAULTS).second_judge is not None
+        trains = self.kind in ("dpo", "grpo") and has_judge
+        if trains and self.evaluation.second_judge == "none":
             yield (
                 "evaluation.second_judge",
                 f"{self.kind} trains on what the detector finds: its checkpoint needs a judge that "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.arms import Arm
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, settings_hash, write_out
-from tablemend.mitigations.edits import Draft, Mended, Tools
+from tablemend.mitigations.edits import Draft, Editor, Tools, without_thinking
 from tablemend.mitigations.mitigation import PostEdit
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
@@ -25,8 +25,6 @@ from tablemend.tasks.task import Sample
 
 CHUNK = 64
 """Answers that are mended together: a kill loses no more."""
-
-Editor = Callable[[Sequence[Draft]], list[Mended]]
 
 
 def mend(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, run: Run) -> None:
@@ -50,14 +48,14 @@ def _editor(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Editor, dic
     """What edits an arm's answers, and all that its work depends on."""
     edit = arm.mitigation
     assert isinstance(edit, PostEdit)
-    identity: dict[str, Any] = {"mender": edit.version}
+    identity: dict[str, Any] = {"mender": edit.text if arm.task.format is None else edit.table}
     tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=arm.thinking != "off")
     if edit.asks_model:
         backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
         most = min(tools.max_new_tokens, config.evaluation.max_new_tokens)
         tools = tools._replace(backend=backend, max_new_tokens=most)
         identity["rewriting"] = backend.identity
-    return lambda drafts: edit.edit(drafts, tools), identity
+    return without_thinking(lambda drafts: edit.edit(drafts, tools)), identity
 
 
 def _mend_part(

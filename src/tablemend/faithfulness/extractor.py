@@ -12,7 +12,7 @@ from tablemend.faithfulness.asking import Asker, usage_of
 from tablemend.faithfulness.prompting import EXTRACT, NO_CLAIM, PROMPTS
 from tablemend.faithfulness.verifier import Extraction, Usage
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
-from tablemend.records import Document
+from tablemend.records import NO_CLAIMS, Document
 
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u2013]+\s+|\(?\d{1,3}[.)]\s+)?")
 
@@ -52,11 +52,11 @@ def _read(text: str, completion: Completion | None) -> Extraction:
         return Extraction(Document(text, ()), Usage())
     usage = usage_of([completion])
     if problem := why_no_answer(completion):
-        return Extraction(Document(text, ()), usage, f"no claims: {problem.kind}: {problem.text}")
+        return Extraction(Document(text, ()), usage, f"{NO_CLAIMS}: {problem.kind}: {problem.text}")
     try:
         statements = read_statements(completion.answer)
     except Unreadable as error:
-        return Extraction(Document(text, ()), usage, f"no claims: the model's answer: {error}")
+        return Extraction(Document(text, ()), usage, f"{NO_CLAIMS}: the model's answer: {error}")
     document, dropped = align_claims(text, statements)
     note = f"{dropped} of the model's {len(statements)} claims stand nowhere in the text: dropped"
     return Extraction(document, usage, note if dropped else "")

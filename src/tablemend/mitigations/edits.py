@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from tablemend.backends.backend import Backend
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.detector.judge import AnswerFormat
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifier import NOTHING, Extractor, Usage, Verifier
@@ -124,6 +125,41 @@ class Mended:
             "notes": [] if self.before is None else list(self.before.notes),
             **asdict(self.usage),
         }
+
+
+Editor = Callable[[Sequence[Draft]], list[Mended]]
+
+
+def without_thinking(edit: Editor) -> Editor:
+    """An edit of texts that leaves what a model thought before its answer as it is."""
+
+    def edited(drafts: Sequence[Draft]) -> list[Mended]:
+        ends = [
+            0
+            if draft.format is not None or (end := draft.text.rfind(END_OF_THINKING)) < 0
+            else end + len(END_OF_THINKING)
+            for draft in drafts
+        ]
+        found = edit(
+            [one._replace(text=one.text[end:]) for one, end in zip(drafts, ends, strict=True)]
+        )
+        return [
+            replace(
+                one,
+                text=draft.text[:end] + one.text,
+                edits=tuple(_moved(edit, end) for edit in one.edits),
+                undone=tuple(_moved(edit, end) for edit in one.undone),
+            )
+            for one, draft, end in zip(found, drafts, ends, strict=True)
+        ]
+
+    return edited
+
+
+def _moved(edit: Edit, by: int) -> Edit:
+    if edit.start is None or edit.end is None:
+        return edit
+    return replace(edit, start=edit.start + by, end=edit.end + by)
 
 
 def apply_edits(original: str, edits: Sequence[Edit]) -> str:

@@ -22,12 +22,13 @@ class PostEdit:
     """Edits stored answers; nothing is generated anew.
 
     Attributes:
-        version: raised with every change of what it writes.
+        text, table: versions, raised with every change of what it makes of a text or a table.
         edit: the drafts, edited, in their order.
         asks_model: whether it needs tools with a backend.
     """
 
-    version: str
+    text: str
+    table: str
     edit: Callable[[Sequence[Draft], Tools], list[Mended]]
     asks_model: bool = False
 
@@ -43,7 +44,7 @@ class Constraint:
             server may pass over one.
     """
 
-    version: str
+    version: int
     grammar: Callable[[Source, Format], str]
     keeps: Callable[[str, Source, Format], bool]
 
@@ -103,9 +104,9 @@ def _keeps_header(text: str, evidence: Source, format: Format) -> bool:
 
 
 MITIGATIONS: dict[str, Mitigation] = {
-    "repair": PostEdit("repair/1, repair-table/2", _repair),
-    "cave": PostEdit("cave/1, cave-table/2", _cave, asks_model=True),
-    "header": Constraint("header/1", _header, _keeps_header),
-    "spans": Constraint("spans/1", _spans, _keeps_header),
+    "repair": PostEdit("repair/1", "repair-table/2", _repair),
+    "cave": PostEdit("cave/1", "cave-table/2", _cave, asks_model=True),
+    "header": Constraint(1, _header, _keeps_header),
+    "spans": Constraint(1, _spans, _keeps_header),
 }
 """By the name that a recipe gives."""

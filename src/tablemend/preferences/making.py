@@ -27,6 +27,7 @@ FIXED = (
     *("seed", "task", "model", "data.train", "data.validation", "format", "thinking"),
     *("train.prompt", "train.context", "dpo.pairs"),
     *("evaluation.max_new_tokens", "evaluation.similarity"),
+    *("evaluation.verifier", "evaluation.extractor"),
 )
 """What the pairs depend on, beside the weights and the examples themselves."""
 MEND = "give dpo.pairs.path=FOLDER for new ones, or overwrite=true to make these anew"

@@ -346,7 +346,7 @@ def _of_the_method(facts: dict[str, Any]) -> dict[str, str]:
     if "rewards" in facts:
         mean = facts["rewards"]["mean"]
         found["reward"] = (
-            f"{facts['reward']} by {facts['judge']}, mean {mean['reward']:.3f}; "
+            f"{facts['reward']}, mean {mean['reward']:.3f}; "
             f"{mean['equal_groups']:.0%} of the groups had equal rewards, and taught nothing"
         )
     return found

@@ -84,7 +84,7 @@ def _arm_of(model: str, arm: str | None, settings: dict[str, Any]) -> str | None
 def _answers_with(settings: dict[str, Any], model: str) -> bool:
     """Whether an arm is this model's own answers: not mended, not held to a grammar."""
     named = str(settings.get("named", "")).partition(":")[2]
-    return named == model and not settings.get("after") and not settings.get("mitigation")
+    return named == model and not settings.get("after") and not settings.get("constrain")
 
 
 def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:

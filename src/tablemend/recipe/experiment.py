@@ -17,7 +17,7 @@ from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
 from tablemend.recipe.evaluation import Arm, Evaluation, Thinking
 from tablemend.recipe.preference import Dpo
-from tablemend.recipe.reward import Grpo
+from tablemend.recipe.reward import Grpo, Reward
 from tablemend.recipe.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import Task, TaskOptions
@@ -128,6 +128,12 @@ class Comparison(Recipe):
                 yield "train.context", _not_of(task, "context", self.train.context, wanted)
             if self.train.prompt not in task.prompts:
                 yield "train.prompt", _not_of(task, "prompt", self.train.prompt, task.prompts)
+        errors = [metric.name for metric in task.metrics if metric.kind == "error"]
+        for error in self.dpo.pairs.errors if self.dpo is not None else ():
+            if error not in errors:
+                yield "dpo.pairs.errors", _not_of(task, "error type", error, errors)
+        if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
+            yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
         if self.evaluation.judging_model is not None and task.second_judge is None:
             yield "evaluation.second_judge", f"{task.name} has no second judge: set none"
         for name, arm in self.evaluation.arms.items():

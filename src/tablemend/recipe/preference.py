@@ -9,7 +9,6 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config.section import Section
-from tablemend.records import ErrorType
 
 
 class Pairs(Section):
@@ -32,8 +31,8 @@ class Pairs(Section):
     chosen: Literal["gold", "best"] = "gold"
     """The chosen answer beside one of the model's own: gold, or the first of its answers that is
     whole and without a finding (gold where none is). A planted error always stands beside gold."""
-    errors: tuple[ErrorType, ...] = ()
-    """Error types to plant; all six where it is empty."""
+    errors: tuple[str, ...] = ()
+    """Error types of the task to plant; all of them where it is empty."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A file in place of the folder."""

@@ -12,6 +12,7 @@ from tablemend.records.answers import (
 from tablemend.records.claims import (
     CLAIM_ERRORS,
     CLAIM_KINDS,
+    NO_CLAIMS,
     VERDICTS,
     Claim,
     ClaimError,
@@ -42,6 +43,7 @@ __all__ = [
     "CLAIM_KINDS",
     "CONTEXT_KINDS",
     "ERROR_TYPES",
+    "NO_CLAIMS",
     "VERDICTS",
     "Answer",
     "Call",

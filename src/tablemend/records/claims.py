@@ -26,6 +26,10 @@ CLAIM_ERRORS: tuple[ClaimError, ...] = get_args(ClaimError)
 """Numerical, relational, comparative, temporal, attributional (TabFaith 3.1)."""
 
 
+NO_CLAIMS = "no claims"
+"""Beginning of the note on a text that could not be taken apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One atomic statement.

@@ -252,7 +252,7 @@ def editing_table(results: Mapping[str, Any], context: ContextKind) -> list[list
 
     Every metric of errors and shares as it was before and is after, and the difference.
     """
-    shown = [metric for metric in metrics_of(results) if metric.kind in ("error", "group", "share")]
+    shown = metrics_of(results)
     rows = [["arm", "edited", "passes", *(metric.column for metric in shown)]]
     for arm, kinds in results["cost"].items():
         before = results["settings"][arm].get("after")

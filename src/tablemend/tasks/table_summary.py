@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
-    CLAIM_ERRORS,
+    NO_CLAIMS,
+    Claim,
+    ClaimError,
     Finding,
     Judgement,
     Metric,
@@ -21,11 +25,11 @@ from tablemend.records import (
     Verdict,
     Verification,
 )
+from tablemend.runs import hash_text
 from tablemend.tabfaith.examples import TabFaithExample
 from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
 from tablemend.tasks.sources import read_records
-from tablemend.tasks.tablehallu import EMPHASES
 from tablemend.tasks.task import Corruption, Score, Submission, Task
 
 if TYPE_CHECKING:
@@ -34,6 +38,15 @@ if TYPE_CHECKING:
 
 SENTENCES = (2, 5)
 """Fewest and most that are asked for."""
+EMPHASES = {
+    "base": "",
+    "careful": (
+        " Before you answer, check each number, name and comparison once more against the table "
+        "and correct what does not agree."
+    ),
+    "follow": " IMPORTANT: keep strictly to the table; say only what it states explicitly.",
+}
+"""By prompting strategy; as TableHallu's (Appendix E), in the words of this task."""
 CHUNK = 64
 """Summaries that are verified together."""
 ASKED = f"{SENTENCES[0]} to {SENTENCES[1]}"
@@ -51,7 +64,7 @@ ERRORS = (
 """TabFaith, 3.1."""
 METRICS = (
     *ERRORS,
-    total(ERRORS, "at least one claim found wrong"),
+    total(ERRORS, "at least one claim found wrong; claims without a verdict are not counted"),
     Metric(
         "staf",
         "STAF",
@@ -88,7 +101,7 @@ class TableSummary(Task[TabFaithExample]):
     makes = "python data_gen/tabfaith.py"
     slots = ("table",)
     begins = END_OF_THINKING
-    prompts = ("base", "careful", "follow")
+    prompts = tuple(EMPHASES)
     metrics = METRICS
 
     def samples(self, source: Source) -> list[TabFaithExample]:
@@ -133,7 +146,8 @@ class TableSummary(Task[TabFaithExample]):
 
     def versions(self) -> dict[str, str]:
         """Of the prompts."""
-        return {"prompt_hash": ", ".join(map(PROMPTS.version, STAGES.values()))}
+        asked = [[PROMPTS.version(name) for name in STAGES.values()], EMPHASES, SENTENCES]
+        return {"prompt_hash": hash_text(json.dumps(asked))}
 
     def evidence(self, sample: TabFaithExample, view: str) -> Evidence:
         """The table."""
@@ -182,37 +196,56 @@ class TableSummary(Task[TabFaithExample]):
         verbaliser = Verbaliser(sample.table)
         summary = Summary(sample.summary, sample.facts)
         injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-        for type in CLAIM_ERRORS:
-            made = injector.plant((type,), rng) if type in types else None
+        for type in types:
+            made = injector.plant((cast(ClaimError, type),), rng)
             if made is not None:
                 yield Corruption(type, type, gold.removesuffix(sample.summary) + made.text)
 
 
 class SummaryReward:
-    """Supported claims of all claims, times how much of the gold summary's number there is.
+    """Supported claims of all claims, times how many of the gold summary's number there are.
 
     A claim without a verdict pays nothing, so that a policy gains nothing by writing what cannot
-    be checked; nor does it by writing one safe sentence.
+    be checked; one that is said again counts among all claims and among nothing else, and one safe
+    sentence earns no more than its part of the gold summary's claims.
 
     Args:
         task: verifies.
         thinking: as the recipe says.
     """
 
-    name = "tablemend summary reward 1"
-
     def __init__(self, task: TableSummary, thinking: str) -> None:
-        self._task, self._thinking = task, thinking
+        self._task = task
+        self._thinking = "empty" if thinking == "on" else thinking
         self._claims: dict[str, int] = {}
+        options = task.options
+        self.name = f"tablemend summary reward 1, {options.verifier}; claims: {options.extractor}"
+
+    @cached_property
+    def _verify(self) -> Callable[[str, TabFaithExample], Verification]:
+        """Opened once, for all answers of a training."""
+        from tablemend.evidence.source import Source as Evidence
+        from tablemend.faithfulness.staf import open_extractor, open_verifier, verify_text
+
+        options = self._task.options
+        verifier = open_verifier(options.verifier, options.backend)
+        extractor = open_extractor(options.extractor, options.backend)
+        return lambda text, sample: verify_text(
+            text.rpartition(END_OF_THINKING)[2], Evidence((sample.table,)), verifier, extractor
+        )
 
     def score(self, sample: TabFaithExample, view: str, text: str) -> Score:
-        """What a summary earns."""
+        """What a summary earns.
+
+        Raises:
+            TablemendError: it could not be taken apart: that is no reward of 0.
+        """
         supported, claims = self._count(sample, text)
         if sample.id not in self._claims:
-            self._claims[sample.id] = self._count(sample, sample.summary)[1]
+            self._claims[sample.id] = self._count(sample, sample.summary)[0]
         parts = {
             "supported": supported / claims if claims else 0.0,
-            "claims": min(1.0, claims / max(1, self._claims[sample.id])),
+            "claims": min(1.0, supported / max(1, self._claims[sample.id])),
         }
         return Score(parts, parts["supported"] * parts["claims"])
 
@@ -220,7 +253,7 @@ class SummaryReward:
         """The faithful summary.
 
         Raises:
-            NoTarget: the verifier does not support all of it.
+            NoTarget: the verifier does not support all of it, or it is not faithful.
         """
         gold = self._task.target(sample, view, self._thinking)
         if self.score(sample, view, gold).reward != 1.0:
@@ -228,11 +261,21 @@ class SummaryReward:
         return gold
 
     def _count(self, sample: TabFaithExample, text: str) -> tuple[int, int]:
-        """Supported claims, and all."""
-        with self._task.scorer() as scorer:
-            (found,) = scorer.score([Submission(sample, VIEW, text)])
-        judged, claims = found.shares["coverage"] if found.shares else (0, 1)
-        return (found.shares["staf"].part if judged else 0), claims
+        """Different supported claims, and all claims."""
+        found = self._verify(text, sample)
+        if not found.verdicts and any(note.startswith(NO_CLAIMS) for note in found.notes):
+            raise TablemendError(found.notes[0])
+        supported = {_said(one.claim) for one in found.verdicts if one.verdict == "supported"}
+        return len(supported), len(found.verdicts)
+
+
+def _said(claim: Claim) -> tuple[str, str]:
+    """What a claim says, and which of its words it turns on: the same wherever it stands."""
+    words = " ".join(claim.text.casefold().split())
+    if claim.focus is None or claim.start is None:
+        return words, ""
+    start = claim.focus.start - claim.start
+    return words, claim.text[start : start + claim.focus.end - claim.focus.start]
 
 
 class SummaryScorer:
@@ -264,6 +307,8 @@ class SummaryScorer:
 
     def _judge(self, found: Verification, skipped: int) -> Judgement:
         counts, claims = found.counts, len(found.verdicts)
+        if not claims and (why := next((n for n in found.notes if n.startswith(NO_CLAIMS)), "")):
+            return Judgement(unjudged=why, judge=self.name)
         judged = claims - counts["unjudged"]
         if claims and not judged:
             return Judgement(unjudged="none of its claims could be judged", judge=self.name)

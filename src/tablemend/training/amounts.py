@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from huggingface_hub import try_to_load_from_cache
@@ -11,7 +13,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB, SMALL_WORLD, Source
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.preferences.pairs import FILE, Pair, read_pairs
 from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Model, Trained
 from tablemend.renderer import prompt_ids, target_ids
@@ -152,13 +154,26 @@ def _most(examples: Sequence[Sample], config: Trained, tokenizer: Tokenizer) -> 
         examples,
         key=lambda each: -max(_characters(config, each, view) for view in config.shown),
     )
-    built = build_rows(tokenizer, by_length[:LONGEST], config)
+    longest = list(islice(_taught(by_length, config), LONGEST))
+    if not longest:
+        return None
+    built = build_rows(tokenizer, longest, config)
     if built.dropped or config.train.packing:
         return None
     if isinstance(config, GrpoExperiment):
         most = max(len(row.prompt) for row in built.rows) + config.grpo.max_new_tokens
         return min(most, config.longest_row)
     return max(map(len, built.rows))
+
+
+def _taught(samples: Iterable[Sample], config: Trained) -> Iterator[Sample]:
+    """Samples that something can be taught from."""
+    task = config.task_of()
+    for sample in samples:
+        with suppress(NoTarget):
+            for view in config.shown:
+                task.target(sample, view, config.thinking)
+            yield sample
 
 
 def _per_sequence(rows: Sequence[Row], config: Trained) -> float:

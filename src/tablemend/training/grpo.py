@@ -22,7 +22,7 @@ from trl import GRPOConfig, GRPOTrainer
 from tablemend.backends.hf import HFModel, window_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
-from tablemend.errors import TablemendError
+from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.renderer import prompt_ids, prompt_text
 from tablemend.runs import Run, hash_text, say
@@ -97,8 +97,10 @@ def prepare(config: GrpoExperiment, tokenizer: Tokenizer) -> Prepared:
     say(f"tokenising the prompts of {len(examples):,} examples, and scoring their gold answers")
     if not config.data.test.source.startswith(HUB):
         refuse_shared_tables(examples, task.samples(config.data.test), "test")
-    refuse_unpaid_gold(examples, config)
-    tasks, dropped = _render(examples, config, tokenizer)
+    payable, unpaid = _payable(examples, config)
+    refuse_unpaid_gold(payable, config)
+    tasks, dropped = _render(payable, config, tokenizer)
+    dropped += unpaid
     needed = config.train.global_batch // config.grpo.group
     if len(tasks) < needed:
         raise TablemendError(
@@ -157,6 +159,23 @@ def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
     weights = config.grpo.reward.model_dump()
     return config.task_of().reward(weights, config.thinking, config.train.prompt)
+
+
+def _payable(
+    samples: Iterable[Sample], config: GrpoExperiment
+) -> tuple[list[Sample], Counter[str]]:
+    """The samples that have an answer to be paid for; the others are counted."""
+    reward, kept = reward_of(config), []
+    dropped: Counter[str] = Counter()
+    for sample in samples:
+        try:
+            for view in config.shown:
+                reward.gold(sample, view)
+        except NoTarget as reason:
+            dropped[f"{reason.kind}: {reason}"] += 1
+        else:
+            kept.append(sample)
+    return kept, dropped
 
 
 def refuse_unpaid_gold(samples: Iterable[Sample], config: GrpoExperiment) -> None:
@@ -423,15 +442,16 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             ) from error
 
     def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Asked]) -> float:
-        """The scorer's rate: answers with a finding, and those that were cut."""
+        """The scorer's rate: answers with a finding, and those that were cut, of those judged."""
         whole = [
             Submission(asked.sample, asked.view, text)
             for text, asked in zip(texts, tasks, strict=True)
             if text is not None
         ]
         with self.task.scorer() as scorer:
-            clean = sum(not judgement.hallucinated for judgement in scorer.score(whole))
-        return 1 - clean / len(texts)
+            judged = [one for one in scorer.score(whole) if not one.unjudged]
+        cut = len(texts) - len(whole)
+        return (sum(one.hallucinated for one in judged) + cut) / max(1, len(judged) + cut)
 
     def _calculate_rewards(self, *args: Any) -> Tensor:
         """The rewards of all processes; notes how many groups have nothing to compare."""

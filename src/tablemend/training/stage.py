@@ -29,7 +29,7 @@ from tablemend.training.start import refuse_adapter, refuse_quantised
 
 C = TypeVar("C", bound=Trained)
 T = TypeVar("T")
-FIXED = ("seed", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
+FIXED = ("seed", "task", "model", "data.train", "format", "thinking", "train", "dpo", "grpo")
 """What must not change between an interruption and the resumption."""
 KEPT = {
     "sft": "the same rows, other rounding",
