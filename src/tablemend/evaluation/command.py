@@ -26,7 +26,7 @@ class CompareCommand(Comparison):
     engine_cluster: Literal["ray"] | None = None
     """ray: `vllm:` models run on a Ray cluster, `options.vllm.data_parallel` engines of each."""
     rejudge: bool = False
-    """Judge the stored answers again; generate nothing, load no model, ask no server."""
+    """Judge the stored answers again; generate nothing, load no model that answers."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Model strings that cannot be read, beside what a recipe can contradict."""

@@ -33,6 +33,7 @@ from tablemend.reports.words import (
     TOTAL,
     ending_rows,
     errors_of,
+    main_share,
     metrics_of,
     say_cut,
     say_tests,
@@ -131,8 +132,7 @@ def _usage(
         f"\nprint(answer.rpartition({task.begins!r})[2])  # what stands before may be thought"
     )
     return [
-        "It was trained on one prompt, and its results hold for that prompt alone. `PROMPT`, "
-        "verbatim:",
+        "Its results hold for the prompts that it was trained on. `PROMPT`, verbatim:",
         _fenced(words),
         "As the chat template renders it, up to where the model's turn begins:",
         _fenced(rendered),
@@ -166,13 +166,18 @@ def _fenced(text: str, language: str = "text") -> str:
 def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> list[str]:
     results = scores.results
     data = results["data"]
-    judges = " and ".join([f"the detector ({results['judge']})", *second_judges(results)])
+    judges = [results["judge"], *second_judges(results)]
+    apart = ", which share no code" if len(judges) > 1 else ""
+    share = main_share(results)
+    reading = (
+        f" Read it beside {share.title}: who writes nothing makes no mistake." if share else ""
+    )
     parts = [
         f"{results['n']} held-out examples ({_named(data)}, hash `{data['hash']}`), the same for "
-        f"every arm; {_held_out(recorded, data)}. Judged by {judges}, which share no "
-        f"code. Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
-        "TotalHallu is the share of answers with at least one hallucination: lower is better. "
-        "Read it beside the recalls: who writes nothing makes no mistake.",
+        f"every arm; {_held_out(recorded, data)}. Judged by {' and '.join(judges)}{apart}. "
+        f"Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
+        f"TotalHallu is the share of answers with {total_of(results).meaning}: lower is better."
+        f"{reading}",
     ]
     if command.merged:
         parts.append(_of_the_adapter(recorded.run.recorded("merge")))
@@ -289,7 +294,8 @@ def _training(recorded: Recorded) -> list[str]:
         + "".join(f"; {count} {reason}" for reason, count in dropped.items()),
         "chat template": f"hash `{facts.get('template_hash', 'unknown')}`",
         "prompts": f"hash `{facts.get('prompt_hash', 'unknown')}`",
-        "table format, thinking": f"{config.format}, {config.thinking}",
+        **({"table format": config.format} if config.task_of().format else {}),
+        "thinking": config.thinking,
         "steps, tokens": f"{facts.get('steps', 'unknown')}, {facts.get('tokens', 'unknown')}",
         **({"ended early": facts["ended_early"]} if facts.get("ended_early") else {}),
         "last loss": f"{facts['last_loss']:.4g}" if "last_loss" in facts else "unknown",
@@ -355,7 +361,7 @@ def _of_the_method(facts: dict[str, Any]) -> dict[str, str]:
 def _limits(scores: Scores | None) -> str:
     limits = (
         "The rates hold for the examples, prompt and decoding above; another domain, language, "
-        "table format or prompt was not measured. Intervals say what other examples of the same "
+        "format or prompt was not measured. Intervals say what other examples of the same "
         "kind might give, not what another training seed would. A low rate is no promise for a "
         "single answer: check what matters against its source."
     )

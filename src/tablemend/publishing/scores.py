@@ -111,7 +111,7 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
                     f"verdicts: {1 - judged:.0%} of the answers of {arm} on {context} contexts are "
                     "unjudged"
                 )
-    if not second_judges(scores.results):
+    if recorded.config.task_of().second_judge is not None and not second_judges(scores.results):
         found.append(
             "a second judge (eval/compare.py ... rejudge=true evaluation.second_judge=exact)"
         )
