@@ -7,8 +7,8 @@ held-out ones), and prints TotalHallu of base and SFT on adversarial contexts, t
 its 95 % interval, and both row recalls. The paper's ratio is 0.41 (24.45 / 59.10, Table 4).
 
 All seeds start from one base, so the spread between the rows is that of fine-tuning alone. The
-answers of arms that are not fine-tuned are therefore made once, for the first seed.
-The column `quote` is the arm of that name, where there is one: the base asked to quote first.
+answers of systems that are not fine-tuned are therefore made once, for the first seed.
+The column `quote` is the system of that name, where there is one: the base asked to quote first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Mitigation(Section):
     n: int = Field(default=400, ge=1)
     """Held-out examples."""
     recipe: str = "tiny"
-    """Recipe to train, a name or a path: small world data, arms `base` and `sft`, both contexts."""
+    """Recipe to train, a name or a path: small world data, systems `base`, `sft`, both contexts."""
 
 
 def overrides_of(settings: Mitigation, seed: int) -> list[str]:
@@ -71,21 +71,24 @@ def read_recipe(settings: Mitigation, seed: int) -> Experiment:
         TablemendError: it lacks what the table is made of; every lack is named.
     """
     config = parse(Experiment, overrides_of(settings, seed))
-    arms = config.evaluation.arms
+    systems = config.evaluation.systems
     wrong = [
         f"data.{name}.source must be {SMALL_WORLD}"
         for name, part in (("train", config.data.train), ("test", config.data.test))
         if part.source != SMALL_WORLD
     ]
     wrong += [
-        f"evaluation.arms.{name} must be there, with model: {name}"
+        f"evaluation.systems.{name} must be there, with model: {name}"
         for name in ("base", "sft")
-        if name not in arms or arms[name].model != name
+        if name not in systems or systems[name].model != name
     ]
-    if not wrong and list(arms).index("base") > list(arms).index("sft"):
-        wrong.append("evaluation.arms must name base before sft: their ratio is read so")
-    if "quote" in arms and (arms["quote"].model, arms["quote"].thinking) != ("base", "quote"):
-        wrong.append("evaluation.arms.quote must be {model: base, thinking: quote}")
+    if not wrong and list(systems).index("base") > list(systems).index("sft"):
+        wrong.append("evaluation.systems must name base before sft: their ratio is read so")
+    if "quote" in systems and (systems["quote"].model, systems["quote"].thinking) != (
+        "base",
+        "quote",
+    ):
+        wrong.append("evaluation.systems.quote must be {model: base, thinking: quote}")
     wrong += [
         f"evaluation.contexts must hold {context}"
         for context in ("clean", "adversarial")
@@ -97,8 +100,8 @@ def read_recipe(settings: Mitigation, seed: int) -> Experiment:
 
 
 def not_tuned(config: Experiment) -> list[str]:
-    """Arms whose answers are the same for every seed, or are set aside where they are not."""
-    return [name for name, arm in config.evaluation.arms.items() if arm.model != "sft"]
+    """Systems whose answers are the same for every seed, or are set aside where they are not."""
+    return [name for name, system in config.evaluation.systems.items() if system.model != "sft"]
 
 
 def measure(settings: Mitigation, seed: int, config: Experiment, first: Run) -> str:
@@ -115,24 +118,24 @@ def measure(settings: Mitigation, seed: int, config: Experiment, first: Run) -> 
 def row(seed: int, steps: int | None, results: dict[str, Any]) -> str:
     """One line of Markdown from a run's results."""
 
-    def rate(arm: str, context: str, metric: str = "total_hallu") -> str:
-        found = results["arms"].get(arm)
+    def rate(system: str, context: str, metric: str = "total_hallu") -> str:
+        found = results["systems"].get(system)
         return shown(found and found[context][metric]["rate"], ".1%")
 
     pair = next(
         test
         for test in results["paired"]
         if (test["context"], test["metric"]) == ("adversarial", "total_hallu")
-        and (test["arm_a"], test["arm_b"]) == ("base", "sft")
+        and (test["system_a"], test["system_b"]) == ("base", "sft")
     )
     ratio, low, high = (shown(pair[key], ".2f") for key in ("ratio", "ratio_low", "ratio_high"))
     cells = (
         str(seed),
         shown(steps, "d"),
-        *(rate(arm, "adversarial") for arm in ("base", "sft", "quote")),
+        *(rate(system, "adversarial") for system in ("base", "sft", "quote")),
         NOTHING if ratio == NOTHING else f"{ratio} ({low} to {high})",
         shown(pair["p"], ".1e"),
-        *(rate(arm, "adversarial", "row_recall") for arm in ("base", "sft")),
+        *(rate(system, "adversarial", "row_recall") for system in ("base", "sft")),
         rate("base", "clean"),
     )
     return f"| {' | '.join(cells)} |"

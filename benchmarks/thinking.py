@@ -1,15 +1,15 @@
 """What a model should learn to write before its answer: four ways of thinking at one budget.
 
-    python benchmarks/thinking.py [arms=[off,empty,quote,rationale] tokens=1500000 seeds=[0] n=250]
+    python benchmarks/thinking.py [systems=[off,quote] tokens=1500000 seeds=[0] n=250]
 
-Trains the recipe once an arm and seed, with `thinking` set to the arm, for as many steps as the
-token budget allows: tokens of prompt and target, without padding, counted beforehand on the first
-rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
+Trains the recipe once a system and seed, with `thinking` set to the system, for as many steps as
+the token budget allows: tokens of prompt and target, without padding, counted beforehand on the
+first rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
 examples, each as it was trained. Prints the rows and tokens trained on, TotalHallu with its 95 %
 interval, row recall, tokens an answer (what thinking costs), and of the rationales the share
 without a wrong step (`check_rationale`). A finished run is not repeated.
 
-Hardware: a CPU core, 8 minutes an arm. What it gave: LAB_LOG.md.
+Hardware: a CPU core, 8 minutes a system. What it gave: LAB_LOG.md.
 """
 
 from __future__ import annotations
@@ -46,31 +46,31 @@ COLUMNS = (
 class Ablation(Section):
     """How much to run."""
 
-    arms: tuple[Annotated[Literal["off", "empty", "quote", "rationale"], OnOff], ...] = Field(
+    systems: tuple[Annotated[Literal["off", "empty", "quote", "rationale"], OnOff], ...] = Field(
         default=("off", "empty", "quote", "rationale"), min_length=1
     )
     """Values of `thinking`."""
     tokens: int = Field(default=1_500_000, ge=1)
-    """Training tokens of each arm."""
+    """Training tokens of each system."""
     size: Literal["default", "large"] = "large"
-    """Size of the small world's examples; the default one is soon solved by every arm."""
+    """Size of the small world's examples; the default one is soon solved by every system."""
     batch: int = Field(default=8, ge=1)
     """Rows a step: fewer than the recipe's make more steps of a small budget."""
     seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
-    """One training and comparison an arm and seed."""
+    """One training and comparison a system and seed."""
     n: int = Field(default=250, ge=1)
     """Held-out examples."""
     recipe: str = "tiny-rationale"
-    """Recipe to train, a name or a path: small-world data, and an arm `sft` without a `thinking`
+    """Recipe to train, a name or a path: small-world data, and a system `sft` without a `thinking`
     of its own."""
 
 
-def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = None) -> list[str]:
+def overrides_of(settings: Ablation, system: str, seed: int, rows: int | None = None) -> list[str]:
     """What both commands take beside the program's name; ``rows`` are those of the budget."""
     tokens = [
         f"recipe={settings.recipe}",
-        f"run=thinking-{Path(settings.recipe).stem}-{settings.size}-{settings.tokens}-{arm}-{seed}",
-        f"thinking={arm}",
+        f"run=thinking-{Path(settings.recipe).stem}-{settings.size}-{settings.tokens}-{system}-{seed}",
+        f"thinking={system}",
         f"seed={seed}",
         f"data.train.seed={1000 + seed}",
         f"data.train.size={settings.size}",
@@ -85,40 +85,40 @@ def overrides_of(settings: Ablation, arm: str, seed: int, rows: int | None = Non
     return tokens if rows is None else [*tokens, f"data.train.n={rows}"]
 
 
-def read_recipe(settings: Ablation, arm: str, seed: int) -> Experiment:
-    """The recipe of an arm before its budget is known.
+def read_recipe(settings: Ablation, system: str, seed: int) -> Experiment:
+    """The recipe of a system before its budget is known.
 
     Raises:
         TablemendError: it does not train on the small world.
     """
-    config = parse(Experiment, overrides_of(settings, arm, seed))
+    config = parse(Experiment, overrides_of(settings, system, seed))
     if any(source.source != SMALL_WORLD for source in config.data.training_sources):
         raise TablemendError(f"recipe={settings.recipe}: data.train.source must be {SMALL_WORLD}")
     return config
 
 
-def rows_within(settings: Ablation, arm: str, seed: int) -> int:
+def rows_within(settings: Ablation, system: str, seed: int) -> int:
     """Whole steps of rows that the budget pays for."""
-    config = read_recipe(settings, arm, seed)
+    config = read_recipe(settings, system, seed)
     batch = config.train.global_batch
     return batch * steps.steps_within(settings.tokens, batch, steps.row_tokens(config))
 
 
-def measure(settings: Ablation, arm: str, seed: int) -> str:
+def measure(settings: Ablation, system: str, seed: int) -> str:
     """One row of the table; a finished run is read, not repeated."""
-    rows = rows_within(settings, arm, seed)
-    overrides = overrides_of(settings, arm, seed, rows)
+    rows = rows_within(settings, system, seed)
+    overrides = overrides_of(settings, system, seed, rows)
     steps.train("train/sft.py", overrides)
     steps.script("eval/compare.py", overrides)
     own = Run.of(parse(Experiment, overrides))
     results = json.loads((own.path / "results.json").read_text(encoding="utf-8"))
-    sound = true_rationales(settings, own, seed) if arm == "rationale" else None
-    return row(arm, seed, own.recorded("sft"), results, sound)
+    sound = true_rationales(settings, own, seed) if system == "rationale" else None
+    return row(system, seed, own.recorded("sft"), results, sound)
 
 
 def true_rationales(settings: Ablation, own: Run, seed: int) -> float:
     """Share of the answers on adversarial contexts whose thought has no wrong step."""
-    from tablemend.evaluation.arms import read_test
+    from tablemend.evaluation.systems import read_test
     from tablemend.tasks.rationale_check import check_rationale, thought_of
 
     examples = read_test(read_recipe(settings, "rationale", seed))
@@ -133,21 +133,21 @@ def true_rationales(settings: Ablation, own: Run, seed: int) -> float:
 
 
 def row(
-    arm: str,
+    system: str,
     seed: int,
     trained: dict[str, Any],
     results: dict[str, Any],
     sound: float | None = None,
 ) -> str:
     """One line of Markdown from a run's manifest and results; a dash for what is unjudged."""
-    found, cost = results["arms"]["sft"], results["cost"]["sft"]["adversarial"]
+    found, cost = results["systems"]["sft"], results["cost"]["sft"]["adversarial"]
 
     def rate(context: str) -> str:
         one = found[context]["total_hallu"]
         return f"{share(one['rate'])} ({share(one['low'])} to {share(one['high'])})"
 
     cells = (
-        arm,
+        system,
         str(seed),
         str(trained["rows"]),
         str(trained["tokens"]),
@@ -168,12 +168,12 @@ def share(value: float | None) -> str:
 def main() -> None:
     """The table so far after each training, in the midst of what the steps print."""
     settings = load(Ablation)
-    for arm in settings.arms:
-        read_recipe(settings, arm, settings.seeds[0])
+    for system in settings.systems:
+        read_recipe(settings, system, settings.seeds[0])
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for seed in settings.seeds:
-        for arm in settings.arms:
-            lines.append(measure(settings, arm, seed))
+        for system in settings.systems:
+            lines.append(measure(settings, system, seed))
             print("\n".join(lines), flush=True)
 
 

@@ -7,9 +7,9 @@ a comparison answer the same prompts turn about, so that other work on the machi
 the medians of the rounds and of their ratios are printed as a table, then everything as JSON.
 On a GPU, two engines share its memory: give vllm.memory=0.4.
 
-- contexts: the five arms that ask one model (four prompting strategies, and thinking) over the
-  same contexts: ordered with prefix caching against as the arms come without, and between them
-  as the arms come with caching.
+- contexts: the five systems that ask one model (four prompting strategies, and thinking) over the
+  same contexts: ordered with prefix caching against as the systems come without, and between them
+  as the systems come with caching.
 - engines: vLLM against the transformers backend.
 - adapter: one that changes nothing, merged into its base and applied at every token, against
   the base alone.
@@ -51,7 +51,7 @@ class Benchmark(Section):
     rounds: int = Field(default=3, ge=1)
     """Times that each side answers, on prompts that are new every time."""
     contexts: int = Field(default=40, ge=1)
-    """Contexts a round, each asked by five arms."""
+    """Contexts a round, each asked by five systems."""
     prompts: int = Field(default=200, ge=1)
     """Prompts a round of the other parts."""
     max_new_tokens: int = Field(default=256, ge=1)
@@ -88,19 +88,19 @@ class Measured:
         return self.prompt_tokens - self.cached_tokens
 
 
-def arms_of(settings: Benchmark, number: int) -> list[Any]:
-    """The requests of five arms, arm by arm, as a comparison asks them."""
-    arms = [(strategy, False) for strategy in tablehallu.STRATEGIES] + [("base", True)]
+def systems_of(settings: Benchmark, number: int) -> list[Any]:
+    """The requests of five systems, system by system, as a comparison asks them."""
+    systems = [(strategy, False) for strategy in tablehallu.STRATEGIES] + [("base", True)]
     examples = list(small_world.examples(seed=FIRST_SEED + number, n=settings.contexts))
     return [
         _request(settings, f"{strategy}.{thinking}.{place}", example, strategy, thinking)
-        for strategy, thinking in arms
+        for strategy, thinking in systems
         for place, example in enumerate(examples)
     ]
 
 
 def prompts_of(settings: Benchmark, number: int) -> list[Any]:
-    """The requests of one arm."""
+    """The requests of one system."""
     examples = small_world.examples(seed=FIRST_SEED + 500 + number, n=settings.prompts)
     return [
         _request(settings, str(place), example, "base", False)
@@ -194,7 +194,7 @@ def sides_of(part: Part, settings: Benchmark, scratch: Path) -> dict[str, Any]:
     from tablemend.backends.vllm_engine import VllmEngine
 
     class AsAsked(VllmEngine):
-        """vLLM, given prompts in the order of the arms."""
+        """vLLM, given prompts in the order of the systems."""
 
         def arrange(self, asked: list[Any]) -> list[Any]:
             return asked
@@ -210,8 +210,8 @@ def sides_of(part: Part, settings: Benchmark, scratch: Path) -> dict[str, Any]:
     base = Checkpoint.parse(settings.model)
     if part == "contexts":
         return {
-            "as the arms come, no caching": AsAsked(base, options(prefix_caching=False)),
-            "as the arms come, caching": AsAsked(base, options()),
+            "as the systems come, no caching": AsAsked(base, options(prefix_caching=False)),
+            "as the systems come, caching": AsAsked(base, options()),
             "ordered, caching": VllmEngine(base, options()),
         }
     if part == "engines":
@@ -242,7 +242,7 @@ def main() -> None:
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="tablemend-benchmark-") as scratch:
         for part in settings.parts:
-            requests_of = arms_of if part == "contexts" else prompts_of
+            requests_of = systems_of if part == "contexts" else prompts_of
             rounds = [requests_of(settings, number) for number in range(settings.rounds)]
             sides = sides_of(part, settings, Path(scratch))
             entries += summarise(part, compare(sides, rounds))

@@ -1,6 +1,6 @@
-"""Compare the arms of a recipe on the same examples, with the same judges.
+"""Compare the systems of a recipe on the same examples, with the same judges.
 
-python eval/compare.py recipe=tiny [evaluation.n=50 ...] [backend=vllm] [rejudge=true]
+python eval/compare.py recipe=tiny [evaluation.n=50 ...] [backend=vllm] [rescore=true]
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ N = 5
 def finished_training(folder: Path, base: Path, *overrides: str, seed: int = 1) -> Run:
     """The run folder of a finished SFT: configuration, manifest, a checkpoint unlike its base."""
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text(encoding="utf-8"))
-    recipe["evaluation"]["arms"] = {
+    recipe["evaluation"]["systems"] = {
         "base": {"model": "base", "thinking": "off"},
         "sft": {"model": "sft", "thinking": "quote"},
     }

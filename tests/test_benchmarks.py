@@ -129,8 +129,8 @@ def test_a_recipe_is_read_from_a_path_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("    sft: {", "    tuned: {"), "arms.sft must be there"),
-        (("base: {model: base, ", "base: {model: x/y, "), "arms.base must be there"),
+        (("    sft: {", "    tuned: {"), "systems.sft must be there"),
+        (("base: {model: base, ", "base: {model: x/y, "), "systems.base must be there"),
         (("[clean, adversarial]", "[clean]"), "contexts must hold adversarial"),
         (("test: {source: small-world", "test: {source: x.jsonl"), "only a generated source"),
     ],
@@ -143,10 +143,15 @@ def test_a_recipe_that_gives_no_table_is_refused_first(
 
 
 def results(rate: float | None) -> dict[str, Any]:
-    arm = {name: {"rate": rate} for name in ("total_hallu", "row_recall")}
-    pair = {"context": "adversarial", "metric": "total_hallu", "arm_a": "base", "arm_b": "sft"}
+    system = {name: {"rate": rate} for name in ("total_hallu", "row_recall")}
+    pair = {
+        "context": "adversarial",
+        "metric": "total_hallu",
+        "system_a": "base",
+        "system_b": "sft",
+    }
     return {
-        "arms": {name: {"adversarial": arm, "clean": arm} for name in ("base", "sft")},
+        "systems": {name: {"adversarial": system, "clean": system} for name in ("base", "sft")},
         "paired": [pair | dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p"), rate)],
     }
 
@@ -163,17 +168,17 @@ def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
     config = parse(Experiment, [f"recipe={ROOT / 'recipes' / 'tiny.yaml'}"])
     first, second = Run(tmp_path / "0"), Run(tmp_path / "1")
     made = Generations(first.path / "generations")
-    for arm in ("base", "sft"):
+    for system in ("base", "sft"):
         for text in ("one", "two"):
-            answer = Answer(f"id-{text}", arm, "clean", text, 1, 1, "stop")
+            answer = Answer(f"id-{text}", system, "clean", text, 1, 1, "stop")
             made.append("key", [Stored(answer, 0.5)])
-    arms = benchmark("mitigation").not_tuned(config)
-    steps.share_answers(config, arms, first, second)
+    systems = benchmark("mitigation").not_tuned(config)
+    steps.share_answers(config, systems, first, second)
     shared = Generations(second.path / "generations")
     assert shared.read("base", "clean") == made.read("base", "clean")
     assert not shared.path("sft", "clean").exists()
     assert shared.settings_key("base", "clean") == "key"
-    steps.share_answers(config, arms, first, first)
+    steps.share_answers(config, systems, first, first)
 
 
 class GivesUp:
@@ -277,15 +282,15 @@ class FakeEngine:
             yield Completion(request.id, request.id, 100, 10, "stop", cached_tokens=cached)
 
 
-def test_vllms_arms_ask_about_the_same_contexts() -> None:
+def test_vllms_systems_ask_about_the_same_contexts() -> None:
     vllm = benchmark("vllm_engine")
-    requests = vllm.arms_of(vllm.Benchmark(contexts=3), 0)
+    requests = vllm.systems_of(vllm.Benchmark(contexts=3), 0)
     assert len(requests) == len({request.id for request in requests}) == 15
     contexts = {request.messages[0]["content"].partition("\n\nQuery")[0] for request in requests}
     assert len(contexts) == 3
     prompts = {(request.messages[0]["content"], request.thinking) for request in requests}
     assert len(prompts) == 15
-    other = vllm.arms_of(vllm.Benchmark(contexts=3), 1)
+    other = vllm.systems_of(vllm.Benchmark(contexts=3), 1)
     assert not prompts & {(request.messages[0]["content"], request.thinking) for request in other}
 
 

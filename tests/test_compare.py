@@ -20,9 +20,9 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from tablemend.backends import vllm_engine
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import plan_arms
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.compare import compare as compare_systems
+from tablemend.evaluation.systems import plan_systems
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.records import Answer
 from tablemend.reports.report import write_reports
@@ -97,7 +97,7 @@ def recipe(tmp_path, models_folder) -> list[str]:
     settings["model"] |= {"path": str(models_folder / "base"), "context_length": 4096}
     settings["data"]["test"] = {"source": "small-world", "n": N, "seed": 3}
     settings["evaluation"] |= {"max_new_tokens": 24, "options": {"batch_size": 4}}
-    settings["evaluation"]["arms"] = {
+    settings["evaluation"]["systems"] = {
         "base": {"model": "base", "prompt": "base", "thinking": "off"},
         "cot": {"model": "base", "prompt": "cot", "thinking": "on"},
         "tuned": {"model": str(models_folder / "tuned"), "thinking": "quote"},
@@ -108,12 +108,12 @@ def recipe(tmp_path, models_folder) -> list[str]:
 
 def compare(recipe: list[str], *overrides: str) -> dict:
     """What eval/compare.py does, in this process."""
-    return compare_arms(parse(CompareCommand, [*recipe, *overrides]))
+    return compare_systems(parse(CompareCommand, [*recipe, *overrides]))
 
 
 def answers(run: Path) -> dict[tuple[str, str, str], str]:
     return {
-        (line["arm"], line["context"], line["example_id"]): line["text"]
+        (line["system"], line["context"], line["example_id"]): line["text"]
         for path in sorted((run / "generations").glob("*.*.jsonl"))
         if path.name.count(".") == 2
         for line in read_jsonl(path)
@@ -128,17 +128,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
-def test_results_hold_every_arm_context_and_metric(recipe, tmp_path):
+def test_results_hold_every_system_context_and_metric(recipe, tmp_path):
     compare(recipe)
     write_reports(tmp_path / "run")
     results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert list(results["arms"]) == ["base", "cot", "tuned"]
-    for kinds in results["arms"].values():
+    assert list(results["systems"]) == ["base", "cot", "tuned"]
+    for kinds in results["systems"].values():
         assert set(kinds) == {"clean", "adversarial"}
         for rates in kinds.values():
             assert set(rates) == {metric.name for metric in METRICS}
             assert all(set(rate) == {"rate", "low", "high", "n"} for rate in rates.values())
-    keys = "context metric arm_a arm_b n a_only b_only difference low high ratio ratio_low"
+    keys = "context metric system_a system_b n a_only b_only difference low high ratio ratio_low"
     assert set(results["paired"][0]) == {*keys.split(), "ratio_high", "p", "p_holm"}
     assert results["cost"]["base"]["clean"]["answers"] == N
     assert sum(results["cost"]["base"]["clean"]["finish_reasons"].values()) == N
@@ -155,7 +155,7 @@ def test_a_second_run_generates_nothing(recipe, tmp_path, monkeypatch):
 
     monkeypatch.setattr("tablemend.backends.hf.load_model", refuse)
     assert compare(recipe) == first
-    assert compare(recipe, "rejudge=true") == first
+    assert compare(recipe, "rescore=true") == first
     report = tmp_path / "run" / "report.html"
     write_reports(tmp_path / "run")
     page = report.read_bytes()
@@ -204,16 +204,16 @@ def test_changed_prompts_are_not_answered_by_old_generations(recipe, tmp_path, m
 def test_retrained_model_is_not_answered_by_old_generations(recipe, tmp_path, models_folder):
     folder = tmp_path / "tuned"
     shutil.copytree(models_folder / "tuned", folder)
-    where = f"evaluation.arms.tuned.model={folder}"
+    where = f"evaluation.systems.tuned.model={folder}"
     compare(recipe, where)
     before = answers(tmp_path / "run")
     save_model(folder, 2)
     compare(recipe, where)
     after = answers(tmp_path / "run")
     different = {
-        arm
-        for arm, context, example in before
-        if before[arm, context, example] != after[arm, context, example]
+        system
+        for system, context, example in before
+        if before[system, context, example] != after[system, context, example]
     }
     assert different == {"tuned"}
 
@@ -226,12 +226,12 @@ def test_sampled_answers_are_the_same_again(recipe, tmp_path):
 
 
 def test_missing_checkpoint_is_refused_before_any_generation(recipe, tmp_path):
-    tokens = (*recipe, "evaluation.arms.sft.model=sft", "evaluation.arms.sft.thinking=quote")
+    tokens = (*recipe, "evaluation.systems.sft.model=sft", "evaluation.systems.sft.thinking=quote")
     done = subprocess.run(
         command(*tokens), cwd=ROOT, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("error: arm sft: no checkpoint folder")
+    assert done.stderr.splitlines()[-1].startswith("error: system sft: no checkpoint folder")
     assert "train/sft.py" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "generations").exists()
@@ -262,17 +262,17 @@ def test_context_beyond_the_window_is_refused_before_any_generation(recipe, tmp_
 
 def test_rejudging_what_is_not_there_is_refused(recipe):
     with pytest.raises(TablemendError, match="6 of 6 answers are missing"):
-        compare(recipe, "rejudge=true")
+        compare(recipe, "rescore=true")
 
 
 @pytest.mark.parametrize(
-    "override", ["format=json", "evaluation.arms.base.prompt=cot", "evaluation.max_new_tokens=9"]
+    "override", ["format=json", "evaluation.systems.base.prompt=cot", "evaluation.max_new_tokens=9"]
 )
 def test_rejudging_under_other_settings_is_refused(recipe, override):
     compare(recipe)
     key = override.partition("=")[0].rpartition(".")[2]
     with pytest.raises(TablemendError, match=f"generated with other settings .*{key} was"):
-        compare(recipe, "rejudge=true", override)
+        compare(recipe, "rescore=true", override)
 
 
 def test_a_report_of_answers_that_are_gone_is_refused(recipe, tmp_path):
@@ -296,7 +296,7 @@ def test_without_vllm_a_comparison_is_refused_before_anything_is_loaded(recipe, 
     monkeypatch.setattr(vllm_engine, "find_spec", lambda _: None)
     config = parse(CompareCommand, [*recipe, "backend=vllm"])
     with pytest.raises(TablemendError, match=r"^vllm is not installed .*backend=hf"):
-        plan_arms(config, Run.of(config))
+        plan_systems(config, Run.of(config))
 
 
 def test_check_prints_the_configuration_and_stops(recipe, tmp_path):

@@ -1,4 +1,4 @@
-"""Arms that mend another arm's answers: what they see, what is stored, when it is done again."""
+"""Systems that edit another system's answers: what they see, what is stored and done again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from answering import AnsweringServer, answering, asked
 
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge, scorers
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
+from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.evidence.source import Source
-from tablemend.generations import JudgedArms
+from tablemend.generations import JudgedSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
@@ -57,7 +57,7 @@ def server() -> Iterator[AnsweringServer]:
 
 @pytest.fixture
 def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
-    def make(arms: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+    def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
         settings = {
             "kind": "evaluation",
             "name": "mending",
@@ -67,7 +67,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
                 "contexts": ["adversarial"],
                 "max_new_tokens": 300,
                 "options": {"cache": None, "retries": 0, "backoff": 0.01},
-                "arms": arms,
+                "systems": systems,
             },
         }
         path = tmp_path / "recipe.yaml"
@@ -80,22 +80,22 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
 ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mitigation": "repair"}}
 
 
-def compare(tokens: list[str]) -> tuple[JudgedArms, dict[str, Any]]:
+def compare(tokens: list[str]) -> tuple[JudgedSystems, dict[str, Any]]:
     config = parse(CompareCommand, tokens)
     run = Run.of(config)
     examples = read_test(config)
-    if not config.rejudge:
-        arms = plan_arms(config, run)
+    if not config.rescore:
+        systems = plan_systems(config, run)
         begin(config, run, examples)
-        generate(arms, examples, config, run)
-        mend(arms, examples, config, run)
+        generate(systems, examples, config, run)
+        mend(systems, examples, config, run)
     with scorers(config) as scoring:
         judged = judge(examples, config, run, scoring)
     return judged, write_results(judged, examples, config, run)
 
 
-def hallucinated(judged: JudgedArms, arm: str) -> int:
-    return sum(one.judgement.hallucinated for one in judged[arm]["adversarial"].values())
+def hallucinated(judged: JudgedSystems, system: str) -> int:
+    return sum(one.judgement.hallucinated for one in judged[system]["adversarial"].values())
 
 
 def test_repair_mends_the_stored_answers_and_asks_nobody(
@@ -109,7 +109,7 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
         one.judgement.share("row_recall") for one in judged["repair"]["adversarial"].values()
     ]
     assert recalls == [1.0] * len(EXAMPLES)
-    base, repair = (results["cost"][arm]["adversarial"] for arm in ("base", "repair"))
+    base, repair = (results["cost"][system]["adversarial"] for system in ("base", "repair"))
     assert repair["edits"] >= len(EXAMPLES) and base["edits"] == 0
     assert repair["calls"] == base["calls"] == len(EXAMPLES)
     assert repair["prompt_tokens"] == base["prompt_tokens"]
@@ -120,8 +120,8 @@ def test_repair_mends_the_stored_answers_and_asks_nobody(
 def test_cave_mends_by_a_model_and_counts_its_calls(
     recipe: Callable[..., list[str]], server: AnsweringServer, model_server: Callable[..., str]
 ) -> None:
-    arms = {"base": {}, "cave": {"after": "base", "mitigation": "cave", "model": model_server()}}
-    judged, results = compare(recipe(arms))
+    systems = {"base": {}, "cave": {"after": "base", "mitigation": "cave", "model": model_server()}}
+    judged, results = compare(recipe(systems))
     assert len(server.bodies) == len(EXAMPLES)
     assert hallucinated(judged, "base") == len(EXAMPLES)
     findings = [
@@ -131,10 +131,10 @@ def test_cave_mends_by_a_model_and_counts_its_calls(
     ]
     assert findings.count("order_mismatch") == len(EXAMPLES)  # CAVE sorts nothing
     assert len(findings) <= len(EXAMPLES) + 1
-    base, cave = (results["cost"][arm]["adversarial"] for arm in ("base", "cave"))
+    base, cave = (results["cost"][system]["adversarial"] for system in ("base", "cave"))
     assert cave["edits"] >= len(EXAMPLES) - 1 and cave["calls"] > base["calls"]
     assert cave["prompt_tokens"] > base["prompt_tokens"]
-    compare(recipe(arms))
+    compare(recipe(systems))
     assert len(server.bodies) == len(EXAMPLES)  # nothing is asked for twice
 
 
@@ -210,7 +210,7 @@ def test_answers_that_failed_or_were_cut_stay_as_they_are(
 
 def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
     judged, _ = compare(recipe(ARMS))
-    again, _ = compare(recipe(ARMS, "rejudge=true"))
+    again, _ = compare(recipe(ARMS, "rescore=true"))
     assert again == judged
 
 
@@ -220,30 +220,33 @@ def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: P
     assert len(list(read_jsonl(path))) == len(EXAMPLES)
     config = parse(CompareCommand, recipe(ARMS))
     run = Run.of(config)
-    arms = plan_arms(config, run)
+    systems = plan_systems(config, run)
     path.unlink()
-    with pytest.raises(TablemendError, match="6 of 6 answers are missing that arm repair is to"):
-        mend(arms, EXAMPLES, config, run)
+    with pytest.raises(TablemendError, match="6 of 6 answers are missing that system repair is to"):
+        mend(systems, EXAMPLES, config, run)
 
 
 @pytest.mark.parametrize(
-    ("arm", "why"),
+    ("system", "why"),
     [
         ({"after": "base"}, r"repair\.mitigation: with after it is one that edits answers: repair"),
         ({"after": "base", "mitigation": "spans"}, "with after it is one that edits answers"),
-        ({"mitigation": "repair"}, r"repair\.after: missing: repair edits another arm's answers"),
+        (
+            {"mitigation": "repair"},
+            r"repair\.after: missing: repair edits another system's answers",
+        ),
         ({"mitigation": "repare"}, r"no mitigation 'repare'; did you mean repair\?"),
-        ({"after": "bass", "mitigation": "repair"}, r"no arm 'bass'; did you mean base\?"),
-        ({"after": "repair", "mitigation": "repair"}, "itself edits: name the arm that answers"),
+        ({"after": "bass", "mitigation": "repair"}, r"no system 'bass'; did you mean base\?"),
+        ({"after": "repair", "mitigation": "repair"}, "itself edits: name the system that answers"),
         (
             {"after": "base", "mitigation": "repair", "format": "json"},
-            "belongs to the arm that answers",
+            "belongs to the system that answers",
         ),
         ({"after": "base", "mitigation": "repair", "model": "hf:x"}, "repair asks no model"),
     ],
 )
-def test_an_arm_that_cannot_mend_is_refused(
-    recipe: Callable[..., list[str]], arm: dict[str, Any], why: str
+def test_an_system_that_cannot_mend_is_refused(
+    recipe: Callable[..., list[str]], system: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(ConfigError, match=why):
-        parse(CompareCommand, recipe({"base": {}, "repair": arm}))
+        parse(CompareCommand, recipe({"base": {}, "repair": system}))

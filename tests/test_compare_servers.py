@@ -25,7 +25,7 @@ from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.evaluation.results import share_seconds
 from tablemend.generations import Judged, Stored
 from tablemend.records import Answer, Judgement
@@ -50,9 +50,9 @@ def server() -> Iterator[AnsweringServer]:
 
 @pytest.fixture
 def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
-    """Tokens of an evaluation with the given arms, asked of the server."""
+    """Tokens of an evaluation with the given systems, asked of the server."""
 
-    def make(arms: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+    def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
         settings = {
             "kind": "evaluation",
             "name": "servers",
@@ -62,7 +62,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
                 "contexts": ["adversarial"],
                 "max_new_tokens": 500,
                 "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 4},
-                "arms": arms,
+                "systems": systems,
             },
         }
         path = tmp_path / "recipe.yaml"
@@ -74,11 +74,11 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
 
 def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process and without the reports."""
-    return compare_arms(parse(CompareCommand, [*tokens, *overrides]))
+    return compare_systems(parse(CompareCommand, [*tokens, *overrides]))
 
 
-def lines(folder: Path, arm: str, context: str = "adversarial") -> list[dict[str, Any]]:
-    return list(read_jsonl(folder / "run" / "generations" / f"{arm}.{context}.jsonl"))
+def lines(folder: Path, system: str, context: str = "adversarial") -> list[dict[str, Any]]:
+    return list(read_jsonl(folder / "run" / "generations" / f"{system}.{context}.jsonl"))
 
 
 def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
@@ -91,23 +91,23 @@ def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) 
     return 0
 
 
-def test_each_arm_is_asked_and_judged_in_its_own_format(recipe, tmp_path: Path, server) -> None:
-    arms = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
-    results = compare(recipe(arms))
-    for name in arms:
-        rates = results["arms"][name]["adversarial"]
+def test_each_system_is_asked_and_judged_in_its_own_format(recipe, tmp_path: Path, server) -> None:
+    systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(systems))
+    for name in systems:
+        rates = results["systems"][name]["adversarial"]
         assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N)
         assert rates["cell_recall"]["rate"] == 1.0
-    first = {name: lines(tmp_path, name)[0]["text"] for name in arms}
+    first = {name: lines(tmp_path, name)[0]["text"] for name in systems}
     assert "|" in first["md"] and '{"' in first["js"] and "tabular" in first["tex"]
     formats = {name: settings["format"] for name, settings in results["settings"].items()}
     assert formats == {"md": "markdown", "js": "json", "tex": "latex"}
     assert "markdown (md), json (js), latex (tex)" in write_markdown(results)
     write_reports(tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "No table" not in page  # the page reads each answer in its arm's format
+    assert "No table" not in page  # the page reads each answer in its system's format
     with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
-        compare(recipe({**arms, "js": {}}), "rejudge=true")
+        compare(recipe({**systems, "js": {}}), "rescore=true")
 
 
 @pytest.mark.parametrize("output", get_args(tablehallu.OutputFormat))
@@ -128,14 +128,14 @@ def test_what_a_model_is_trained_to_write_is_what_the_prompt_asks_for(output) ->
 
 
 def test_the_thinking_switch_is_sent(recipe, server) -> None:
-    arms = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
-    compare(recipe(arms))
+    systems = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
+    compare(recipe(systems))
     sent = [body["chat_template_kwargs"]["enable_thinking"] for body in server.bodies]
     assert (sent.count(True), sent.count(False)) == (2 * N, N)
     server.bodies.clear()
-    del arms["quote"]
+    del systems["quote"]
     options = "evaluation.options.thinking_switch=no_think"
-    compare(recipe(arms, options))
+    compare(recipe(systems, options))
     assert not any("chat_template_kwargs" in body for body in server.bodies)
     ends = [prompt.split()[-1] for prompt in server.prompts()]
     assert (ends.count("/no_think"), ends.count("/think")) == (N, N)
@@ -153,7 +153,7 @@ def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None
     first = compare(tokens)
     other = compare(tokens, f"run={tmp_path / 'other'}")
     assert len(server.bodies) == N
-    assert other["arms"] == first["arms"]
+    assert other["systems"] == first["systems"]
     manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
     spent = manifest["generate"]["spent"][server.model]
     assert (spent["requests"], spent["cached"]) == (0, N)
@@ -170,8 +170,8 @@ def test_half_a_surrogate_pair_is_stored_judged_and_reported(recipe, tmp_path, s
     server.reply = reply
     cache = f"evaluation.options.cache={tmp_path / 'requests.sqlite'}"
     tokens = recipe({"md": {}, "js": {"format": "json"}}, cache)
-    first = compare(tokens, "evaluation.second_judge=exact")
-    assert first["arms"]["js"]["adversarial"]["format_error"]["rate"] > 0
+    first = compare(tokens, "evaluation.second_scorer=exact")
+    assert first["systems"]["js"]["adversarial"]["format_error"]["rate"] > 0
     assert (
         "A\U0001f600\ufffd"
         in {one["example_id"]: one["text"] for one in lines(tmp_path, "md")}[EXAMPLES[0].id]
@@ -182,10 +182,10 @@ def test_half_a_surrogate_pair_is_stored_judged_and_reported(recipe, tmp_path, s
     assert len(server.bodies) == asked_so_far
 
 
-def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
-    arms = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
+def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> None:
+    systems = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
     both = "evaluation.contexts=[clean,adversarial]"
-    compare(recipe(arms, "evaluation.options.concurrency=1", both))
+    compare(recipe(systems, "evaluation.options.concurrency=1", both))
     shown = [asked(body, MANY) for body in server.bodies]
     order = [(example.id, context) for example, context in shown]
     assert len(order) == 6 * N
@@ -194,20 +194,20 @@ def test_arms_of_one_model_are_asked_context_by_context(recipe, server) -> None:
     assert len(set(order)) == 2 * N
 
 
-def test_arms_that_are_asked_together_share_their_seconds_by_tokens() -> None:
-    def judged(arm: str, prompt: int, cached: int, completion: int, seconds: float) -> Judged:
-        answer = Answer("x", arm, "clean", "", prompt, completion, "stop")
+def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None:
+    def judged(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Judged:
+        answer = Answer("x", system, "clean", "", prompt, completion, "stop")
         verdict = Judgement(judge="judge")
         return Judged(Stored(answer, seconds, cached), verdict)
 
-    arms = {
+    systems = {
         "first": judged("first", 100, 0, 50, 9.0),
         "second": judged("second", 100, 100, 50, 0.0),
         "local": judged("local", 100, 0, 50, 3.0),
     }
     engines = {"first": "vllm", "second": "vllm", "local": "hf"}
     shared = share_seconds(
-        {name: {"clean": {"x": one}} for name, one in arms.items()},
+        {name: {"clean": {"x": one}} for name, one in systems.items()},
         {name: ModelName(engine, "m") for name, engine in engines.items()},
         {},
     )
@@ -226,7 +226,7 @@ def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, 
 
     server.reply = reply
     tokens = recipe({"base": {}})
-    rates = compare(tokens)["arms"]["base"]["adversarial"]
+    rates = compare(tokens)["systems"]["base"]["adversarial"]
     assert rates["unjudged"]["rate"] == 2 / N
     assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N - 2)
     said = capsys.readouterr().err
@@ -240,7 +240,7 @@ def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, 
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"error": 1, "stop": N - 1}
     assert "failed requests" in terminal_table(results)
     failing.clear()
-    assert compare(tokens)["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    assert compare(tokens)["systems"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
     server.bodies.clear()
     compare(tokens)
     assert server.bodies == []
@@ -265,7 +265,9 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
         assert line.startswith(f"stopped: {server.model}: 20 requests in a row failed for good")
         assert "status 503: told to fail (3 tries)" in line and "Traceback" not in shown
         kept = {
-            (one["arm"], one["example_id"]) for a in ("base", "cot") for one in lines(tmp_path, a)
+            (one["system"], one["example_id"])
+            for a in ("base", "cot")
+            for one in lines(tmp_path, a)
         }
         assert len(kept) == stored
         assert len(server.bodies) <= sent + 3 * 4 * 2  # and what was in flight or just sent
@@ -276,8 +278,8 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
     assert run_script("compare.py", tokens, monkeypatch) == 0
     assert len(server.bodies) == 2 * 60 - 8
     results = json.loads((tmp_path / "run" / "results.json").read_text())
-    for arm in ("base", "cot"):
-        rates = results["arms"][arm]["adversarial"]
+    for system in ("base", "cot"):
+        rates = results["systems"][system]["adversarial"]
         assert (rates["unjudged"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
 
 
@@ -291,7 +293,7 @@ def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
     tokens = recipe({"base": {}}, "data.test.n=35", "evaluation.options.concurrency=1")
     ended = [run_script("compare.py", tokens, monkeypatch) for _ in range(2)]
     assert ended == [1, 0]
-    rates = compare(tokens, "rejudge=true")["arms"]["base"]["adversarial"]
+    rates = compare(tokens, "rescore=true")["systems"]["base"]["adversarial"]
     assert rates["unjudged"]["rate"] == 25 / 35
     assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 10)
 
@@ -330,7 +332,7 @@ def test_judging_again_asks_nobody(recipe, server, monkeypatch) -> None:
         raise AssertionError("a backend was opened")
 
     monkeypatch.setattr("tablemend.evaluation.generating.open_backend", refuse)
-    assert compare(tokens, "rejudge=true") == first
+    assert compare(tokens, "rescore=true") == first
     assert server.bodies == []
 
 
@@ -349,12 +351,12 @@ def test_a_cut_answer_is_judged_by_rule_and_counted(recipe, server) -> None:
     server.reply = reply
     tokens = recipe({"base": {}})
     results = compare(tokens)
-    rates = results["arms"]["base"]["adversarial"]
+    rates = results["systems"]["base"]["adversarial"]
     assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 3 / N
     assert rates["cell_recall"]["rate"] < 1.0
     assert rates["unjudged"]["rate"] == rates["abstention"]["rate"] == 0.0
     assert "cut at the token limit" in terminal_table(results)
-    rates = compare(tokens, "rejudge=true", "evaluation.cut=unjudged")["arms"]["base"][
+    rates = compare(tokens, "rescore=true", "evaluation.cut=unjudged")["systems"]["base"][
         "adversarial"
     ]
     assert (rates["format_error"]["rate"], rates["format_error"]["n"]) == (0.0, N - 3)
@@ -369,10 +371,10 @@ def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_pa
         return {"finish_reason": "length", "message": {"content": text}}
 
     server.reply = reply
-    arms = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
-    results = compare(recipe(arms))
-    assert results["arms"]["md"] == results["arms"]["js"] == results["arms"]["tex"]
-    rates = results["arms"]["md"]["adversarial"]
+    systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(systems))
+    assert results["systems"]["md"] == results["systems"]["js"] == results["systems"]["tex"]
+    rates = results["systems"]["md"]["adversarial"]
     assert (rates["format_error"]["rate"], rates["cell_recall"]["rate"]) == (1.0, 0.0)
     judged = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
     found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in judged}
@@ -387,7 +389,7 @@ def test_a_refusal_is_judged_by_its_text_and_counted(recipe, server) -> None:
         refusal if asked(body, MANY)[0].id == EXAMPLES[0].id else right_answer(body, MANY)
     )
     results = compare(recipe({"base": {}}))
-    rates = results["arms"]["base"]["adversarial"]
+    rates = results["systems"]["base"]["adversarial"]
     assert rates["format_error"]["rate"] == 1 / N and rates["unjudged"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"refusal": 1, "stop": N - 1}
     assert "refusals" in write_markdown(results)
@@ -416,19 +418,19 @@ def test_prices_and_spending_are_reported_and_no_key_is_written(
     assert manifest["generate"]["spent"][server.model]["requests"] == 2 * N
 
 
-def test_arms_may_be_added_and_other_examples_are_refused(recipe, tmp_path, server) -> None:
+def test_systems_may_be_added_and_other_examples_are_refused(recipe, tmp_path, server) -> None:
     compare(recipe({"base": {}}))
     server.bodies.clear()
-    arms = {"base": {}, "cot": {"prompt": "cot"}}
-    assert set(compare(recipe(arms))["arms"]) == {"base", "cot"}
+    systems = {"base": {}, "cot": {"prompt": "cot"}}
+    assert set(compare(recipe(systems))["systems"]) == {"base", "cot"}
     assert len(server.bodies) == N
     before = (tmp_path / "run" / "compare.yaml").read_text()
     for change in ("data.test.seed=4", "data.test.n=6", "evaluation.n=2"):
         with pytest.raises(TablemendError, match=r"started with other settings.*run=NAME"):
-            compare(recipe(arms, change))
+            compare(recipe(systems, change))
     assert (tmp_path / "run" / "compare.yaml").read_text() == before
     assert len(server.bodies) == N
-    compare(recipe(arms, "evaluation.n=2", f"run={tmp_path / 'other'}"))
+    compare(recipe(systems, "evaluation.n=2", f"run={tmp_path / 'other'}"))
 
 
 def test_a_file_with_other_examples_under_the_same_name_is_refused(recipe, tmp_path) -> None:
@@ -459,7 +461,9 @@ def test_a_model_that_moves_to_another_address_keeps_its_answers(
             "openai:tester@http://127.0.0.1:9/v1",  # nobody is asked
         ):
             again = compare(tokens, f"model.path='{path}'")
-            assert again["arms"] == results["arms"] and again["settings"] == results["settings"]
+            assert (
+                again["systems"] == results["systems"] and again["settings"] == results["settings"]
+            )
         assert len(server.bodies) + len(second.bodies) == paid == N
         assert "kept as" not in capsys.readouterr().err
         compare(tokens, f"model.path='openai:other@{urls[1]}'")  # another model is another model
@@ -484,23 +488,23 @@ def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = [line["example_id"] for arm in ("base", "cot") for line in lines(tmp_path, arm)]
+    kept = [line["example_id"] for system in ("base", "cot") for line in lines(tmp_path, system)]
     in_flight = len(server.bodies) - len(kept)
     assert 20 < len(kept) < 120
     assert in_flight <= 2 * 4  # twice the concurrency: those sent, and answers just handed over
     results = compare(tokens)
     assert len(server.bodies) == 120 + in_flight
-    for arm in ("base", "cot"):
-        stored = [line["example_id"] for line in lines(tmp_path, arm)]
+    for system in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, system)]
         assert sorted(stored) == sorted(example.id for example in MANY)
-        assert results["arms"][arm]["adversarial"]["total_hallu"]["rate"] == 0.0
+        assert results["systems"][system]["adversarial"]["total_hallu"]["rate"] == 0.0
 
 
 @pytest.mark.parametrize("room", ["a portion", "all answers"])
 def test_a_full_disk_is_one_line_and_room_continues(
     room, recipe, tmp_path, server, monkeypatch, capsys
 ) -> None:
-    """Files may grow to hold half of an arm's answers, or all answers and not the judgements."""
+    """Files may grow to hold half of a system's answers, or all answers and not the judgements."""
     tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
     whole = compare([*tokens, f"run={tmp_path / 'whole'}"])
     files = sorted((tmp_path / "whole" / "generations").glob("*.*.jsonl"))
@@ -518,26 +522,29 @@ def test_a_full_disk_is_one_line_and_room_continues(
     assert 40 < kept < 80 if room == "a portion" else kept == 120
     assert run_script("compare.py", tokens, monkeypatch) == 0
     assert len(server.bodies) <= 120 + 2 * 4 + 1  # what was in flight, and what found no room
-    for arm in ("base", "cot"):
-        stored = [line["example_id"] for line in lines(tmp_path, arm)]
+    for system in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, system)]
         assert sorted(stored) == sorted(example.id for example in MANY)
     results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert results["arms"] == whole["arms"]
+    assert results["systems"] == whole["systems"]
 
 
-def test_arms_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model) -> None:
+def test_systems_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model) -> None:
     with answering(lambda body: "no table") as worse:
-        arms = {
+        systems = {
             "local": {"model": str(tiny_model)},
             "good": {},
             "bad": {"model": worse.model},
         }
-        tokens = recipe(arms, "data.test.n=2", "evaluation.max_new_tokens=8")
+        tokens = recipe(systems, "data.test.n=2", "evaluation.max_new_tokens=8")
         results = compare(tokens, "evaluation.contexts=[clean]")
         assert len(worse.bodies) == 2 and len(server.bodies) == 2
-    engines = {arm: settings["engine"] for arm, settings in results["settings"].items()}
+    engines = {system: settings["engine"] for system, settings in results["settings"].items()}
     assert engines == {"local": "hf", "good": "openai", "bad": "openai"}
-    rates = {arm: kinds["clean"]["format_error"]["rate"] for arm, kinds in results["arms"].items()}
+    rates = {
+        system: kinds["clean"]["format_error"]["rate"]
+        for system, kinds in results["systems"].items()
+    }
     assert (rates["good"], rates["bad"]) == (0.0, 1.0)
     assert all(line["completion_tokens"] <= 8 for line in lines(tmp_path, "local", "clean"))
     report = write_markdown(results)
@@ -551,7 +558,7 @@ def test_a_server_that_knows_the_examples_is_a_model_too(
     path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
     tokens = recipe({"base": {"model": model_server(f"--examples={path}")}})
     results = compare(tokens)
-    assert results["arms"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    assert results["systems"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
     stored = lines(tmp_path, "base")
     capsys.readouterr()
@@ -560,7 +567,7 @@ def test_a_server_that_knows_the_examples_is_a_model_too(
     assert "kept as" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("place", ["model.path", "evaluation.arms.base.model"])
+@pytest.mark.parametrize("place", ["model.path", "evaluation.systems.base.model"])
 def test_an_engine_without_a_model_is_refused(place, recipe) -> None:
     """YAML takes the colon at its end for a mapping."""
     with pytest.raises(TablemendError, match=rf"{re.escape(place)}: .*string"):
@@ -597,7 +604,7 @@ def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> 
         ("{}", "version: Field required"),
         ("[1]", "the whole file: "),
         ("{", "Expecting property name"),
-        ('{"arms": {}}', "version: Field required"),
+        ('{"systems": {}}', "version: Field required"),
     ],
 )
 def test_results_of_another_shape_are_refused_in_one_line(
@@ -615,8 +622,8 @@ def test_results_that_lack_a_metric_are_refused(recipe, tmp_path) -> None:
     whole = json.loads(path.read_text())
     write_reports(tmp_path / "run")
     for spoil, said in (
-        (lambda r: r["arms"]["base"]["adversarial"].pop("attribute"), "lacks attribute"),
-        (lambda r: r["settings"].clear(), r"settings: of other arms \(base\)"),
+        (lambda r: r["systems"]["base"]["adversarial"].pop("attribute"), "lacks attribute"),
+        (lambda r: r["settings"].clear(), r"settings: of other systems \(base\)"),
         (lambda r: r["cost"]["base"]["adversarial"].pop("seconds"), "seconds: Field required"),
     ):
         results = json.loads(json.dumps(whole))

@@ -152,9 +152,9 @@ def test_overrides_win_and_keep_their_type() -> None:
 
 
 def test_yaml_booleans_on_and_off_are_thinking_modes() -> None:
-    config = parse(Experiment, ["recipe=tiny", "evaluation.arms.base.thinking=on"])
-    assert config.evaluation.arms["base"].thinking == "on"
-    assert config.evaluation.arms["careful"].thinking == "off"
+    config = parse(Experiment, ["recipe=tiny", "evaluation.systems.base.thinking=on"])
+    assert config.evaluation.systems["base"].thinking == "on"
+    assert config.evaluation.systems["careful"].thinking == "off"
 
 
 def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
@@ -165,7 +165,7 @@ def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> 
         "=3",
         "learning_rate=3",
         "train.lerning_rate=3",
-        "evaluation.arms.base.promt=cot",
+        "evaluation.systems.base.promt=cot",
         "train.scheduler=cosin",
         "train.warmup=7",
         "seed.x=1",
@@ -180,7 +180,7 @@ def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> 
     assert "=3: an empty name" in text
     assert "learning_rate: unknown key; did you mean train.learning_rate? (command line)" in text
     assert "train.lerning_rate: unknown key; did you mean learning_rate?" in text
-    assert "evaluation.arms.base.promt: unknown key; did you mean prompt?" in text
+    assert "evaluation.systems.base.promt: unknown key; did you mean prompt?" in text
     assert "train.scheduler" in text and "did you mean cosine?" in text
     assert "train.warmup" in text and "not 7" in text
     assert "seed.x=1: seed is a value" in text
@@ -273,8 +273,8 @@ def test_an_unknown_key_does_not_hide_a_conflict() -> None:
         (["data.train={source: data/x, split: train_sft}"], "data.train.split"),
         (["train.max_length=99999"], "train.max_length"),
         (["thinking=on"], "thinking"),
-        (["evaluation.arms.sft.thinking=off"], "evaluation.arms.sft.thinking"),
-        (["evaluation.arms.sft.prompt=cot"], "evaluation.arms.sft.prompt"),
+        (["evaluation.systems.sft.thinking=off"], "evaluation.systems.sft.thinking"),
+        (["evaluation.systems.sft.prompt=cot"], "evaluation.systems.sft.prompt"),
         (["evaluation.max_new_tokens=99999"], "evaluation.max_new_tokens"),
         (["evaluation.contexts=[clean,clean]"], "evaluation.contexts"),
         (["data.test={source: x.jsonl, seed: 3}"], "data.test.seed"),
@@ -337,7 +337,7 @@ def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) ->
     assert caught.value.code == 0
     page = capsys.readouterr().out
     assert "tiny " in page and "qwen3-32b" in page and "tablehallu-data" not in page
-    for key in ("train.learning_rate: float", "overwrite: bool = False", "arms.<name>.prompt"):
+    for key in ("train.learning_rate: float", "overwrite: bool = False", "systems.<name>.prompt"):
         assert key in page
     assert "base|careful|follow|cot" in page
 
@@ -401,9 +401,9 @@ def test_the_committed_names_are_the_fields_of_the_installed_trl(name: str) -> N
     assert set(OWNED[name]) <= TRL_NAMES[name]
 
 
-def test_an_arm_name_that_is_no_file_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"evaluation\.arms"):
-        parse(Experiment, ["recipe=tiny", "evaluation.arms={a/b: {model: base}}"])
+def test_an_system_name_that_is_no_file_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"evaluation\.systems"):
+        parse(Experiment, ["recipe=tiny", "evaluation.systems={a/b: {model: base}}"])
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
@@ -420,10 +420,10 @@ def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_p
 
 def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> None:
     config = parse(CompareCommand, ["recipe=tablehallu-eval"])
-    arms = config.evaluation.arms.values()
-    assert {config.format_of(arm) for arm in arms} == {"markdown", "json", "latex"}
-    assert {arm.prompt for arm in arms} == set(STRATEGIES)
-    assert {config.thinking_of(arm) for arm in arms} == {"on", "off"}
+    systems = config.evaluation.systems.values()
+    assert {config.format_of(system) for system in systems} == {"markdown", "json", "latex"}
+    assert {system.prompt for system in systems} == set(STRATEGIES)
+    assert {config.thinking_of(system) for system in systems} == {"on", "off"}
     assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
 
 
@@ -453,13 +453,19 @@ def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
     [
         (["recipe=tablehallu-eval", "train.learning_rate=1"], "train.global_batch"),
         (["recipe=tablehallu-eval", "data.train={source: x.jsonl}"], "data.train"),
-        (["recipe=tablehallu-eval", "evaluation.arms.x.model=sft"], "evaluation.arms.x.model"),
+        (
+            ["recipe=tablehallu-eval", "evaluation.systems.x.model=sft"],
+            "evaluation.systems.x.model",
+        ),
         (["recipe=tiny", "train=null"], "train"),
         (["recipe=tiny", "data.train=null"], "data.train"),
         (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
-        (["recipe=tiny", "evaluation.arms.sft.format=json"], "evaluation.arms.sft.format"),
-        (["recipe=tiny", "evaluation.arms.base.model=openai:m"], "evaluation.arms.base.model"),
-        (["recipe=tiny", "evaluation.arms.base.model=opena:m"], "evaluation.arms.base.model"),
+        (["recipe=tiny", "evaluation.systems.sft.format=json"], "evaluation.systems.sft.format"),
+        (
+            ["recipe=tiny", "evaluation.systems.base.model=openai:m"],
+            "evaluation.systems.base.model",
+        ),
+        (["recipe=tiny", "evaluation.systems.base.model=opena:m"], "evaluation.systems.base.model"),
         (["recipe=tiny", "backend=vlm"], "backend"),
         (["recipe=tiny", "engine_cluster=ray"], "engine_cluster"),
         (["recipe=tiny", "evaluation.batch_size=4"], "evaluation.batch_size"),
@@ -511,23 +517,26 @@ def test_a_key_that_has_moved_is_found_again() -> None:
     assert "did you mean evaluation.options.batch_size?" in line
 
 
-def test_an_arm_has_its_own_format_thinking_and_options() -> None:
+def test_an_system_has_its_own_format_thinking_and_options() -> None:
     config = parse(
         CompareCommand,
         [
             "recipe=tablehallu-eval",
             "evaluation.options.timeout=9",
-            "evaluation.arms.json.options={concurrency: 3, dtype: float32}",
+            "evaluation.systems.json.options={concurrency: 3, dtype: float32}",
             "model.revision=abc",
-            "evaluation.arms.other={model: 'vllm:own/model'}",
+            "evaluation.systems.other={model: 'vllm:own/model'}",
         ],
     )
-    arms = config.evaluation.arms
-    assert config.format_of(arms["json"]) == "json" and config.format_of(arms["cot"]) == "markdown"
-    common, own = config.options_of(arms["cot"]), config.options_of(arms["json"])
+    systems = config.evaluation.systems
+    assert (
+        config.format_of(systems["json"]) == "json"
+        and config.format_of(systems["cot"]) == "markdown"
+    )
+    common, own = config.options_of(systems["cot"]), config.options_of(systems["json"])
     assert (common.timeout, common.dtype, common.context_length) == (9, "bfloat16", 40960)
     assert (own.timeout, own.concurrency, own.dtype) == (600, 3, "float32")
-    assert (common.revision, config.options_of(arms["other"]).revision) == ("abc", None)
+    assert (common.revision, config.options_of(systems["other"]).revision) == ("abc", None)
 
 
 def test_backend_comes_before_the_recipes_engine() -> None:
@@ -548,7 +557,7 @@ def test_a_section_of_another_kind_is_refused(
     cls: type[Comparison], line: str, tmp_path: Path
 ) -> None:
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
-    recipe["evaluation"]["arms"] = {"base": {"model": "base"}}
+    recipe["evaluation"]["systems"] = {"base": {"model": "base"}}
     if cls is Experiment:
         recipe["grpo"] = {"max_new_tokens": 8}
     else:
@@ -558,15 +567,15 @@ def test_a_section_of_another_kind_is_refused(
     assert line in "\n".join(problems(f"recipe={path}", cls=CompareCommand))
 
 
-def test_an_arm_of_another_stage_is_refused(tmp_path: Path) -> None:
-    (line,) = problems("recipe=tiny", "evaluation.arms.new={model: dpo}")
+def test_an_system_of_another_stage_is_refused(tmp_path: Path) -> None:
+    (line,) = problems("recipe=tiny", "evaluation.systems.new={model: dpo}")
     assert "this recipe's own checkpoint is sft" in line
 
 
 def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
     recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}
-    recipe["evaluation"]["arms"] = {"grpo": {"model": "grpo", "thinking": "quote"}}
+    recipe["evaluation"]["systems"] = {"grpo": {"model": "grpo", "thinking": "quote"}}
     recipe["train"]["trl"] = {"num_generations": 4, "delta": 1.5, "packing": True}
     path = tmp_path / "grpo.yaml"
     path.write_text(yaml.safe_dump(recipe))

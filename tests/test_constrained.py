@@ -1,4 +1,4 @@
-"""Constrained decoding: what a grammar admits, and that engines and arms keep to it."""
+"""Constrained decoding: what a grammar admits, and that engines and systems keep to it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge, scorers
-from tablemend.generations import JudgedArms
+from tablemend.evaluation.systems import begin, plan_systems, read_test
+from tablemend.generations import JudgedSystems
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.runs import Run
@@ -197,7 +197,7 @@ def test_a_grammar_that_cannot_be_read_is_one_line(tiny_model: Path) -> None:
         list(engine.generate([request]))
 
 
-def comparison(tmp_path: Path, model: str, **arm: Any) -> list[str]:
+def comparison(tmp_path: Path, model: str, **system: Any) -> list[str]:
     recipe = {
         "kind": "evaluation",
         "name": "held",
@@ -207,7 +207,7 @@ def comparison(tmp_path: Path, model: str, **arm: Any) -> list[str]:
             "contexts": ["clean"],
             "max_new_tokens": 60,
             "options": {"cache": None, "retries": 0},
-            "arms": {"base": {}, "constrained": {"mitigation": "spans", **arm}},
+            "systems": {"base": {}, "constrained": {"mitigation": "spans", **system}},
         },
     }
     path = tmp_path / "recipe.yaml"
@@ -215,17 +215,17 @@ def comparison(tmp_path: Path, model: str, **arm: Any) -> list[str]:
     return [f"recipe={path}", f"run={tmp_path / 'run'}"]
 
 
-def compare(tokens: list[str]) -> JudgedArms:
+def compare(tokens: list[str]) -> JudgedSystems:
     config = parse(CompareCommand, tokens)
     examples = read_test(config)
     run = Run.of(config)
     begin(config, run, examples)
-    generate(plan_arms(config, run), examples, config, run)
+    generate(plan_systems(config, run), examples, config, run)
     with scorers(config) as scoring:
         return judge(examples, config, run, scoring)
 
 
-def test_a_constrained_arm_never_makes_a_format_error_of_a_whole_answer(
+def test_a_constrained_system_never_makes_a_format_error_of_a_whole_answer(
     tmp_path: Path, tiny_model: Path
 ) -> None:
     judged = compare(comparison(tmp_path, str(tiny_model)))
@@ -241,7 +241,9 @@ def test_a_constrained_arm_never_makes_a_format_error_of_a_whole_answer(
 
 def test_thinking_and_a_grammar_exclude_each_other(tmp_path: Path, tiny_model: Path) -> None:
     tokens = comparison(tmp_path, str(tiny_model), thinking="on")
-    with pytest.raises(ConfigError, match=r"arms\.constrained\.mitigation.*no room for thinking"):
+    with pytest.raises(
+        ConfigError, match=r"systems\.constrained\.mitigation.*no room for thinking"
+    ):
         parse(CompareCommand, tokens)
 
 

@@ -70,7 +70,7 @@ def test_1_the_loss_is_on_the_answer_alone_and_the_template_rewrites_nothing(
     tokenizer: Any, recipe: Recipe
 ) -> None:
     """Masks in full: test_training_data.py; the batch that is trained on: test_training_sft.py."""
-    off = recipe("thinking=off", "evaluation.arms.sft.thinking=off")
+    off = recipe("thinking=off", "evaluation.systems.sft.thinking=off")
     quote = recipe()
     for example in EXAMPLES:
         row = render(tokenizer, example, "adversarial", off)
@@ -115,15 +115,15 @@ def test_3_training_and_evaluation_show_the_same_prompt(tiny_model: Path, recipe
     )
     assert tokenizer("a")["input_ids"][0] == number  # a careless call would add a second one
     config = recipe()
-    arm = config.evaluation.arms["sft"]
+    system = config.evaluation.systems["sft"]
     for example in EXAMPLES:
         row = render(tokenizer, example, "adversarial", config)
-        chat = tablehallu.messages(example, "adversarial", arm.prompt, config.format)
-        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format)
+        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         assert row.input_ids.count(number) == 1
     for other in ("prompt=careful", "thinking=off", "format=json"):
         with pytest.raises(ConfigError, match=r"is not train\.prompt|the model is trained with"):
-            recipe(f"evaluation.arms.sft.{other}")
+            recipe(f"evaluation.systems.sft.{other}")
 
 
 def test_4_nothing_is_cut_in_silence_and_packed_examples_stay_apart(
@@ -227,7 +227,7 @@ def test_8_another_version_cannot_change_ids_or_masks_unseen(recipe: Recipe) -> 
     [
         ("train.lerning_rate=1", "learning_rate"),
         ("train.trl.adam_beta3=0.9", "adam_beta"),
-        ("evaluation.arms.sft.promt=base", "prompt"),
+        ("evaluation.systems.sft.promt=base", "prompt"),
     ],
 )
 def test_9_a_typo_is_refused_with_the_name_that_was_meant(
@@ -257,7 +257,7 @@ def test_10_a_number_can_be_made_again_and_splits_share_no_table(
 def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Judges: test_compare_second_judge.py; keys: test_backends_cache.py; processes:
+    """Judges: test_compare_second_scorer.py; keys: test_backends_cache.py; processes:
     test_training_sft.py.
     """
     failed = Stored(Answer("a", "base", "clean", "", 0, 0, "error", error="status 503"), 1.0)

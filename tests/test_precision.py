@@ -49,12 +49,12 @@ def test_auto_is_bfloat16_where_the_device_has_it(native: bool) -> None:
 
 def test_a_comparison_loads_the_weights_as_the_training_does() -> None:
     config = recipe()
-    assert config.options_of(config.evaluation.arms["base"]).dtype == "float32"
+    assert config.options_of(config.evaluation.systems["base"]).dtype == "float32"
     config = recipe(*LORA)
-    assert config.options_of(config.evaluation.arms["base"]).dtype == "auto"
+    assert config.options_of(config.evaluation.systems["base"]).dtype == "auto"
     given = [f"recipe={ROOT / 'recipes/tablehallu-eval.yaml'}", "model.dtype=auto"]
     evaluation = parse(Comparison, given)
-    assert evaluation.options_of(next(iter(evaluation.evaluation.arms.values()))).dtype == "auto"
+    assert evaluation.options_of(next(iter(evaluation.evaluation.systems.values()))).dtype == "auto"
 
 
 def test_a_stored_bfloat16_is_loaded_as_float32_where_it_would_be_emulated(native: bool) -> None:

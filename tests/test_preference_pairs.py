@@ -77,14 +77,14 @@ def test_the_recipes_of_the_issue_load_and_say_their_commands() -> None:
         for script in ("data_gen/preference.py", "train/dpo.py", "eval/compare.py"):
             assert f"{script} recipe={name}" in head
         assert "Hardware" in head
-        arms = config.evaluation.arms
-        assert (arms["sft"].model, arms["dpo"].model) == ("base", "dpo")
+        systems = config.evaluation.systems
+        assert (systems["sft"].model, systems["dpo"].model) == ("base", "dpo")
         assert (
-            arms["base"].model
+            systems["base"].model
             == parse(Experiment, [f"recipe={name.removesuffix('-dpo')}"]).model.path
         )
-        assert arms["dpo+repair"].after == "dpo"
-        assert config.thinking_of(arms["sft"]) == config.thinking_of(arms["dpo"])
+        assert systems["dpo+repair"].after == "dpo"
+        assert config.thinking_of(systems["sft"]) == config.thinking_of(systems["dpo"])
 
 
 @pytest.mark.parametrize("name", PLANTS)

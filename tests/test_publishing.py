@@ -28,7 +28,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
@@ -56,7 +56,7 @@ def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def compare(run: Run, *overrides: str) -> None:
     """Judge a finished run as eval/compare.py does."""
     recipe = [f"recipe={run.path / 'sft.yaml'}", f"run={run.path}"]
-    compare_arms(parse(CompareCommand, [*recipe, *overrides]))
+    compare_systems(parse(CompareCommand, [*recipe, *overrides]))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHu
     card = ModelCard.load(out / "README.md")
     assert card.data.license == "apache-2.0" and card.data.base_model is None
     results = json.loads((run.path / "results.json").read_text())
-    own = results["arms"]["sft"]["adversarial"]["total_hallu"]
+    own = results["systems"]["sft"]["adversarial"]["total_hallu"]
     found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results}
     rate = found["adversarial", "total_hallu"]
     assert rate.metric_value == round(own["rate"], 4) and rate.metric_args["n"] == N
@@ -165,13 +165,13 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
         assert said in text, said
     results = json.loads((run.path / "results.json").read_text())
     sides = {
-        "TotalHallu": results["arms"],
-        "TotalHallu, exact": results["second"]["arms"]["exact 1"],
+        "TotalHallu": results["systems"],
+        "TotalHallu, exact": results["second"]["systems"]["exact 1"],
     }
-    for name, arms in sides.items():
+    for name, systems in sides.items():
         found = re.findall(rf"^\| {name} +\|(.*)\|$", text, re.MULTILINE)
         assert [[cell.strip() for cell in row.split("|")] for row in found] == [
-            [with_interval(arms[arm][context]["total_hallu"]) for arm in ("base", "sft")]
+            [with_interval(systems[system][context]["total_hallu"]) for system in ("base", "sft")]
             for context in ("clean", "adversarial")
         ]
     assert not (run.path / "publish" / ".eval_results").exists()  # no data set on the Hub
@@ -295,7 +295,7 @@ def test_a_push_sends_the_folder_and_only_when_asked(
 
 def _unjudge(run: Run) -> None:
     results = json.loads((run.path / "results.json").read_text())
-    results["arms"]["sft"]["clean"]["total_hallu"] = {
+    results["systems"]["sft"]["clean"]["total_hallu"] = {
         "rate": None,
         "low": None,
         "high": None,
@@ -309,8 +309,8 @@ def _train_on(run: Run) -> None:
     checkpoints.mark_complete(run.model)
 
 
-def _no_second_judge(run: Run) -> None:
-    compare(run, "rejudge=true", "evaluation.second_judge=none")
+def _no_second_scorer(run: Run) -> None:
+    compare(run, "rescore=true", "evaluation.second_scorer=none")
 
 
 def _no_comparison(run: Run) -> None:
@@ -326,7 +326,7 @@ def _no_record(run: Run) -> None:
     [
         (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unjudged"),
         (_train_on, "results of these weights"),
-        (_no_second_judge, "a second judge"),
+        (_no_second_scorer, "a second scorer"),
         (_no_comparison, "a comparison"),
         (_no_record, "the record of the training"),
     ],
@@ -375,8 +375,8 @@ def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: 
     for place, mend in ((clones, "holds other files"), (run.path / "sft.yaml", "is a file")):
         with pytest.raises(TablemendError, match=mend):
             publish(run, out=str(place))
-    with pytest.raises(TablemendError, match="arm=nobody"):
-        publish(run, arm="nobody")
+    with pytest.raises(TablemendError, match="system=nobody"):
+        publish(run, system="nobody")
     _set(run.model / "generation_config.json", eos_token_id=1)
     checkpoints.mark_complete(run.model)
     with pytest.raises(TablemendError, match="generation would not stop"):

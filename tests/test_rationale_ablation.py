@@ -1,4 +1,4 @@
-"""benchmarks/thinking.py: its arms differ in thinking alone, and cost the same to train."""
+"""benchmarks/thinking.py: its systems differ in thinking alone, and cost the same to train."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import read_test
+from tablemend.evaluation.systems import read_test
 from tablemend.generations import Generations, Stored
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
@@ -33,32 +33,32 @@ def thinking(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_arms_differ_in_thinking_and_rows_alone(thinking: ModuleType) -> None:
+def test_systems_differ_in_thinking_and_rows_alone(thinking: ModuleType) -> None:
     settings = thinking.Ablation(tokens=400_000)
-    configs = {arm: thinking.read_recipe(settings, arm, 0) for arm in ARMS}
-    assert {c.thinking_of(c.evaluation.arms["sft"]) for c in configs.values()} == set(ARMS)
+    configs = {system: thinking.read_recipe(settings, system, 0) for system in ARMS}
+    assert {c.thinking_of(c.evaluation.systems["sft"]) for c in configs.values()} == set(ARMS)
     same = [c.model_dump(exclude={"thinking", "run"}) for c in configs.values()]
     assert all(one == same[0] for one in same)
     assert len({c.run for c in configs.values()}) == len(ARMS)
 
 
-def test_arms_are_named_on_the_command_line(thinking: ModuleType) -> None:
-    assert parse(thinking.Ablation, ["arms=[off,empty]"]).arms == ("off", "empty")
+def test_systems_are_named_on_the_command_line(thinking: ModuleType) -> None:
+    assert parse(thinking.Ablation, ["systems=[off,empty]"]).systems == ("off", "empty")
 
 
-def test_arms_train_on_as_many_tokens(thinking: ModuleType) -> None:
+def test_systems_train_on_as_many_tokens(thinking: ModuleType) -> None:
     from tablemend.tasks.sources import read_examples
     from tablemend.training.checkpoints import load_tokenizer
     from tablemend.training.data import build_rows
 
     settings = thinking.Ablation(tokens=150_000)
     rows, tokens = {}, {}
-    for arm in ARMS:
-        rows[arm] = thinking.rows_within(settings, arm, 0)
-        config = parse(Experiment, thinking.overrides_of(settings, arm, 0, rows[arm]))
+    for system in ARMS:
+        rows[system] = thinking.rows_within(settings, system, 0)
+        config = parse(Experiment, thinking.overrides_of(settings, system, 0, rows[system]))
         built = build_rows(load_tokenizer(config.model), read_examples(config.data.train), config)
         assert not built.dropped
-        tokens[arm] = sum(map(len, built.rows))
+        tokens[system] = sum(map(len, built.rows))
     assert all(0.93 * 150_000 < count < 1.02 * 150_000 for count in tokens.values()), tokens
     assert rows["off"] == rows["empty"] > rows["quote"] > rows["rationale"]
 
@@ -73,7 +73,7 @@ def test_a_row_of_the_table(thinking: ModuleType) -> None:
     context = {"total_hallu": rate, "row_recall": rate}
     unjudged = {"total_hallu": dict.fromkeys(rate), "row_recall": dict.fromkeys(rate)}
     results = {
-        "arms": {"sft": {"adversarial": context, "clean": unjudged}},
+        "systems": {"sft": {"adversarial": context, "clean": unjudged}},
         "cost": {"sft": {"adversarial": {"completion_tokens": 100, "answers": 8}}},
     }
     assert thinking.row("quote", 1, {"rows": 160, "tokens": 4000}, results) == (

@@ -27,9 +27,9 @@ from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
+from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.pipeline.dataset import make_llm_dataset
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.prompting.replies import REQUEST_FAILED
@@ -145,7 +145,7 @@ def test_a_comparison_runs_on_the_cluster(cluster: None, tmp_path: Path) -> None
             "contexts": ["adversarial"],
             "max_new_tokens": 200,
             "options": {"vllm": {"data_parallel": 2, "kv_cache_gib": 0.25}},
-            "arms": {"base": {"model": "base"}},
+            "systems": {"base": {"model": "base"}},
         },
     }
     (tmp_path / "ray.yaml").write_text(yaml.safe_dump(recipe))
@@ -153,9 +153,9 @@ def test_a_comparison_runs_on_the_cluster(cluster: None, tmp_path: Path) -> None
     config = parse(CompareCommand, [*tokens, "backend=vllm", "engine_cluster=ray"])
     run = Run.of(config)
     examples = read_test(config)
-    arms = plan_arms(config, run)
+    systems = plan_systems(config, run)
     begin(config, run, examples)
-    generate(arms, examples, config, run)
+    generate(systems, examples, config, run)
     lines = (run.path / "generations" / "base.adversarial.jsonl").read_text().splitlines()
     answers = [json.loads(line) for line in lines]
     assert {answer["example_id"] for answer in answers} == {example.id for example in examples}

@@ -111,33 +111,35 @@ RANGE = Finding("out_of_range", 1, None, None, "Bergen", "Bergen is of 2021")
 
 
 def make_results(
-    domains=("Finance", "Sport"), arms=("base", "sft"), contexts=("clean", "adversarial")
+    domains=("Finance", "Sport"), systems=("base", "sft"), contexts=("clean", "adversarial")
 ):
     examples = [make_example(number, domains[number % len(domains)]) for number in range(12)]
     judgements = {
-        arm: {
+        system: {
             context: {
                 example.id: make_judgement(ATTRIBUTE, RANGE)
-                if arm == "base" or index % 6 == 0
+                if system == "base" or index % 6 == 0
                 else make_judgement()
                 for index, example in enumerate(examples)
             }
             for context in contexts
         }
-        for arm in arms
+        for system in systems
     }
     text = (
         f"####\n| City | Shops | Mayor |\n|---|---|---|\n| {HOSTILE[:25]} | 8 | |\n| Bergen | 9 | |"
     )
     shown = {
-        arm: {
+        system: {
             context: {
-                example_id: Shown(Answer(example_id, arm, context, text, 10, 20, "stop"), judgement)
+                example_id: Shown(
+                    Answer(example_id, system, context, text, 10, 20, "stop"), judgement
+                )
                 for example_id, judgement in own.items()
             }
             for context, own in kinds.items()
         }
-        for arm, kinds in judgements.items()
+        for system, kinds in judgements.items()
     }
     settings = {
         "model": HOSTILE,
@@ -164,16 +166,16 @@ def make_results(
         "judge": "tablemend 0, lexical",
         "data": {"source": "made up", "hash": "h"},
         "format": "markdown",
-        "settings": dict.fromkeys(arms, settings),
+        "settings": dict.fromkeys(systems, settings),
         "cost": {
-            arm: {
+            system: {
                 c: cost([Stored(s.answer, 0.5) for s in own.values()], 1.5)
                 for c, own in kinds.items()
             }
-            for arm, kinds in shown.items()
+            for system, kinds in shown.items()
         },
         **tabulate(judgements, views, TASK.metrics),
-        "second": {"judges": [], "arms": {}, "paired": {}},
+        "second": {"judges": [], "systems": {}, "paired": {}},
     }
     return results, views, shown
 
@@ -255,8 +257,8 @@ def test_one_domain_has_no_domain_plot():
 
 
 @pytest.mark.parametrize("contexts", [("clean",), ("adversarial",)])
-def test_report_of_one_arm_and_one_context(contexts):
-    results, examples, shown = make_results(arms=("base",), contexts=contexts)
+def test_report_of_one_system_and_one_context(contexts):
+    results, examples, shown = make_results(systems=("base",), contexts=contexts)
     Page(write_html(results, examples, shown))
     assert "nothing to compare" in write_markdown(results)
 
@@ -272,7 +274,7 @@ def test_report_where_nothing_could_be_judged():
     answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
     shown = {a: {"clean": {examples[0].id: Shown(answer, unjudged)}} for a in ("base", "sft")}
     Page(write_html(results, views, shown))
-    assert results["arms"]["base"]["clean"]["total_hallu"]["rate"] is None
+    assert results["systems"]["base"]["clean"]["total_hallu"]["rate"] is None
     assert "no example judged in both" in write_markdown(results)
 
 
@@ -283,12 +285,12 @@ def test_plots_are_the_same_every_time():
 
 def test_plot_colours_follow_the_page():
     drawing = plots.plot_errors(make_results()[0])
-    assert "var(--arm-0)" in drawing
+    assert "var(--system-0)" in drawing
     assert "currentColor" in drawing
     assert not set(re.findall(r"#0[0-9a-f]{5}\b", drawing))  # no stand-in is left
 
 
-def test_every_arm_has_a_look_of_its_own():
+def test_every_system_has_a_look_of_its_own():
     looks = [tuple(plots.look(index).values()) for index in range(64)]
     assert len(set(looks)) == 64
 
@@ -296,10 +298,10 @@ def test_every_arm_has_a_look_of_its_own():
 @pytest.mark.parametrize("count", [1, 8, 9, 11, 14])
 @pytest.mark.parametrize("name", ["sft", "constrained", "sft+rationale+repair"])
 def test_the_legend_is_as_wide_as_the_plot_and_reads_by_row(count, name):
-    arms = [f"{name}{index}" for index in range(count)]
+    systems = [f"{name}{index}" for index in range(count)]
     with mpl.rc_context(plots.STYLE):
         figure = Figure(figsize=(plots.WIDTH, 3), layout="constrained")
-        plots._legend(figure, arms)
+        plots._legend(figure, systems)
         figure.draw_without_rendering()
         (legend,) = figure.legends
         assert legend.get_window_extent().width <= figure.bbox.width
@@ -308,23 +310,23 @@ def test_the_legend_is_as_wide_as_the_plot_and_reads_by_row(count, name):
             for text in legend.get_texts()
             for box in [text.get_window_extent()]
         )
-    assert [text for _, text in by_place] == arms
+    assert [text for _, text in by_place] == systems
 
 
-def test_words_name_the_better_arm_and_no_other():
+def test_words_name_the_better_system_and_no_other():
     results, *_ = make_results()
-    arms = results["arms"]
+    systems = results["systems"]
     tests = [
         t for t in results["paired"] if (t["context"], t["metric"]) == ("clean", "total_hallu")
     ]
     total, recall = total_of(results), main_share(results)
     assert recall is not None
-    (sentence,) = say_tests(tests, arms, total)
+    (sentence,) = say_tests(tests, systems, total)
     assert sentence.startswith("sft is better than base: TotalHallu 16.7 % instead of 100.0 %")
-    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], arms, total)
+    (same,) = say_tests([{**tests[0], "p_holm": 0.2}], systems, total)
     assert same.startswith("Not told apart from base in TotalHallu")
     higher = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
-    assert say_tests([higher], arms, recall)[0].startswith("sft is better than base: Row recall")
+    assert say_tests([higher], systems, recall)[0].startswith("sft is better than base: Row recall")
 
 
 def test_p_values():
@@ -337,8 +339,8 @@ def test_p_values():
 
 
 def test_tables_for_the_terminal_are_aligned():
-    lines = align([["arm", "x"], ["a|b", "10.0"]]).splitlines()
-    assert lines == ["| arm  |    x |", "| ---- | ---: |", "| a\\|b | 10.0 |"]
+    lines = align([["system", "x"], ["a|b", "10.0"]]).splitlines()
+    assert lines == ["| system  |    x |", "| ---- | ---: |", "| a\\|b | 10.0 |"]
     table = terminal_table(make_results()[0])
     assert "adversarial" in table
     lines = [line for line in table.splitlines() if line.startswith("|")]

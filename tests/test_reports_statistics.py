@@ -12,9 +12,9 @@ from scipy.stats import binomtest
 
 from tablemend.records import Finding, Judgement, Share
 from tablemend.reports.paired import (
-    compare_arms,
     compare_events,
     compare_shares,
+    compare_systems,
     difference_interval,
     holm,
     mcnemar,
@@ -226,26 +226,26 @@ def test_only_examples_judged_in_both_are_compared():
             "sft": {"e1": right, "e2": unjudged, "e3": right},
         }
     }
-    tests = {test.metric: test for test in compare_arms(judgements, METRICS)}
+    tests = {test.metric: test for test in compare_systems(judgements, METRICS)}
     assert tests["attribute"].n == 1
     assert tests["attribute"].a_only == 1
     assert tests["attribute"].p_holm == 1.0
 
 
-def test_arms_without_a_common_example():
+def test_systems_without_a_common_example():
     judgements = {"clean": {"a": {"e1": make_judgement()}, "b": {"e2": make_judgement()}}}
-    for test in compare_arms(judgements, METRICS):
+    for test in compare_systems(judgements, METRICS):
         assert (test.n, test.difference, test.p, test.p_holm) == (0, None, None, None)
 
 
 def test_holm_family_is_one_metric():
     wrong, right = make_judgement("attribute"), make_judgement()
-    arms = {
+    systems = {
         "base": {f"e{i}": wrong for i in range(10)},
         "cot": {f"e{i}": wrong if i else right for i in range(10)},
         "sft": {f"e{i}": right for i in range(10)},
     }
-    tests = compare_arms({"adversarial": arms}, METRICS)
+    tests = compare_systems({"adversarial": systems}, METRICS)
     attribute = [test for test in tests if test.metric == "attribute"]
     assert len(attribute) == 3
     strongest = min(attribute, key=lambda test: test.p)

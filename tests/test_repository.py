@@ -153,7 +153,7 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "errors disk workers values tables records config runs renderer second_judge detector evidence "
+    "errors disk workers values tables records config runs renderer exact_match detector evidence "
     "claims verification synthesis generations backends reports prompting faithfulness tabfaith "
     "tasks mitigations recipe evaluation preferences training pipeline metrics validation "
     "annotation publishing script cli"
@@ -247,7 +247,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 @pytest.mark.parametrize(
     "room",
     "values records tables detector config synthesis pipeline annotation".split()
-    + "evidence claims verification second_judge".split(),
+    + "evidence claims verification exact_match".split(),
 )
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]

@@ -61,18 +61,18 @@ def test_every_stack_is_compared_alone_and_mended(seed: Seed, tmp_path: Path) ->
     path = tmp_path / "comparison.yaml"
     path.write_text(yaml.safe_dump(seed.comparison(), sort_keys=False), encoding="utf-8")
     config = parse(Comparison, [f"recipe={path}"])
-    arms = config.evaluation.arms
-    assert set(arms) == {f"{n}{end}" for n in (*PROMPTED, *TRAINED) for end in tables.ENDS}
-    assert (arms["sft+cave"].after, arms["sft+cave"].mitigation) == ("sft", "cave")
-    some = Seed(EqualBudget(cave=("base",)), 0).comparison()["evaluation"]["arms"]
+    systems = config.evaluation.systems
+    assert set(systems) == {f"{n}{end}" for n in (*PROMPTED, *TRAINED) for end in tables.ENDS}
+    assert (systems["sft+cave"].after, systems["sft+cave"].mitigation) == ("sft", "cave")
+    some = Seed(EqualBudget(cave=("base",)), 0).comparison()["evaluation"]["systems"]
     assert {name for name in some if name.endswith("+cave")} == {"base+cave"}
-    with pytest.raises(ConfigError, match="cave: bse is no arm"):
+    with pytest.raises(ConfigError, match="cave: bse is no system"):
         parse(EqualBudget, ["cave=[bse]"])
-    assert {arms[f"{name}+repair"].mitigation for name in (*PROMPTED, *TRAINED)} == {"repair"}
-    assert [arms[name].model for name in TRAINED] == [str(seed.run(n).model) for n in TRAINED]
-    assert config.thinking_of(arms["rationales"]) == "rationale"
-    assert config.thinking_of(arms["base"]) == "off"
-    assert config.evaluation.second_judge == "exact"
+    assert {systems[f"{name}+repair"].mitigation for name in (*PROMPTED, *TRAINED)} == {"repair"}
+    assert [systems[name].model for name in TRAINED] == [str(seed.run(n).model) for n in TRAINED]
+    assert config.thinking_of(systems["rationales"]) == "rationale"
+    assert config.thinking_of(systems["base"]) == "off"
+    assert config.evaluation.second_scorer == "exact"
 
 
 def test_trainings_get_the_steps_that_the_budget_pays_for(
@@ -129,24 +129,24 @@ def test_a_step_that_fails_stops_the_study() -> None:
 
 
 def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -> None:
-    """A finished comparison of two arms over four examples; ``wrong`` by arm."""
+    """A finished comparison of two systems over four examples; ``wrong`` by system."""
     ids = ["a", "b", "c", "d"]
     lines = [
         {
             "example_id": one,
-            "arm": arm,
+            "system": system,
             "context": context,
-            "findings": [{"type": "attribute"}] if one in wrong[arm] else [],
-            "shares": {"row_recall": [1, 2 if one in wrong[arm] else 1]},
+            "findings": [{"type": "attribute"}] if one in wrong[system] else [],
+            "shares": {"row_recall": [1, 2 if one in wrong[system] else 1]},
             "unjudged": "no" if one in unjudged else "",
         }
-        for arm in wrong
+        for system in wrong
         for context in ("clean", "adversarial")
         for one in ids
     ]
     opinions = [
         {
-            **{key: line[key] for key in ("example_id", "arm", "context", "unjudged")},
+            **{key: line[key] for key in ("example_id", "system", "context", "unjudged")},
             "hallucinated": bool(line["findings"]),
             "row_recall": None if line["findings"] else 1.0,
         }
@@ -156,29 +156,29 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
     write_jsonl(run.path / "opinions.jsonl", opinions)
     judged = [one for one in ids if one not in unjudged]
 
-    def rate(arm: str) -> dict[str, Any]:
-        return {"rate": len(wrong[arm] & set(judged)) / len(judged)}
+    def rate(system: str) -> dict[str, Any]:
+        return {"rate": len(wrong[system] & set(judged)) / len(judged)}
 
     own = {
-        arm: {"total_hallu": rate(arm), "row_recall": {"rate": 1.0}}
+        system: {"total_hallu": rate(system), "row_recall": {"rate": 1.0}}
         | {"unjudged": {"rate": len(unjudged) / 4}}
-        for arm in wrong
+        for system in wrong
     }
     cost = {"answers": 4, "calls": 8, "edits": 0, "prompt_tokens": 400}
     cost |= {"completion_tokens": 40, "seconds": 2.0}
     both = ("clean", "adversarial")
     second = {
-        arm: {context: {**own[arm], "agreement": {"disagreement": 1}} for context in both}
-        for arm in wrong
+        system: {context: {**own[system], "agreement": {"disagreement": 1}} for context in both}
+        for system in wrong
     }
     write_json(
         run.path / "results.json",
         {
             "judge": "tablemend",
             "data": {},
-            "arms": {arm: dict.fromkeys(both, own[arm]) for arm in wrong},
-            "cost": {arm: dict.fromkeys(both, cost) for arm in wrong},
-            "second": {"judges": ["exact 1"], "arms": {"exact 1": second}},
+            "systems": {system: dict.fromkeys(both, own[system]) for system in wrong},
+            "cost": {system: dict.fromkeys(both, cost) for system in wrong},
+            "second": {"judges": ["exact 1"], "systems": {"exact 1": second}},
         },
     )
 
@@ -186,7 +186,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
 def write_study(folder: Path) -> tuple[EqualBudget, list[Seed]]:
     study = EqualBudget(folder=str(folder), seeds=(0, 1))
     seeds = [Seed(study, 0), Seed(study, 1)]
-    names = list(seeds[0].comparison()["evaluation"]["arms"])
+    names = list(seeds[0].comparison()["evaluation"]["systems"])
     for number, seed in enumerate(seeds):
         wrong = {name: {"a", "b", "c"} for name in names}
         wrong["sft"] = {"a", "b"} if number else {"a"}
@@ -208,7 +208,7 @@ def test_figures_are_means_over_seeds_and_unjudged_answers_count_nowhere(
 ) -> None:
     monkeypatch.chdir(ROOT)
     results = running.collect(*write_study(tmp_path))
-    own = results["arms"]["sft"]["adversarial"]
+    own = results["systems"]["sft"]["adversarial"]
     for side in SIDES:
         assert own[side]["rate"] == pytest.approx(0.5)  # of a, b, c: 1 of 3, then 2 of 3
         assert own[side]["seeds"] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]

@@ -192,9 +192,9 @@ def model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def recipe(tmp_path: Path, folder: Path, model: Path) -> Callable[..., list[str]]:
-    """The published recipe on this set, with a small model and these arms."""
+    """The published recipe on this set, with a small model and these systems."""
 
-    def write(arms: dict[str, Any], **more: Any) -> list[str]:
+    def write(systems: dict[str, Any], **more: Any) -> list[str]:
         content = yaml.safe_load((ROOT / "recipes" / "tabfaith-eval.yaml").read_text())
         content["model"] = {"path": str(model), "context_length": 4096}
         for part in ("train", "test"):
@@ -206,7 +206,12 @@ def recipe(tmp_path: Path, folder: Path, model: Path) -> Callable[..., list[str]
             "global_batch": 4,
             "micro_batch": 2,
         }
-        content["evaluation"] |= {"arms": arms, "n": N, "max_new_tokens": 256, "backend": "hf"}
+        content["evaluation"] |= {
+            "systems": systems,
+            "n": N,
+            "max_new_tokens": 256,
+            "backend": "hf",
+        }
         content |= more
         path = tmp_path / "summaries.yaml"
         path.write_text(yaml.safe_dump(content))
@@ -220,22 +225,22 @@ def test_the_comparison_before_and_after_editing(
 ) -> None:
     """TabFaith, Table 3 and Figure 2, by a server that makes errors in half of its summaries."""
     model = model_server("--faults=planted-error:0.5", "--seed=1")
-    arms = {
+    systems = {
         "base": {"model": model},
         "careful": {"model": model, "prompt": "careful"},
         "repair": {"after": "base", "mitigation": "repair"},
         "cave": {"after": "base", "mitigation": "cave", "model": model_server()},
     }
-    config = parse(CompareCommand, recipe(arms))
+    config = parse(CompareCommand, recipe(systems))
     results = compare(config)
     assert results["task"] == "table_summary" and results["format"] is None
-    own = {arm: kinds["table"] for arm, kinds in results["arms"].items()}
+    own = {system: kinds["table"] for system, kinds in results["systems"].items()}
     assert own["base"]["total_hallu"]["n"] == N
     assert 0 < own["base"]["total_hallu"]["rate"] < 1
-    for arm in ("repair", "cave"):
-        assert own[arm]["total_hallu"]["rate"] < own["base"]["total_hallu"]["rate"]
-        assert own[arm]["staf"]["rate"] > own["base"]["staf"]["rate"]
-        cost = results["cost"][arm]["table"]
+    for system in ("repair", "cave"):
+        assert own[system]["total_hallu"]["rate"] < own["base"]["total_hallu"]["rate"]
+        assert own[system]["staf"]["rate"] > own["base"]["staf"]["rate"]
+        cost = results["cost"][system]["table"]
         assert 0 < cost["edited"] <= N and sum(cost["passes"].values()) == N
     assert results["cost"]["cave"]["table"]["calls"] > N
     write_reports(tmp_path / "run")
@@ -255,9 +260,9 @@ def test_another_verifier_judges_the_stored_summaries(
     tokens = recipe({"base": {"model": model_server("--faults=planted-error:0.5", "--seed=1")}})
     first = compare(parse(CompareCommand, tokens))
     verifier = f"evaluation.verifier=llm:{model_server()}"
-    again = compare(parse(CompareCommand, [*tokens, verifier, "rejudge=true"]))
+    again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))
     assert first["judge"].startswith("program/") and again["judge"].startswith("llm:")
-    rates = [one["arms"]["base"]["table"] for one in (first, again)]
+    rates = [one["systems"]["base"]["table"] for one in (first, again)]
     assert [one["staf"]["n"] + round(one["unjudged"]["rate"] * N) for one in rates] == [N, N]
     assert rates[0]["staf"]["rate"] != rates[1]["staf"]["rate"]  # three cells show it less
 
@@ -278,7 +283,7 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     assert facts["dropped"]["no target: its summary is unfaithful"] == unfaithful
     assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
     results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
-    assert set(results["arms"]) == {"base", "sft"}
+    assert set(results["systems"]) == {"base", "sft"}
 
 
 def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,8 +299,8 @@ def test_preferences_are_faithful_summaries_beside_wrong_ones(
 ) -> None:
     monkeypatch.chdir(ROOT)
     pairs = {"path": str(tmp_path / "pairs"), "sampled": 0.0}
-    arms = {"base": {}, "dpo": {"model": "dpo"}}
-    tokens = recipe(arms, kind="dpo", dpo={"pairs": pairs})
+    systems = {"base": {}, "dpo": {"model": "dpo"}}
+    tokens = recipe(systems, kind="dpo", dpo={"pairs": pairs})
     run_script("data_gen/preference.py", tokens[:1], monkeypatch)
     found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
     assert len({one["edit"] for one in found}) >= 3
@@ -308,10 +313,10 @@ def test_rewards_pay_what_the_verifier_supports(
     recipe: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    arms = {"base": {}, "grpo": {"model": "grpo"}}
+    systems = {"base": {}, "grpo": {"model": "grpo"}}
     data = yaml.safe_load(Path(recipe({"base": {}})[0].partition("=")[2]).read_text())["data"]
     grpo = {"group": 2, "max_new_tokens": 16}
-    tokens = recipe(arms, kind="grpo", grpo=grpo, data=data | {"validation": None})
+    tokens = recipe(systems, kind="grpo", grpo=grpo, data=data | {"validation": None})
     run_script("train/grpo.py", tokens, monkeypatch)
     facts = Run(tmp_path / "run").recorded("grpo")
     assert facts["steps"] == 2 and facts["reward"].startswith("tablemend summary reward 1, program")
@@ -363,8 +368,8 @@ def test_versions_of_edits_are_those_of_their_modules() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("evaluation.arms.base.mitigation=spans", "spans is for answers that are tables"),
-        ("evaluation.arms.base.prompt=cot", "table_summary has no prompt 'cot'; it has base"),
+        ("evaluation.systems.base.mitigation=spans", "spans is for answers that are tables"),
+        ("evaluation.systems.base.prompt=cot", "table_summary has no prompt 'cot'; it has base"),
         ("evaluation.contexts=[clean]", "table_summary has no context 'clean'; it has table"),
         ("task=table_sumary", r"no task 'table_sumary'; did you mean table_summary\?"),
     ],

@@ -184,8 +184,8 @@ def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
         "evaluation": {
             "max_new_tokens": 8,
             "cut": "unjudged",
-            "second_judge": "none",
-            "arms": {
+            "second_scorer": "none",
+            "systems": {
                 "base": {"model": seven},
                 "calculator": {"after": "base", "mitigation": "calculator"},
                 "sft": {"model": "sft"},
@@ -217,7 +217,7 @@ def test_supervised_fine_tuning_comparison_and_report(
     results = json.loads((run.path / "results.json").read_text())
     assert results["task"] == "sums" and list(results["contexts"]) == ["digits", "words"]
     for view in ("digits", "words"):
-        own = {arm: kinds[view] for arm, kinds in results["arms"].items()}
+        own = {system: kinds[view] for system, kinds in results["systems"].items()}
         assert own["calculator"]["total_hallu"]["rate"] == 0.0
         assert own["calculator"]["right"]["rate"] == 1.0
         assert own["base"]["total_hallu"]["rate"] == 1.0
@@ -232,8 +232,8 @@ def test_training_on_rewards(recipe: list[str], monkeypatch: pytest.MonkeyPatch)
     content = yaml.safe_load(path.read_text())
     content |= {"kind": "grpo", "grpo": {"group": 4, "max_new_tokens": 8}}
     content["train"]["context"] = "digits"
-    content["evaluation"]["arms"] = {"base": {}, "grpo": {"model": "grpo"}}
-    content["evaluation"]["second_judge"] = "exact"
+    content["evaluation"]["systems"] = {"base": {}, "grpo": {"model": "grpo"}}
+    content["evaluation"]["second_scorer"] = "exact"
     path.write_text(yaml.safe_dump(content))
     run_script("train/grpo.py", recipe, monkeypatch)
     recorded = Run(Path(recipe[1].partition("=")[2])).recorded("grpo")
@@ -245,12 +245,12 @@ def test_training_on_preferences(
 ) -> None:
     path = Path(recipe[0].partition("=")[2])
     content = yaml.safe_load(path.read_text())
-    model = content["evaluation"]["arms"]["base"]["model"]
+    model = content["evaluation"]["systems"]["base"]["model"]
     pairs = {"path": str(tmp_path / "pairs"), "model": model, "sampled": 1.0, "samples": 1}
     content |= {"kind": "dpo", "dpo": {"pairs": pairs}}
     content["train"]["context"] = "digits"
-    content["evaluation"]["arms"] = {"base": {}, "dpo": {"model": "dpo"}}
-    content["evaluation"]["second_judge"] = "exact"
+    content["evaluation"]["systems"] = {"base": {}, "dpo": {"model": "dpo"}}
+    content["evaluation"]["second_scorer"] = "exact"
     path.write_text(yaml.safe_dump(content))
     run_script("data_gen/preference.py", recipe[:1], monkeypatch)
     found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
@@ -268,10 +268,10 @@ def test_training_on_preferences(
         (["evaluation.contexts=[clean]"], "sums has no context 'clean'; it has digits, words"),
         (["train.context=clean"], "sums has no context 'clean'; it has digits, words, both"),
         (["train.prompt=cot"], "sums has no prompt 'cot'; it has base"),
-        (["evaluation.arms.base.mitigation=spans"], "spans is for answers that are tables"),
+        (["evaluation.systems.base.mitigation=spans"], "spans is for answers that are tables"),
         (
-            ["evaluation.second_judge=exact+llm:hf:x"],
-            "evaluation.second_judge: sums has no second judge: set none",
+            ["evaluation.second_scorer=exact+llm:hf:x"],
+            "evaluation.second_scorer: sums has no second scorer: set none",
         ),
     ],
 )

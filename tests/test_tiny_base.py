@@ -121,7 +121,7 @@ def test_transformers_loads_it_and_it_ends_its_turn(held_out: list[Example]) -> 
 
 
 def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -> float:
-    """TotalHallu of the arm `base` of recipes/tiny.yaml."""
+    """TotalHallu of the system `base` of recipes/tiny.yaml."""
     requests = [
         Prompt(
             str(number),

@@ -54,7 +54,7 @@ def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
     tokenizer: Any, recipe: Callable[..., Experiment], output: str, kind: Any, thinking: str
 ) -> None:
     config = recipe(
-        f"format={output}", f"thinking={thinking}", f"evaluation.arms.sft.thinking={thinking}"
+        f"format={output}", f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}"
     )
     rows = [render(tokenizer, example, kind, config) for example in EXAMPLES]
     targets = [
@@ -70,15 +70,15 @@ def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
         check_rows(tokenizer, rows[:1], [targets[0] + "!"])
 
 
-def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_arm(
+def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_system(
     tokenizer: Any, recipe: Callable[..., Experiment]
 ) -> None:
     config = recipe()
-    arm = config.evaluation.arms["sft"]
+    system = config.evaluation.systems["sft"]
     for example in EXAMPLES:
         row = render(tokenizer, example, "adversarial", config)
-        chat = tablehallu.messages(example, "adversarial", arm.prompt, config.format)
-        prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format)
+        prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         assert row.input_ids[: len(prompt)] == prompt
         assert tokenizer.decode(prompt).endswith("<|im_start|>assistant\n")
 
@@ -86,7 +86,7 @@ def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_arm(
 def test_the_empty_thinking_block_bears_no_loss(
     tokenizer: Any, recipe: Callable[..., Experiment]
 ) -> None:
-    config = recipe("thinking=off", "evaluation.arms.sft.thinking=off")
+    config = recipe("thinking=off", "evaluation.systems.sft.thinking=off")
     row = render(tokenizer, EXAMPLES[0], "adversarial", config)
     assert tokenizer.decode(row.prompt).endswith("<think>\n\n</think>\n\n")
     assert "think" not in tokenizer.decode(row.target)
@@ -228,20 +228,20 @@ THINKING = ("off", "empty", "quote", "rationale")
 
 
 def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) -> Experiment:
-    return recipe(f"thinking={thinking}", f"evaluation.arms.sft.thinking={thinking}", *tokens)
+    return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
 
 
 @pytest.mark.parametrize("kind", ["clean", "adversarial"])
 @pytest.mark.parametrize("thinking", THINKING)
-def test_every_way_of_thinking_continues_the_prompt_of_its_arm(
+def test_every_way_of_thinking_continues_the_prompt_of_its_system(
     tokenizer: Any, recipe: Callable[..., Experiment], thinking: str, kind: Any
 ) -> None:
     config = of_thinking(recipe, thinking)
-    arm = config.evaluation.arms["sft"]
+    system = config.evaluation.systems["sft"]
     for example in EXAMPLES:
         row = render(tokenizer, example, kind, config)
-        chat = tablehallu.messages(example, kind, arm.prompt, config.format_of(arm))
-        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+        chat = tablehallu.messages(example, kind, system.prompt, config.format_of(system))
+        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         answer = tokenizer.decode(row.target[:-1])
         assert answer.startswith("####" if thinking == "off" else "<think>\n")
         table = extract_table(answer, "markdown").table

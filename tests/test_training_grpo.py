@@ -93,11 +93,11 @@ def test_the_recipes_load_and_say_their_launch_command(
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
     assert config.name == name and f"train/grpo.py recipe={name}" in head and "Hardware" in head
     compared = parse(CompareCommand, [f"recipe={name}"])
-    assert compared.evaluation.arms["grpo"].model == compared.stage == "grpo"
+    assert compared.evaluation.systems["grpo"].model == compared.stage == "grpo"
     start = parse(CompareCommand, [f"recipe={name.removesuffix('-grpo')}"])
     assert config.model.path == f"runs/{start.name}/model"  # the training that it goes on from
     assert (config.thinking, config.format) == (start.thinking, start.format)
-    assert compared.evaluation.arms["sft"].model == "base"  # what it starts from
+    assert compared.evaluation.systems["sft"].model == "base"  # what it starts from
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_the_printed_mixture_reads_back(recipe: Recipe, tmp_path: Path) -> None:
         ("data.train.one.content=messages", "data.train.one.content: small-world generates"),
         ("data.train.chat.content=mesages", "data.train.chat.content: input should be 'examples'"),
         ("data.train.source=small-world", "data.train: is one source and has chat, one, two"),
-        ("thinking=empty", "evaluation.arms.sft.thinking: the model is trained with"),
+        ("thinking=empty", "evaluation.systems.sft.thinking: the model is trained with"),
     ],
 )
 def test_a_mixture_that_makes_no_sense_is_refused_at_its_place(
@@ -253,24 +253,24 @@ def test_a_mixture_of_chats_alone_is_refused(recipe: Recipe) -> None:
 
 @pytest.mark.parametrize("trained", ["off", "empty", "quote", "rationale"])
 @pytest.mark.parametrize("asked", ["off", "empty", "on", "quote", "rationale"])
-def test_a_trained_arm_thinks_as_it_was_trained(trained: str, asked: str) -> None:
-    tokens = ["recipe=tiny", f"thinking={trained}", f"evaluation.arms.sft.thinking={asked}"]
+def test_a_trained_system_thinks_as_it_was_trained(trained: str, asked: str) -> None:
+    tokens = ["recipe=tiny", f"thinking={trained}", f"evaluation.systems.sft.thinking={asked}"]
     if trained == asked:
         config = parse(Experiment, tokens)
-        assert config.thinking_of(config.evaluation.arms["sft"]) == trained
+        assert config.thinking_of(config.evaluation.systems["sft"]) == trained
     else:
         found = problems(lambda: parse(Experiment, tokens))
-        assert any(one.startswith("evaluation.arms.sft.thinking: ") for one in found)
+        assert any(one.startswith("evaluation.systems.sft.thinking: ") for one in found)
     config = parse(
-        Experiment, ["recipe=tiny", f"thinking={trained}", "evaluation.arms.sft.thinking=null"]
+        Experiment, ["recipe=tiny", f"thinking={trained}", "evaluation.systems.sft.thinking=null"]
     )
-    assert config.thinking_of(config.evaluation.arms["sft"]) == trained
+    assert config.thinking_of(config.evaluation.systems["sft"]) == trained
 
 
 def test_a_grammar_leaves_no_room_for_an_empty_block() -> None:
-    tokens = ["recipe=tiny", "evaluation.arms.constrained.thinking=empty"]
+    tokens = ["recipe=tiny", "evaluation.systems.constrained.thinking=empty"]
     found = problems(lambda: parse(Experiment, tokens))
-    assert any(one.startswith("evaluation.arms.constrained.mitigation: ") for one in found)
+    assert any(one.startswith("evaluation.systems.constrained.mitigation: ") for one in found)
 
 
 @pytest.mark.parametrize(

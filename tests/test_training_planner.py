@@ -324,7 +324,7 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
         assert (round(memory.total / GIB), memory.card) == (int(other[2]), 80)
     if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
         return
-    answers = config.options_of(config.evaluation.arms["base"])
+    answers = config.options_of(config.evaluation.systems["base"])
     whole = copy.deepcopy(plans.architecture)  # its cache keeps every token of every layer
     whole.get_text_config().sliding_window = None
     cache = answers.batch_size * rollout.cache_bytes(whole, config.model.context_length)

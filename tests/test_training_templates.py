@@ -58,17 +58,17 @@ def test_the_loss_is_on_the_answer_and_its_end_of_turn_alone(
     monkeypatch.chdir(Path(__file__).parents[1])
     config = parse(
         Experiment,
-        ["recipe=tiny", f"thinking={thinking}", f"evaluation.arms.sft.thinking={thinking}"],
+        ["recipe=tiny", f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}"],
     )
-    arm = config.evaluation.arms["sft"]
+    system = config.evaluation.systems["sft"]
     check_end_of_turn(tokenizer)
     built = build_rows(tokenizer, EXAMPLES, config)
     assert not built.dropped
     targets = [tablehallu.target(each, "adversarial", config.thinking) for each in EXAMPLES]
     check_rows(tokenizer, built.rows, targets)
     for example, row, target in zip(EXAMPLES, built.rows, targets, strict=True):
-        chat = tablehallu.messages(example, "adversarial", arm.prompt, config.format_of(arm))
-        prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format_of(system))
+        prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         assert row.input_ids[: len(prompt)] == prompt
         supervised = [label for label in row.labels if label != -100]
         assert row.labels == [-100] * len(prompt) + supervised

@@ -132,7 +132,7 @@ class TestOneEngine:
         fresh = list(small_world.examples(seed=78, n=6))
         requests = [
             Request(f"{strategy}.{number}", tablehallu.messages(example, "clean", strategy), SHORT)
-            for strategy in tablehallu.STRATEGIES  # as arms come: all of one, then all of the next
+            for strategy in tablehallu.STRATEGIES  # as systems come: one after the other
             for number, example in enumerate(fresh)
         ]
         completions = list(vllm.generate(requests))

@@ -22,7 +22,7 @@ from tablemend.runs import Run
 TRAINED = ("sft", "rationales", "start", "dpo", "grpo")
 """The checkpoints of a seed; `start` is what `dpo` and `grpo` go on from."""
 PROMPTED = ("base", "careful", "follow", "cot")
-"""Arms of the base, by the name of their prompt; they are the same for every seed."""
+"""Systems of the base, by the name of their prompt; they are the same for every seed."""
 
 
 class EqualBudget(Section):
@@ -42,17 +42,17 @@ class EqualBudget(Section):
     pairs: int = Field(default=1200, ge=1)
     """Prompts that preference pairs are made for."""
     cave: tuple[str, ...] = (*PROMPTED, *TRAINED)
-    """Arms that CAVE mends too; their own model rewrites, several calls an answer."""
+    """Systems that CAVE mends too; their own model rewrites, several calls an answer."""
     folder: str = "runs/equal-budget"
     """Where the runs go, a folder a seed."""
     page: str | None = None
     """Markdown file whose marked places the figures are put into."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """An arm that there is not."""
+        """A system that there is not."""
         for name in self.cave:
             if name not in (*PROMPTED, *TRAINED):
-                yield "cave", f"{name} is no arm: {', '.join((*PROMPTED, *TRAINED))}"
+                yield "cave", f"{name} is no system: {', '.join((*PROMPTED, *TRAINED))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,15 @@ class Seed:
     def comparison(self) -> dict[str, Any]:
         """The recipe of the comparison: every checkpoint, alone and mended."""
         asked = {"model": "base", "thinking": "off"}
-        arms: dict[str, dict[str, str]] = {name: asked | {"prompt": name} for name in PROMPTED}
+        systems: dict[str, dict[str, str]] = {name: asked | {"prompt": name} for name in PROMPTED}
         for name in TRAINED:
             thinking = "rationale" if name == "rationales" else "quote"
-            arms[name] = {"model": str(self.run(name).model), "prompt": "base"}
-            arms[name] |= {"thinking": thinking}
+            systems[name] = {"model": str(self.run(name).model), "prompt": "base"}
+            systems[name] |= {"thinking": thinking}
         for name in (*PROMPTED, *TRAINED):
-            arms[f"{name}+repair"] = {"after": name, "mitigation": "repair"}
+            systems[f"{name}+repair"] = {"after": name, "mitigation": "repair"}
         for name in self.study.cave:
-            arms[f"{name}+cave"] = {"after": name, "mitigation": "cave"}
+            systems[f"{name}+cave"] = {"after": name, "mitigation": "cave"}
         return {
             "kind": "evaluation",
             "name": "equal-budget",
@@ -173,7 +173,7 @@ class Seed:
                 "max_new_tokens": 568,  # what the longest prompt leaves of the window
                 "temperature": 0,
                 "similarity": "lexical",
-                "second_judge": "exact",
-                "arms": arms,
+                "second_scorer": "exact",
+                "systems": systems,
             },
         }

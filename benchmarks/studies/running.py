@@ -112,8 +112,8 @@ def collect(study: EqualBudget, seeds: list[Seed]) -> dict[str, Any]:
     """All figures of the finished study.
 
     Returns:
-        ``study`` (the settings), ``arms`` (arm -> context -> figures over the seeds), ``training``
-        (checkpoint -> one record a seed), and where it was made.
+        ``study`` (the settings), ``systems`` (system -> context -> figures over the seeds),
+        ``training`` (checkpoint -> one record a seed), and where it was made.
     """
     results = {
         seed.seed: json.loads((seed.run("comparison").path / "results.json").read_text("utf-8"))
@@ -121,24 +121,24 @@ def collect(study: EqualBudget, seeds: list[Seed]) -> dict[str, Any]:
     }
     values = {seed.seed: _values(seed.run("comparison")) for seed in seeds}
     some = next(iter(results.values()))
-    arms = {
-        arm: {
+    systems = {
+        system: {
             context: _figures(
-                [one["arms"][arm][context] for one in results.values()],
-                [_exact(one)[arm][context] for one in results.values()],
-                [one["cost"][arm][context] for one in results.values()],
-                [one[arm, context] for one in values.values()],
+                [one["systems"][system][context] for one in results.values()],
+                [_exact(one)[system][context] for one in results.values()],
+                [one["cost"][system][context] for one in results.values()],
+                [one[system, context] for one in values.values()],
             )
             for context in CONTEXT_KINDS
         }
-        for arm in some["arms"]
+        for system in some["systems"]
     }
     kept = ("judge", "data")
     return {
         "study": study.model_dump(mode="json", exclude={"page", "folder"}),
         **{name: some[name] for name in kept},
         "made": surroundings(),
-        "arms": arms,
+        "systems": systems,
         "training": {name: [_trained(seed, name) for seed in seeds] for name in TRAINED},
     }
 
@@ -171,26 +171,26 @@ def _drawn(folder: Path) -> int:
 
 
 def _exact(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the exact judge says, by arm and context."""
+    """What the exact judge says, by system and context."""
     (name,) = (judge for judge in results["second"]["judges"] if judge.startswith("exact"))
-    found: Mapping[str, Any] = results["second"]["arms"][name]
+    found: Mapping[str, Any] = results["second"]["systems"][name]
     return found
 
 
 def _values(run: Run) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
-    """What was found of each judged answer: (arm, context) -> measure -> example -> 0 to 1."""
+    """What was found of each judged answer: (system, context) -> measure -> example -> 0 to 1."""
     found: dict[tuple[str, str], dict[str, dict[str, float]]] = defaultdict(
         lambda: {measure: {} for measure in MEASURES}
     )
     for line in read_jsonl(run.path / "judgements.jsonl"):
         if not line["unjudged"]:
-            own, example = found[line["arm"], line["context"]], line["example_id"]
+            own, example = found[line["system"], line["context"]], line["example_id"]
             own["detector"][example] = float(bool(line["findings"]))
             part, total = line["shares"]["row_recall"]
             own["row_recall"][example] = part / (total or 1)
     for line in read_jsonl(run.path / "opinions.jsonl"):
         if not line["unjudged"]:
-            own, example = found[line["arm"], line["context"]], line["example_id"]
+            own, example = found[line["system"], line["context"]], line["example_id"]
             own["exact"][example] = float(line["hallucinated"])
             if line["row_recall"] is not None:
                 own["exact_recall"][example] = line["row_recall"]
@@ -203,7 +203,7 @@ def _figures(
     costs: Sequence[Mapping[str, Any]],
     values: Sequence[Mapping[str, Mapping[str, float]]],
 ) -> dict[str, Any]:
-    """One arm on one context over the seeds.
+    """One system on one context over the seeds.
 
     The interval is over examples: each example's mean over the seeds is resampled, so the answers
     of several seeds to one question are not taken for independent ones.

@@ -66,13 +66,13 @@ def steps_within(tokens: int, batch: int, mean: float) -> int:
     return steps
 
 
-def share_answers(config: Comparison, arms: Iterable[str], source: Run, target: Run) -> None:
-    """Copy the answers of some arms into a run that has none of them.
+def share_answers(config: Comparison, systems: Iterable[str], source: Run, target: Run) -> None:
+    """Copy the answers of some systems into a run that has none of them.
 
     The comparison takes up only answers to the same settings, weights and example ids.
     """
     ours, theirs = (Generations(run.path / "generations") for run in (source, target))
-    for name in arms:
+    for name in systems:
         for context in config.contexts:
             made, wanted = (each.path(name, context) for each in (ours, theirs))
             if made != wanted and made.exists() and not wanted.exists():

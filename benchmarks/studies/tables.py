@@ -11,7 +11,7 @@ from tablemend.reports.markdown import align
 from tablemend.reports.words import DASH, percent, with_interval
 
 ENDS = ("", "+repair", "+cave")
-PLACES = ("made by", "summary", "all arms", "clean", "training")
+PLACES = ("made by", "summary", "all systems", "clean", "training")
 """Names of the places in a page."""
 NAMES = {
     "base": "base",
@@ -33,7 +33,7 @@ def places(results: Figures) -> dict[str, str]:
     return {
         "made by": made_by(results),
         "summary": summary(results),
-        "all arms": results_table(results),
+        "all systems": results_table(results),
         "clean": results_table(results, "clean"),
         "training": training_table(results),
     }
@@ -55,12 +55,12 @@ def summary(results: Figures) -> str:
     """Best ending of each stack beside base: the table for a hurried reader."""
     rows = [["stack", "alone", "+ repair", "+ CAVE", "row recall", "training tokens"]]
     for name in (*PROMPTED, *TRAINED):
-        arms = [results["arms"].get(f"{name}{end}") for end in ENDS]
-        alone = results["arms"][name]["adversarial"]
+        systems = [results["systems"].get(f"{name}{end}") for end in ENDS]
+        alone = results["systems"][name]["adversarial"]
         rows.append(
             [
                 NAMES[name],
-                *(_by_both(arm and arm["adversarial"]) for arm in arms),
+                *(_by_both(system and system["adversarial"]) for system in systems),
                 percent(alone["row_recall"]["rate"]),
                 _thousands(_spent(results, name)),
             ]
@@ -69,19 +69,19 @@ def summary(results: Figures) -> str:
 
 
 def results_table(results: Figures, context: str = "adversarial") -> str:
-    """Every arm: rates by both judges with intervals, coverage, and what an answer costs."""
+    """Every system: rates by both judges with intervals, coverage, and what an answer costs."""
     head = (
-        "arm|TotalHallu, detector (95 %)|seeds|TotalHallu, exact judge (95 %)|of base|"
+        "system|TotalHallu, detector (95 %)|seeds|TotalHallu, exact judge (95 %)|of base|"
         "row recall|judged|the judges differ|calls|tokens read|tokens written|seconds"
     )
     rows = [head.split("|")]
-    base = results["arms"]["base"][context]["detector"]["rate"]
+    base = results["systems"]["base"][context]["detector"]["rate"]
     for name in (*PROMPTED, *TRAINED):
         for end in ENDS:
-            arm = results["arms"].get(f"{name}{end}")
-            if arm is None:
+            system = results["systems"].get(f"{name}{end}")
+            if system is None:
                 continue
-            own = arm[context]
+            own = system[context]
             rate = own["detector"]["rate"]
             rows.append(
                 [
@@ -118,11 +118,11 @@ def training_table(results: Figures) -> str:
     return align(rows)
 
 
-def _by_both(arm: Figures | None) -> str:
-    """TotalHallu by the detector and by the exact judge; a dash for an arm that was not run."""
-    if arm is None:
+def _by_both(system: Figures | None) -> str:
+    """TotalHallu by the detector and by the exact judge; a dash for a system that was not run."""
+    if system is None:
         return DASH
-    return f"{percent(arm['detector']['rate'])} / {percent(arm['exact']['rate'])}"
+    return f"{percent(system['detector']['rate'])} / {percent(system['exact']['rate'])}"
 
 
 def _spent(results: Figures, name: str) -> float:

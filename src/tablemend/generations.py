@@ -1,4 +1,4 @@
-"""Stored answers: one file an arm and context, appended to while a model generates.
+"""Stored answers: one file a system and context, appended to while a model generates.
 
 An answer is kept for one example and one hash of everything it depends on (model, prompt,
 sampling). Answers made under other settings are set aside under their hash, never mixed in,
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.errors import TablemendError
+from tablemend.exact_match import Opinion
 from tablemend.records import Answer, ContextKind, Judgement
 from tablemend.runs import append_jsonl, hash_text, read_jsonl, read_object, write_json
-from tablemend.second_judge import Opinion
 
 SETTINGS = "settings.json"
 DAMAGED = "move the folder away to generate again"
@@ -32,7 +32,7 @@ class Stored:
     Attributes:
         answer: the generation.
         seconds: time since the answer before it (answers of a batch are made together: only
-            the sum over an arm means something).
+            the sum over a system means something).
         cached_tokens: tokens of the prompt that the engine had read before.
         estimated: the token counts are estimates, as the server gave none that can be.
         calls: requests to models that it took; more than one where an answer was mended by a model.
@@ -67,7 +67,7 @@ class Judged:
     Attributes:
         stored: the answer.
         judgement: the detector's.
-        opinions: one of each second judge, in the same order everywhere.
+        opinions: one of each second scorer, in the same order everywhere.
     """
 
     stored: Stored
@@ -75,8 +75,8 @@ class Judged:
     opinions: tuple[Opinion, ...] = ()
 
 
-JudgedArms = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
-"""arm -> context -> example id -> answer and judgement; arms in the recipe's order."""
+JudgedSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
+"""system -> context -> example id -> answer and judgement; systems in the recipe's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +89,20 @@ class Generations:
 
     folder: Path
 
-    def path(self, arm: str, context: ContextKind) -> Path:
-        """File with the answers of one arm on one context."""
-        return self.folder / f"{arm}.{context}.jsonl"
+    def path(self, system: str, context: ContextKind) -> Path:
+        """File with the answers of one system on one context."""
+        return self.folder / f"{system}.{context}.jsonl"
 
-    def take_up(self, arm: str, context: ContextKind, settings: dict[str, Any]) -> str:
-        """Make the arm's file hold answers of these settings alone, and note the settings.
+    def take_up(self, system: str, context: ContextKind, settings: dict[str, Any]) -> str:
+        """Make the system's file hold answers of these settings alone, and note the settings.
 
         Returns:
             What was set aside or taken back, in one line; empty where the file fits.
         """
         key = settings_hash(settings)
         self._note(key, settings)
-        path = self.path(arm, context)
-        found = self.settings_key(arm, context)
+        path = self.path(system, context)
+        found = self.settings_key(system, context)
         if found == key:
             return ""
         notes = []
@@ -121,24 +121,26 @@ class Generations:
         return next(iter(self.folder.glob("*.*.jsonl")), None) is not None
 
     def append(self, settings_key: str, stored: Sequence[Stored], *, sync: bool = True) -> None:
-        """Store answers of one arm and context; whole lines or none."""
+        """Store answers of one system and context; whole lines or none."""
         if stored:
             answer = stored[0].answer
             lines = [_line(settings_key, one) for one in stored]
-            append_jsonl(self.path(answer.arm, answer.context), lines, sync=sync)
+            append_jsonl(self.path(answer.system, answer.context), lines, sync=sync)
 
-    def read(self, arm: str, context: ContextKind) -> dict[str, Stored]:
+    def read(self, system: str, context: ContextKind) -> dict[str, Stored]:
         """Answers by example id, the last one of each; empty where there are none.
 
         Raises:
             TablemendError: a line that is no answer.
         """
-        path = self.path(arm, context)
+        path = self.path(system, context)
         answers = {}
         for number, line in enumerate(read_jsonl(path), 1):
             try:
                 own = {name: line.pop(name) for name in OWN if name in line}
                 del line["settings"]
+                if "arm" in line:  # as systems were called before
+                    line["system"] = line.pop("arm")
                 answer = Answer(**line)
                 answers[answer.example_id] = Stored(answer, **own)
             except (AttributeError, KeyError, TypeError) as error:
@@ -148,9 +150,9 @@ class Generations:
                 ) from error
         return answers
 
-    def settings_key(self, arm: str, context: ContextKind) -> str | None:
+    def settings_key(self, system: str, context: ContextKind) -> str | None:
         """Hash of the settings under which the file was made; ``None`` without a whole line."""
-        first = next(iter(read_jsonl(self.path(arm, context))), None)
+        first = next(iter(read_jsonl(self.path(system, context))), None)
         return None if first is None else str(first["settings"])
 
     def settings(self, key: str) -> dict[str, Any]:
@@ -167,9 +169,9 @@ class Generations:
             )
         return known[key]
 
-    def made_with(self, arm: str, context: ContextKind) -> dict[str, Any]:
-        """The settings of an arm's stored answers; there must be some."""
-        key = self.settings_key(arm, context)
+    def made_with(self, system: str, context: ContextKind) -> dict[str, Any]:
+        """The settings of a system's stored answers; there must be some."""
+        key = self.settings_key(system, context)
         assert key is not None
         return self.settings(key)
 
@@ -188,7 +190,7 @@ class Generations:
 
 
 def settings_hash(settings: dict[str, Any]) -> str:
-    """Hash of everything that an arm's answers depend on, beside the example."""
+    """Hash of everything that a system's answers depend on, beside the example."""
     return hash_text(json.dumps(settings, sort_keys=True))
 
 
@@ -218,14 +220,14 @@ def write_out(
 
     Args:
         generations: where they go.
-        keys: hash of the settings, by arm.
-        stream: answers of any arms and contexts.
+        keys: hash of the settings, by system.
+        stream: answers of any systems and contexts.
     """
     synced = time.monotonic()
     for one in stream:
         now = time.monotonic()
         due = now - synced >= SYNC_SECONDS
-        generations.append(keys[one.answer.arm], [one], sync=due)
+        generations.append(keys[one.answer.system], [one], sync=due)
         if due:
             synced = now
         yield one

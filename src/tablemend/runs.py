@@ -288,7 +288,7 @@ class Run:
 
     @property
     def model(self) -> Path:
-        """Folder of the finished fine-tuned checkpoint (the arm ``model: sft``)."""
+        """Folder of the finished fine-tuned checkpoint (the system ``model: sft``)."""
         return self.path / "model"
 
     @property

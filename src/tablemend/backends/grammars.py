@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from tablemend.errors import TablemendError
 
 KEPT = 64
-"""Compiled grammars that are kept; the arms of one example follow each other."""
+"""Compiled grammars that are kept; the systems of one example follow each other."""
 
 
 class Grammars:

@@ -114,7 +114,7 @@ class Data(Section):
     train: TrainingSource | None = None
     """Examples to fine-tune on: one source, or by name several, each with its share."""
     test: Source
-    """Held-out examples to compare the arms on."""
+    """Held-out examples to compare the systems on."""
     validation: Source | None = None
     """Held-out examples for the loss during training."""
 

@@ -67,6 +67,16 @@ class _Reading:
         return self.origins.get("", "command line")
 
 
+RENAMED = {
+    "arms": "systems",
+    "constrain": "mitigation",
+    "mend": "mitigation",
+    "rejudge": "rescore",
+    "second_judge": "second_scorer",
+}
+"""Keys of earlier versions, for messages."""
+
+
 def load(
     cls: type[SectionT],
     argv: Sequence[str] | None = None,
@@ -352,7 +362,8 @@ def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
 
 def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
     if problem["type"] == "extra_forbidden":
-        return f"unknown key{_nearest_key(path, keys)}"
+        now = RENAMED.get(path.rpartition(".")[2])
+        return f"unknown key; it is {now} now" if now else f"unknown key{_nearest_key(path, keys)}"
     if problem["type"] == "missing":
         return "missing"
     if problem["type"] == "too_short":

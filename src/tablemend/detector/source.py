@@ -115,5 +115,5 @@ def _close_together(words: list[str], sentence: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=32)
 def index_context(text: str) -> Context:
-    """A :class:`Context`; the arms of one example share it."""
+    """A :class:`Context`; the systems of one example share it."""
     return Context(text)

@@ -1,1 +1,1 @@
-"""The comparison: every arm answers the same examples, and one detector judges all of them."""
+"""The comparison: every system answers the same examples, and one detector judges all of them."""

@@ -11,7 +11,7 @@ from tablemend.config import BackendOptions, Section
 from tablemend.config.backend import on_cluster
 from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
-from tablemend.recipe.evaluation import Arm
+from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import folder_of
 from tablemend.tasks.all_tasks import TASKS
@@ -25,26 +25,31 @@ class CompareCommand(Comparison):
     """Comes before evaluation.backend."""
     engine_cluster: Literal["ray"] | None = None
     """ray: `vllm:` models run on a Ray cluster, `options.vllm.data_parallel` engines of each."""
-    rejudge: bool = False
+    rescore: bool = False
     """Judge the stored answers again; generate nothing, load no model that answers."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Model strings that cannot be read, beside what a recipe can contradict."""
         yield from super().conflicts()
-        named = {f"evaluation.arms.{n}.model": a.model for n, a in self.evaluation.arms.items()}
-        has_judge = self.task in TASKS and TASKS[self.task](DEFAULTS).second_judge is not None
+        named = {
+            f"evaluation.systems.{n}.model": a.model for n, a in self.evaluation.systems.items()
+        }
+        has_judge = self.task in TASKS and TASKS[self.task](DEFAULTS).second_scorer is not None
         trains = self.kind in ("dpo", "grpo") and has_judge
-        if trains and self.evaluation.second_judge == "none":
+        if trains and self.evaluation.second_scorer == "none":
             yield (
-                "evaluation.second_judge",
+                "evaluation.second_scorer",
                 f"{self.kind} trains on what the detector finds: its checkpoint needs a judge that "
                 "shares nothing with it, exact",
             )
         judging = self.evaluation.judging_model
         if judging is not None:
-            named["evaluation.second_judge"] = judging
-            if judging in (self.model.path, *(arm.model for arm in self.evaluation.arms.values())):
-                yield "evaluation.second_judge", f"{judging} would judge its own answers"
+            named["evaluation.second_scorer"] = judging
+            if judging in (
+                self.model.path,
+                *(system.model for system in self.evaluation.systems.values()),
+            ):
+                yield "evaluation.second_scorer", f"{judging} would judge its own answers"
         engines: set[str] = {self.default_engine} if self.stage in named.values() else set()
         for path, text in {"model.path": self.model.path, **named}.items():
             if text in ("base", self.stage):
@@ -61,9 +66,9 @@ class CompareCommand(Comparison):
         """Engine of the models that name none."""
         return self.backend or self.evaluation.backend
 
-    def options_of(self, arm: Arm) -> BackendOptions:
-        """How an arm's model is asked."""
-        return on_cluster(super().options_of(arm), self.engine_cluster)
+    def options_of(self, system: System) -> BackendOptions:
+        """How a system's model is asked."""
+        return on_cluster(super().options_of(system), self.engine_cluster)
 
 
 class ReportCommand(Section):

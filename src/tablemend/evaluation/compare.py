@@ -1,16 +1,16 @@
-"""The comparison: every arm answers the same samples, and one scorer judges all of them."""
+"""The comparison: every system answers the same samples, and one scorer judges all of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tablemend.evaluation.arms import begin, plan_arms, read_test
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge, scorers
 from tablemend.evaluation.llm_judge import ask_judge
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
+from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.runs import Run, say, sole_writer
 
 
@@ -27,12 +27,12 @@ def compare(config: CompareCommand) -> dict[str, Any]:
     run = Run.of(config)
     say(f"reading {config.data.test.source}")
     samples = read_test(config)
-    arms = [] if config.rejudge else plan_arms(config, run)
+    systems = [] if config.rescore else plan_systems(config, run)
     with scorers(config) as scoring, sole_writer(run.path):  # or hours end in a refusal
-        if not config.rejudge:
+        if not config.rescore:
             begin(config, run, samples)
-            generate(arms, samples, config, run)
-            mend(arms, samples, config, run)
+            generate(systems, samples, config, run)
+            mend(systems, samples, config, run)
             ask_judge(samples, config, run)
         say(f"judging {len(samples):,} examples")
         judged = judge(samples, config, run, scoring)

@@ -1,4 +1,4 @@
-"""Answering what is not stored yet: every model is opened once, for all arms that share it."""
+"""Answering what is not stored yet: every model is opened once, for all systems that share it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.evaluation.arms import IN_PROCESS, STAGE, Arm, sampling_of, seed_of
+from tablemend.evaluation.systems import IN_PROCESS, STAGE, System, sampling_of, seed_of
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
@@ -24,11 +24,13 @@ from tablemend.records import Answer, ContextKind
 from tablemend.runs import Run
 from tablemend.tasks.task import Sample
 
-Part = tuple[Arm, ContextKind, list[Sample]]
-"""What one arm has not answered on one context."""
+Part = tuple[System, ContextKind, list[Sample]]
+"""What one system has not answered on one context."""
 
 
-def generate(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, run: Run) -> None:
+def generate(
+    systems: Sequence[System], examples: Sequence[Sample], config: Comparison, run: Run
+) -> None:
     """Answer what is not stored yet, and ask again what failed.
 
     Raises:
@@ -40,7 +42,7 @@ def generate(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison
     generations = Generations(run.path / "generations")
     with ExitStack() as stack:
         models = []
-        for own in _by_model([arm for arm in arms if arm.after is None]):
+        for own in _by_model([system for system in systems if system.after is None]):
             first = own[0]
             opened = open_backend(first.model, first.options, attn=config.model.attn)
             backend = stack.enter_context(opened)
@@ -57,26 +59,26 @@ def generate(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison
                     model.backend.close()
 
 
-def _by_model(arms: Sequence[Arm]) -> list[list[Arm]]:
-    """Arms that one backend answers, in the recipe's order."""
-    groups: list[list[Arm]] = []
-    for arm in arms:
+def _by_model(systems: Sequence[System]) -> list[list[System]]:
+    """Systems that one backend answers, in the recipe's order."""
+    groups: list[list[System]] = []
+    for system in systems:
         for group in groups:
-            if (group[0].model, group[0].options) == (arm.model, arm.options):
-                group.append(arm)
+            if (group[0].model, group[0].options) == (system.model, system.options):
+                group.append(system)
                 break
         else:
-            groups.append([arm])
+            groups.append([system])
     return groups
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """One model, and what its arms have not answered.
+    """One model, and what its systems have not answered.
 
     Attributes:
         backend: the model, opened and not loaded.
-        keys: hash of the settings, by arm.
+        keys: hash of the settings, by system.
         parts: what is missing.
         failed: ids of the requests that failed in an earlier command.
         config: the recipe.
@@ -92,24 +94,24 @@ class _Asked:
     def of(
         cls,
         backend: Backend,
-        arms: Sequence[Arm],
+        systems: Sequence[System],
         examples: Sequence[Sample],
         config: Comparison,
         generations: Generations,
     ) -> _Asked:
         """Take up what is stored under the same settings, and list what is missing."""
         keys, parts, failed = {}, [], []
-        for arm in arms:
-            settings = settings_of(arm, backend.identity)
-            keys[arm.name] = settings_hash(settings)
+        for system in systems:
+            settings = settings_of(system, backend.identity)
+            keys[system.name] = settings_hash(settings)
             for context in config.contexts:
-                if note := generations.take_up(arm.name, context, settings):
+                if note := generations.take_up(system.name, context, settings):
                     print(note, file=sys.stderr)
-                stored = generations.read(arm.name, context)
+                stored = generations.read(system.name, context)
                 missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
-                failed += [_name(arm.name, context, e.id) for e in missing if e.id in stored]
+                failed += [_name(system.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
-                    parts.append((arm, context, missing))
+                    parts.append((system, context, missing))
         return cls(backend, keys, parts, frozenset(failed), config)
 
     @property
@@ -119,8 +121,8 @@ class _Asked:
 
     def check(self) -> None:
         """Refuse prompts that do not fit."""
-        for arm, context, missing in self.parts:
-            self.backend.check([self._request(arm, context, example) for example in missing])
+        for system, context, missing in self.parts:
+            self.backend.check([self._request(system, context, example) for example in missing])
 
     def answer(self, generations: Generations, progress: tqdm[Any]) -> None:
         """Ask, and store every answer as it ends.
@@ -150,7 +152,7 @@ class _Asked:
                         continue
                     answer = one.answer
                     failures[answer.error] += 1
-                    name = _name(answer.arm, answer.context, answer.example_id)
+                    name = _name(answer.system, answer.context, answer.example_id)
                     in_a_row += name not in self.failed
                     if in_a_row == MOST_FAILURES:
                         raise Stopped(
@@ -167,27 +169,30 @@ class _Asked:
             )
 
     def _refuse_unheld(self, one: Stored) -> None:
-        """Stop where a server passes over the grammar that an arm's answers are to keep to.
+        """Stop where a server passes over the grammar that a system's answers are to keep to.
 
         Raises:
             TablemendError: a whole answer that begins otherwise; it stays stored.
         """
-        arm, sample = self._arms[one.answer.arm], self._examples[one.answer.example_id]
-        held, format = arm.mitigation, arm.task.format
+        system, sample = self._systems[one.answer.system], self._examples[one.answer.example_id]
+        held, format = system.mitigation, system.task.format
         if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
             return
         assert format is not None
-        if not held.keeps(one.answer.text, arm.task.evidence(sample, one.answer.context), format):
+        if not held.keeps(
+            one.answer.text, system.task.evidence(sample, one.answer.context), format
+        ):
             raise TablemendError(
-                f"arm {arm.name}: an answer of {self.backend.name} does not keep to its grammar: "
+                f"system {system.name}: an answer of {self.backend.name} does not keep to its "
+                "grammar: "
                 "this mitigation needs transformers, vLLM, or a server that knows vLLM's "
-                "structured_outputs (a vLLM server without a reasoning parser); take the arm out, "
-                "or name another model"
+                "structured_outputs (a vLLM server without a reasoning parser); take the system "
+                "out, or name another model"
             )
 
     @cached_property
-    def _arms(self) -> dict[str, Arm]:
-        return {arm.name: arm for arm, _, _ in self.parts}
+    def _systems(self) -> dict[str, System]:
+        return {system.name: system for system, _, _ in self.parts}
 
     @cached_property
     def _examples(self) -> dict[str, Sample]:
@@ -206,9 +211,9 @@ class _Asked:
     def _rounds(self) -> list[list[Part]]:
         """What is asked together.
 
-        An engine that keeps what it has read of a context gets all arms at once, so that those
-        of one context stand side by side; transformers keeps nothing, and arm by arm the
-        seconds are each arm's own.
+        An engine that keeps what it has read of a context gets all systems at once, so that those
+        of one context stand side by side; transformers keeps nothing, and system by system the
+        seconds are each system's own.
         """
         if self.engine == "hf":
             return [[part] for part in self.parts]
@@ -216,63 +221,63 @@ class _Asked:
 
     def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
         """Requests of the same example and context one after the other."""
-        wanted: dict[str, list[tuple[ContextKind, Arm]]] = {}
+        wanted: dict[str, list[tuple[ContextKind, System]]] = {}
         examples: dict[str, Sample] = {}
-        for arm, context, missing in parts:
+        for system, context, missing in parts:
             for example in missing:
                 examples[example.id] = example
-                wanted.setdefault(example.id, []).append((context, arm))
+                wanted.setdefault(example.id, []).append((context, system))
         for example_id, asked in wanted.items():
-            for context, arm in sorted(asked, key=lambda pair: pair[0]):  # stable
-                yield self._request(arm, context, examples[example_id])
+            for context, system in sorted(asked, key=lambda pair: pair[0]):  # stable
+                yield self._request(system, context, examples[example_id])
 
-    def _request(self, arm: Arm, context: ContextKind, example: Sample) -> Request:
-        name = _name(arm.name, context, example.id)
+    def _request(self, system: System, context: ContextKind, example: Sample) -> Request:
+        name = _name(system.name, context, example.id)
         seed = seed_of(self.config)
         return Request(
             id=name,
-            messages=arm.task.messages(example, context, arm.prompt),
+            messages=system.task.messages(example, context, system.prompt),
             sampling=sampling_of(self.config),
-            thinking=arm.thinking != "off",
-            grammar=grammar_of(arm, context, example),
+            thinking=system.thinking != "off",
+            grammar=grammar_of(system, context, example),
             seed=stream_seed(seed, name) if self.config.evaluation.temperature else 0,
         )
 
 
-def settings_of(arm: Arm, identity: dict[str, Any]) -> dict[str, Any]:
-    """Everything that an arm's answers depend on, beside the example.
+def settings_of(system: System, identity: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a system's answers depend on, beside the example.
 
     A server's address is left out: the same model may answer from another one.
     """
-    assert not identity.keys() & arm.asked.keys(), (identity, arm.asked)
+    assert not identity.keys() & system.asked.keys(), (identity, system.asked)
     known = {name: value for name, value in identity.items() if name != "server"}
-    return {**known, "prompts": arm.task.versions()["prompt_hash"], **arm.asked}
+    return {**known, "prompts": system.task.versions()["prompt_hash"], **system.asked}
 
 
-def grammar_of(arm: Arm, context: ContextKind, sample: Sample) -> str | None:
+def grammar_of(system: System, context: ContextKind, sample: Sample) -> str | None:
     """What an answer is held to; nothing of the gold is used."""
-    held, format = arm.mitigation, arm.task.format
+    held, format = system.mitigation, system.task.format
     if not isinstance(held, Constraint):
         return None
     assert format is not None
-    return held.grammar(arm.task.evidence(sample, context), format)
+    return held.grammar(system.task.evidence(sample, context), format)
 
 
 def _describe(parts: Iterable[Part], backend: Backend) -> str:
-    names = [f"{arm.name}, {context}" for arm, context, _ in parts]
+    names = [f"{system.name}, {context}" for system, context, _ in parts]
     return names[0] if len(names) == 1 else backend.name
 
 
-def _name(arm: str, context: ContextKind, example_id: str) -> str:
+def _name(system: str, context: ContextKind, example_id: str) -> str:
     """Id of a request; :func:`_stored` takes it apart."""
-    return f"{arm}.{context}.{example_id}"
+    return f"{system}.{context}.{example_id}"
 
 
 def _stored(completion: Completion) -> Stored:
-    arm, context, example_id = completion.id.rsplit(".", 2)
+    system, context, example_id = completion.id.rsplit(".", 2)
     answer = Answer(
         example_id=example_id,
-        arm=arm,
+        system=system,
         context=context,
         text=completion.text,
         prompt_tokens=completion.prompt_tokens,

@@ -1,6 +1,6 @@
-"""One scorer judges the stored answers of every arm, each in the format it was asked for.
+"""One scorer judges the stored answers of every system, each in the format it was asked for.
 
-Beside it stand the second judges, which share no code with it.
+Beside it stand the second scorers, which share no code with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import asked_of
 from tablemend.evaluation.llm_judge import (
     Replies,
     judge_name,
@@ -19,11 +18,12 @@ from tablemend.evaluation.llm_judge import (
     opinion_of,
     read_replies,
 )
-from tablemend.generations import Generations, Judged, JudgedArms, Stored
+from tablemend.evaluation.systems import asked_of
+from tablemend.exact_match import Difference, Opinion
+from tablemend.generations import Generations, Judged, JudgedSystems, Stored
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.runs import Run
-from tablemend.second_judge import Difference, Opinion
 from tablemend.tasks.task import Sample, Scorer, Submission, Task
 
 Scorers = Mapping[str | None, Scorer[Any]]
@@ -31,22 +31,24 @@ Scorers = Mapping[str | None, Scorer[Any]]
 
 @contextmanager
 def scorers(config: Comparison) -> Iterator[Scorers]:
-    """The scorer of each arm, opened: arms of one table format share theirs.
+    """The scorer of each system, opened: systems of one table format share theirs.
 
     Raises:
         TablemendError: a model that scores cannot be loaded.
     """
     with ExitStack() as stack:
         found: dict[str | None, Scorer[Any]] = {}
-        for arm in config.evaluation.arms.values():
-            task = config.task_of(arm)
+        for system in config.evaluation.systems.values():
+            task = config.task_of(system)
             if task.format not in found:
                 found[task.format] = stack.enter_context(task.scorer())
         yield found
 
 
-def judge(examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers) -> JudgedArms:
-    """Judge the stored answers of every arm.
+def judge(
+    examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers
+) -> JudgedSystems:
+    """Judge the stored answers of every system.
 
     Args:
         examples: what was answered.
@@ -61,32 +63,32 @@ def judge(examples: Sequence[Sample], config: Comparison, run: Run, scorers: Sco
     generations = Generations(run.path / "generations")
     replies = read_replies(run) if judging_model(config) is not None else {}
     return {
-        arm: {
-            context: _judge_part(generations, arm, context, examples, config, scorers, replies)
+        system: {
+            context: _judge_part(generations, system, context, examples, config, scorers, replies)
             for context in config.contexts
         }
-        for arm in config.evaluation.arms
+        for system in config.evaluation.systems
     }
 
 
 def _judge_part(
     generations: Generations,
-    arm: str,
+    system: str,
     context: ContextKind,
     examples: Sequence[Sample],
     config: Comparison,
     scorers: Scorers,
     replies: Replies,
 ) -> dict[str, Judged]:
-    stored = generations.read(arm, context)
+    stored = generations.read(system, context)
     missing = sum(example.id not in stored for example in examples)
     if missing:
         raise TablemendError(
-            f"{generations.path(arm, context)}: {missing} of {len(examples)} answers are "
-            "missing: run the command without rejudge=true"
+            f"{generations.path(system, context)}: {missing} of {len(examples)} answers are "
+            "missing: run the command without rescore=true"
         )
-    _refuse_other_settings(generations, arm, context, config)
-    task = config.task_of(config.evaluation.arms[arm])
+    _refuse_other_settings(generations, system, context, config)
+    task = config.task_of(config.evaluation.systems[system])
     submissions = [
         Submission(
             example,
@@ -114,11 +116,11 @@ def _second_opinions(
     config: Comparison,
     replies: Replies,
 ) -> Iterator[Opinion]:
-    """What the second judges say of one answer; what was cut or failed is as for the detector."""
-    if config.evaluation.second_judge == "none" or task.second_judge is None:
+    """What the second scorers say of one answer; what was cut or failed is as for the detector."""
+    if config.evaluation.second_scorer == "none" or task.second_scorer is None:
         return
     model = judging_model(config)
-    names = [task.second_judge] if model is None else [task.second_judge, judge_name(model)]
+    names = [task.second_scorer] if model is None else [task.second_scorer, judge_name(model)]
     if why := submission.unjudged:
         yield from (Opinion(name, hallucinated=False, unjudged=why) for name in names)
     elif is_cut(stored):
@@ -168,17 +170,17 @@ def why_unjudged(stored: Stored, config: Comparison) -> str:
 
 
 def _refuse_other_settings(
-    generations: Generations, arm: str, context: ContextKind, config: Comparison
+    generations: Generations, system: str, context: ContextKind, config: Comparison
 ) -> None:
-    """Answers asked for in JSON must not be judged as Markdown, nor a cot arm's as base's."""
-    made = generations.made_with(arm, context)
+    """Answers asked for in JSON must not be judged as Markdown, nor a cot system's as base's."""
+    made = generations.made_with(system, context)
     changes = [
         f"{name} was {made.get(name)!r}, is {value!r}"
-        for name, value in asked_of(config, arm).items()
+        for name, value in asked_of(config, system).items()
         if made.get(name) != value
     ]
     if changes:
         raise TablemendError(
-            f"{generations.path(arm, context)} was generated with other settings "
-            f"({'; '.join(changes)}): give those again, or run without rejudge=true"
+            f"{generations.path(system, context)} was generated with other settings "
+            f"({'; '.join(changes)}): give those again, or run without rescore=true"
         )

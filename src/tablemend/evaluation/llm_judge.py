@@ -1,4 +1,4 @@
-"""A language model as second judge: asked once, its replies stored, its verdict read strictly."""
+"""A language model as second scorer: asked once, its replies stored, its verdict read strictly."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tablemend.backends.asking import ask
 from tablemend.backends.backend import open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request, Sampling
+from tablemend.exact_match import Difference, Opinion
 from tablemend.generations import Generations, settings_hash
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import SampleView
 from tablemend.runs import Run, append_jsonl, read_jsonl
-from tablemend.second_judge import Difference, Opinion
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.tablehallu import BLANK
 from tablemend.tasks.task import Sample
 
-PROMPT = "second_judge"
+PROMPT = "second_scorer"
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 LONGEST = 1024
 CHUNK = 64
@@ -44,7 +44,7 @@ Replies = Mapping[str, Completion]
 
 def replies_path(run: Run) -> Path:
     """File with what the judging model replied."""
-    return run.path / "second_judge.jsonl"
+    return run.path / "second_scorer.jsonl"
 
 
 def judging_model(config: Comparison) -> ModelName | None:
@@ -113,7 +113,7 @@ def opinion_of(model: ModelName, view: SampleView, text: str, replies: Replies) 
     name = judge_name(model)
     completion = replies.get(reply_key(model, _request(view, text).messages))
     if completion is None:
-        why = "not asked yet: run the command without rejudge=true"
+        why = "not asked yet: run the command without rescore=true"
         return Opinion(name, hallucinated=False, unjudged=why)
     if problem := why_no_answer(completion):
         return Opinion(name, hallucinated=False, unjudged=f"{problem.kind}: {problem.text}")
@@ -149,9 +149,9 @@ def _answers(
 ) -> Iterator[tuple[SampleView, str]]:
     """Answers that a judge is to read: those that ended by themselves."""
     generations, task = Generations(run.path / "generations"), config.task_of()
-    for arm in config.evaluation.arms:
+    for system in config.evaluation.systems:
         for context in config.contexts:
-            stored = generations.read(arm, context)
+            stored = generations.read(system, context)
             for example in examples:
                 one = stored.get(example.id)
                 if one is not None and one.answer.finish_reason in ("stop", "refusal"):

@@ -1,4 +1,4 @@
-"""Arms that edit the stored answers of another arm: nothing is generated anew."""
+"""Systems that edit the stored answers of another system: nothing is generated anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import Arm
+from tablemend.evaluation.systems import System
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, settings_hash, write_out
 from tablemend.mitigations.edits import Draft, Editor, Tools, without_thinking
@@ -27,7 +27,9 @@ CHUNK = 64
 """Answers that are mended together: a kill loses no more."""
 
 
-def mend(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, run: Run) -> None:
+def mend(
+    systems: Sequence[System], examples: Sequence[Sample], config: Comparison, run: Run
+) -> None:
     """Mend what is not mended yet, and again what has been answered anew.
 
     Raises:
@@ -35,23 +37,25 @@ def mend(arms: Sequence[Arm], examples: Sequence[Sample], config: Comparison, ru
         Stopped: a server is gone; what is mended is stored.
     """
     generations = Generations(run.path / "generations")
-    for arm in arms:
-        if arm.after is None:
+    for system in systems:
+        if system.after is None:
             continue
         with ExitStack() as stack:
-            editor, identity = _editor(arm, config, stack)
+            editor, identity = _editor(system, config, stack)
             for context in config.contexts:
-                _mend_part(arm, context, examples, generations, editor, identity)
+                _mend_part(system, context, examples, generations, editor, identity)
 
 
-def _editor(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Editor, dict[str, Any]]:
-    """What edits an arm's answers, and all that its work depends on."""
-    edit = arm.mitigation
+def _editor(system: System, config: Comparison, stack: ExitStack) -> tuple[Editor, dict[str, Any]]:
+    """What edits a system's answers, and all that its work depends on."""
+    edit = system.mitigation
     assert isinstance(edit, PostEdit)
-    identity: dict[str, Any] = {"mender": edit.text if arm.task.format is None else edit.table}
-    tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=arm.thinking != "off")
+    identity: dict[str, Any] = {"mender": edit.text if system.task.format is None else edit.table}
+    tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=system.thinking != "off")
     if edit.asks_model:
-        backend = stack.enter_context(open_backend(arm.model, arm.options, attn=config.model.attn))
+        backend = stack.enter_context(
+            open_backend(system.model, system.options, attn=config.model.attn)
+        )
         most = min(tools.max_new_tokens, config.evaluation.max_new_tokens)
         tools = tools._replace(backend=backend, max_new_tokens=most)
         identity["rewriting"] = backend.identity
@@ -59,45 +63,45 @@ def _editor(arm: Arm, config: Comparison, stack: ExitStack) -> tuple[Editor, dic
 
 
 def _mend_part(
-    arm: Arm,
+    system: System,
     context: ContextKind,
     examples: Sequence[Sample],
     generations: Generations,
     editor: Editor,
     identity: dict[str, Any],
 ) -> None:
-    """Mend one arm's answers on one context."""
-    assert arm.after is not None
-    answered = generations.read(arm.after, context)
+    """Mend one system's answers on one context."""
+    assert system.after is not None
+    answered = generations.read(system.after, context)
     lacking = [example.id for example in examples if example.id not in answered]
     if lacking:
         raise TablemendError(
-            f"{generations.path(arm.after, context)}: {len(lacking)} of {len(examples)} answers "
-            f"are missing that arm {arm.name} is to mend"
+            f"{generations.path(system.after, context)}: {len(lacking)} of {len(examples)} answers "
+            f"are missing that system {system.name} is to mend"
         )
     settings = {
-        **arm.asked,
+        **system.asked,
         **identity,
-        "mends": generations.settings_key(arm.after, context),
+        "mends": generations.settings_key(system.after, context),
     }
-    if note := generations.take_up(arm.name, context, settings):
+    if note := generations.take_up(system.name, context, settings):
         print(note, file=sys.stderr)
-    stored = generations.read(arm.name, context)
+    stored = generations.read(system.name, context)
     missing = [e for e in examples if e.id not in stored or stored[e.id].failed]
     stream = (
         one
         for place in range(0, len(missing), CHUNK)
-        for one in _mend_chunk(arm, context, missing[place : place + CHUNK], answered, editor)
+        for one in _mend_chunk(system, context, missing[place : place + CHUNK], answered, editor)
     )
-    keys = {arm.name: settings_hash(settings)}
-    described = f"{arm.name}, {context}"
+    keys = {system.name: settings_hash(settings)}
+    described = f"{system.name}, {context}"
     with tqdm(total=len(missing), unit="answer", desc=described, disable=not missing) as progress:
         for _ in write_out(generations, keys, stream):
             progress.update()
 
 
 def _mend_chunk(
-    arm: Arm,
+    system: System,
     context: ContextKind,
     examples: Sequence[Sample],
     answered: dict[str, Stored],
@@ -106,7 +110,7 @@ def _mend_chunk(
     """Some answers, mended; those that failed or were cut stay as they are."""
     began = time.monotonic()
     whole = [e for e in examples if answered[e.id].answer.finish_reason == "stop"]
-    task = arm.task
+    task = system.task
     drafts = [
         Draft(answered[e.id].answer.text, task.evidence(e, context), task.format, e.id)
         for e in whole
@@ -117,11 +121,11 @@ def _mend_chunk(
         before = answered[example.id]
         found = mended.get(example.id)
         if found is None:
-            yield replace(before, answer=replace(before.answer, arm=arm.name), seconds=0.0)
+            yield replace(before, answer=replace(before.answer, system=system.name), seconds=0.0)
             continue
         answer = replace(
             before.answer,
-            arm=arm.name,
+            system=system.name,
             text=found.text,
             prompt_tokens=before.answer.prompt_tokens + found.usage.prompt_tokens,
             completion_tokens=before.answer.completion_tokens + found.usage.completion_tokens,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.evaluation.arms import hash_examples, model_of
-from tablemend.generations import Generations, JudgedArms
+from tablemend.evaluation.systems import hash_examples, model_of
+from tablemend.generations import Generations, JudgedSystems
 from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind
 from tablemend.reports.results import RESULTS_VERSION, Judgements, cost, tabulate
@@ -19,7 +19,7 @@ from tablemend.tasks.task import Sample
 
 
 def write_results(
-    judged: JudgedArms, examples: Sequence[Sample], config: Comparison, run: Run
+    judged: JudgedSystems, examples: Sequence[Sample], config: Comparison, run: Run
 ) -> dict[str, Any]:
     """Write examples.jsonl, views.jsonl, judgements.jsonl, opinions.jsonl and results.json.
 
@@ -33,23 +33,25 @@ def write_results(
         for context in config.contexts
     }
     judgements = {
-        arm: {
+        system: {
             context: {example_id: one.judgement for example_id, one in own.items()}
             for context, own in kinds.items()
         }
-        for arm, kinds in judged.items()
+        for system, kinds in judged.items()
     }
     opinions = {
-        arm: {
+        system: {
             context: {example_id: one.opinions for example_id, one in own.items()}
             for context, own in kinds.items()
         }
-        for arm, kinds in judged.items()
+        for system, kinds in judged.items()
     }
-    options = {arm: config.options_of(config.evaluation.arms[arm]) for arm in judged}
-    settings = {arm: generations.made_with(arm, next(iter(kinds))) for arm, kinds in judged.items()}
-    models = {arm: model_of(config, arm) for arm in judged}
-    after = {arm: own.after for arm, own in config.evaluation.arms.items() if own.after}
+    options = {system: config.options_of(config.evaluation.systems[system]) for system in judged}
+    settings = {
+        system: generations.made_with(system, next(iter(kinds))) for system, kinds in judged.items()
+    }
+    models = {system: model_of(config, system) for system in judged}
+    after = {system: own.after for system, own in config.evaluation.systems.items() if own.after}
     seconds = share_seconds(judged, models, after)
     results: dict[str, Any] = {
         "run": run.path.name,
@@ -69,16 +71,16 @@ def write_results(
         "format": task.format,
         "settings": settings,
         "cost": {
-            arm: {
+            system: {
                 context: cost(
                     (one.stored for one in own.values()),
-                    seconds[arm, context],
-                    options[arm].price_in,
-                    options[arm].price_out,
+                    seconds[system, context],
+                    options[system].price_in,
+                    options[system].price_out,
                 )
                 for context, own in kinds.items()
             }
-            for arm, kinds in judged.items()
+            for system, kinds in judged.items()
         },
         **tabulate(judgements, views, task.metrics),
         "second": tabulate_second(opinions, judgements),
@@ -92,63 +94,66 @@ def write_results(
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "judge", "cut", "data", "settings", "cost")
     asked = {
-        arm: {"model": config.evaluation.arms[arm].model, "options": own.model_dump(mode="json")}
-        for arm, own in options.items()
+        system: {
+            "model": config.evaluation.systems[system].model,
+            "options": own.model_dump(mode="json"),
+        }
+        for system, own in options.items()
     }
-    noted = {"asked": asked, "second_judges": results["second"]["judges"]}
+    noted = {"asked": asked, "second_scorers": results["second"]["judges"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
     return results
 
 
 def _warnings(config: Comparison, run: Run) -> Iterator[str]:
     """What a reader must know of the checkpoints: trainings that ended before their steps."""
-    for arm, own in config.evaluation.arms.items():
+    for system, own in config.evaluation.systems.items():
         if own.after:
             continue
-        name = model_of(config, arm).model
+        name = model_of(config, system).model
         made = run if name == config.stage else Run(Path(name).parent)
         for stage in STAGES.values():
             if (made.path / f"{stage}.yaml").is_file():  # or its manifest may be another's
                 early = made.recorded(stage).get("ended_early")
-                yield from [f"{arm}: {early}"] if early else []
+                yield from [f"{system}: {early}"] if early else []
 
 
 def share_seconds(
-    judged: JudgedArms, models: Mapping[str, ModelName], after: Mapping[str, str]
+    judged: JudgedSystems, models: Mapping[str, ModelName], after: Mapping[str, str]
 ) -> dict[tuple[str, ContextKind], float]:
-    """Seconds of generating, by arm and context.
+    """Seconds of generating, by system and context.
 
-    transformers is asked arm by arm. Arms of another engine are asked together, and which one's
-    answer came at the end of a wait says nothing: they share their seconds by the tokens that
-    were computed for them (prompts less what had been read before, and answers). An arm that
+    transformers is asked system by system. Systems of another engine are asked together, and which
+    one's answer came at the end of a wait says nothing: they share their seconds by the tokens that
+    were computed for them (prompts less what had been read before, and answers). A system that
     mends has the seconds of the answers beside its own.
 
     Args:
         judged: the answers.
-        models: of each arm.
-        after: the arms that mend, and whose answers.
+        models: of each system.
+        after: the systems that mend, and whose answers.
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}
     groups: dict[object, list[tuple[str, ContextKind]]] = {}
-    for arm, kinds in judged.items():
+    for system, kinds in judged.items():
         for context, answers in kinds.items():
             stored = [one.stored for one in answers.values()]
-            own[arm, context] = sum(one.seconds for one in stored)
-            computed[arm, context] = sum(one.computed_tokens for one in stored)
-            if arm in after:
+            own[system, context] = sum(one.seconds for one in stored)
+            computed[system, context] = sum(one.computed_tokens for one in stored)
+            if system in after:
                 continue
-            alone = (arm, context) if models[arm].engine == "hf" else None
-            groups.setdefault((models[arm], alone), []).append((arm, context))
+            alone = (system, context) if models[system].engine == "hf" else None
+            groups.setdefault((models[system], alone), []).append((system, context))
     shared = {}
     for places in groups.values():
         seconds = sum(own[place] for place in places)
         tokens = sum(computed[place] for place in places)
         for place in places:
             shared[place] = seconds * computed[place] / tokens if tokens else own[place]
-    for arm, answering in after.items():
-        for context in judged[arm]:
-            shared[arm, context] = own[arm, context] + shared[answering, context]
+    for system, answering in after.items():
+        for context in judged[system]:
+            shared[system, context] = own[system, context] + shared[answering, context]
     return shared
 
 
@@ -156,21 +161,21 @@ def _judge_name(judgements: Judgements) -> str:
     names = {
         j.judge for kinds in judgements.values() for own in kinds.values() for j in own.values()
     }
-    assert len(names) == 1, names  # one detector judges every arm
+    assert len(names) == 1, names  # one detector judges every system
     return names.pop()
 
 
 def _judgement_lines(judgements: Judgements) -> Iterator[dict[str, Any]]:
-    for arm, kinds in judgements.items():
+    for system, kinds in judgements.items():
         for context, own in kinds.items():
             for example_id, judgement in own.items():
-                place = {"example_id": example_id, "arm": arm, "context": context}
+                place = {"example_id": example_id, "system": system, "context": context}
                 yield place | judgement.to_json()
 
 
 def _opinion_lines(opinions: Opinions) -> Iterator[dict[str, Any]]:
-    for arm, kinds in opinions.items():
+    for system, kinds in opinions.items():
         for context, own in kinds.items():
             for example_id, said in own.items():
-                place = {"example_id": example_id, "arm": arm, "context": context}
+                place = {"example_id": example_id, "system": system, "context": context}
                 yield from (place | asdict(one) for one in said)

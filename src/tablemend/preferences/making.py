@@ -11,13 +11,13 @@ from typing import Any
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
-from tablemend.evaluation.arms import IN_PROCESS, hash_examples, model_of, plan_arms
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge
-from tablemend.generations import JudgedArms
+from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
+from tablemend.generations import JudgedSystems
 from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
-from tablemend.recipe.evaluation import Arm
+from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import DpoExperiment
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.task import Sample
@@ -62,11 +62,11 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         run.record(STAGE, inputs)
         asked = [e for own in examples.values() for e in own if _is_asked(e, config)]
         sampling = sampling_config(config)
-        arms = plan_arms(sampling, run) if asked else []
+        systems = plan_systems(sampling, run) if asked else []
         with config.task_of().scorer() as scorer:
-            answers: JudgedArms = {}
+            answers: JudgedSystems = {}
             if asked:
-                generate(arms, asked, sampling, run)
+                generate(systems, asked, sampling, run)
                 answers = judge(asked, sampling, run, {config.task_of().format: scorer})
             maker = PairMaker(config, scorer)
             say(f"making the pairs of {inputs['examples']:,} examples")
@@ -167,9 +167,9 @@ def _is_asked(example: Sample, config: DpoExperiment) -> bool:
 
 
 def sampling_config(config: DpoExperiment) -> DpoExperiment:
-    """The recipe with one arm for each answer that is drawn, in place of its own arms."""
+    """The recipe with one system for each answer that is drawn, in place of its own systems."""
     pairs = config.dpo.pairs
-    arm = Arm(model=pairs.model, prompt=config.train.prompt)
+    system = System(model=pairs.model, prompt=config.train.prompt)
     evaluation = config.evaluation.model_copy(
         update={
             "n": None,
@@ -177,21 +177,21 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
             "temperature": pairs.temperature,
             "seed": config.seed,
             "cut": "unjudged",
-            "second_judge": "none",
-            "arms": {f"sample-{number}": arm for number in range(pairs.samples)},
+            "second_scorer": "none",
+            "systems": {f"sample-{number}": system for number in range(pairs.samples)},
         }
     )
     return config.model_copy(update={"evaluation": evaluation})
 
 
-def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedArms) -> Iterator[Prompt]:
+def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedSystems) -> Iterator[Prompt]:
     """Every prompt, with what was drawn for it."""
     for split, members in examples.items():
         for example in members:
             for context in config.shown:
                 own = None
                 if _is_asked(example, config):
-                    own = [arm[context][example.id] for arm in answers.values()]
+                    own = [system[context][example.id] for system in answers.values()]
                 yield Prompt(example, context, split, own)
 
 

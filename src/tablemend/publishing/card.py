@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend import __version__
 from tablemend.config import HUB
-from tablemend.evaluation.arms import other_test
+from tablemend.evaluation.systems import other_test
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.metadata import metadata
 from tablemend.publishing.recorded import Recorded, chain_of
@@ -24,7 +24,7 @@ from tablemend.publishing.reproduction import (
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
-from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_judges, short_judge
+from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_scorers, short_judge
 from tablemend.reports.markdown import align
 from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
@@ -147,8 +147,8 @@ def _decoding(recorded: Recorded, scores: Scores | None) -> str:
     """
     evaluation = recorded.config.evaluation
     asked: dict[str, Any] = {}
-    if scores is not None and scores.arm is not None:
-        asked = scores.results["settings"][scores.arm]
+    if scores is not None and scores.system is not None:
+        asked = scores.results["settings"][scores.system]
     temperature = asked.get("temperature", evaluation.temperature)
     most = asked.get("max_new_tokens", evaluation.max_new_tokens)
     if not temperature:
@@ -166,7 +166,7 @@ def _fenced(text: str, language: str = "text") -> str:
 def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> list[str]:
     results = scores.results
     data = results["data"]
-    judges = [results["judge"], *second_judges(results)]
+    judges = [results["judge"], *second_scorers(results)]
     apart = ", which share no code" if len(judges) > 1 else ""
     share = main_share(results)
     reading = (
@@ -174,7 +174,7 @@ def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> lis
     )
     parts = [
         f"{results['n']} held-out examples ({_named(data)}, hash `{data['hash']}`), the same for "
-        f"every arm; {_held_out(recorded, data)}. Judged by {' and '.join(judges)}{apart}. "
+        f"every system; {_held_out(recorded, data)}. Judged by {' and '.join(judges)}{apart}. "
         f"Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
         f"TotalHallu is the share of answers with {total_of(results).meaning}: lower is better."
         f"{reading}",
@@ -208,11 +208,11 @@ def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
 
 
 def _asked(scores: Scores) -> str:
-    """The settings of both arms, side by side."""
-    settings = [scores.results["settings"][arm] for arm in scores.arms]
+    """The settings of both systems, side by side."""
+    settings = [scores.results["settings"][system] for system in scores.systems]
     names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
     rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
-    return align([["", *scores.arms], *rows])
+    return align([["", *scores.systems], *rows])
 
 
 def _named(data: dict[str, Any]) -> str:
@@ -221,18 +221,18 @@ def _named(data: dict[str, Any]) -> str:
 
 def _rates(scores: Scores, context: ContextKind) -> str:
     results = scores.results
-    rows = [["%", *(f"{scores.role(arm)} (arm {arm})" for arm in scores.arms)]]
+    rows = [["%", *(f"{scores.role(system)} (system {system})" for system in scores.systems)]]
     shown = [metric for metric in metrics_of(results) if metric.kind != "error"]
     for metric in sorted(shown, key=lambda metric: metric.name != TOTAL):
-        rates = [results["arms"][arm][context][metric.name] for arm in scores.arms]
+        rates = [results["systems"][system][context][metric.name] for system in scores.systems]
         rows.append([metric.title, *map(with_interval, rates)])
         if metric.name == TOTAL:
-            for judge in second_judges(results):
-                own = results["second"]["arms"][judge]
-                found = [with_interval(own[arm][context][TOTAL]) for arm in scores.arms]
+            for judge in second_scorers(results):
+                own = results["second"]["systems"][judge]
+                found = [with_interval(own[system][context][TOTAL]) for system in scores.systems]
                 rows.append([f"TotalHallu, {short_judge(judge)}", *found])
-    counts = [str(results["arms"][arm][context][TOTAL]["n"]) for arm in scores.arms]
-    places = [list(results["arms"]).index(arm) + 1 for arm in scores.arms]
+    counts = [str(results["systems"][system][context][TOTAL]["n"]) for system in scores.systems]
+    places = [list(results["systems"]).index(system) + 1 for system in scores.systems]
     endings = [[row[0], *(row[place] for place in places)] for row in ending_rows(results, context)]
     return align([*rows, ["judged answers (n)", *counts], *endings])
 
@@ -241,29 +241,29 @@ def _tests(scores: Scores, context: ContextKind) -> list[str]:
     """The paired tests of the checkpoint against each base, by both judges."""
     results = scores.results
     said = []
-    for base in scores.arms:
-        if base == scores.arm:
+    for base in scores.systems:
+        if base == scores.system:
             continue
-        pair = {base, scores.arm}
+        pair = {base, scores.system}
         found, total = tests_of(results, context, TOTAL), total_of(results)
-        said += say_tests(_of_pair(found, pair), results["arms"], total)
-        for judge in second_judges(results):
+        said += say_tests(_of_pair(found, pair), results["systems"], total)
+        for judge in second_scorers(results):
             second = results["second"]
             tests = [one for one in second["paired"][judge] if one["context"] == context]
-            sentences = say_tests(_of_pair(tests, pair), second["arms"][judge], total)
+            sentences = say_tests(_of_pair(tests, pair), second["systems"][judge], total)
             said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
     return said
 
 
 def _of_pair(tests: list[dict[str, Any]], pair: set[str | None]) -> list[dict[str, Any]]:
-    return [one for one in tests if {one["arm_a"], one["arm_b"]} == pair]
+    return [one for one in tests if {one["system_a"], one["system_b"]} == pair]
 
 
 def _failures(scores: Scores) -> list[str]:
     """How many answers of the checkpoint show each error, as the detector names it."""
-    if scores.arm is None:
-        return ["No arm of the comparison answers with the checkpoint."]
-    own = scores.results["arms"][scores.arm]
+    if scores.system is None:
+        return ["No system of the comparison answers with the checkpoint."]
+    own = scores.results["systems"][scores.system]
     rows = [["answers of the checkpoint", *scores.contexts]]
     errors = errors_of(scores.results)
     for error in errors:
@@ -278,7 +278,7 @@ def _count(rate: Rate) -> str:
 
 
 def _agreement(scores: Scores) -> list[str]:
-    rows = [row for row in agreement_rows(scores.results) if row[1] in scores.arms]
+    rows = [row for row in agreement_rows(scores.results) if row[1] in scores.systems]
     return ["### Do the judges agree?", align([AGREEMENT_HEAD, *rows])] if rows else []
 
 

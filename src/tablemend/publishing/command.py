@@ -35,11 +35,11 @@ class PublishCommand(ReportCommand):
     """Whether a repository that the push makes is private."""
     merged: bool = False
     """Publish what train/merge.py made of the adapter, not the adapter."""
-    arm: str | None = None
-    """Arm of the comparison that the checkpoint's results are taken from; null is the first one
+    system: str | None = None
+    """System of the comparison that the checkpoint's results are taken from; null is the first one
     that answers with it and mends nothing."""
-    base_arm: str | None = None
-    """Arm of the base; null is the one with the same prompt, else the first."""
+    base_system: str | None = None
+    """System of the base; null is the one with the same prompt, else the first."""
     license: str | None = None
     """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
     benchmark: str | None = None

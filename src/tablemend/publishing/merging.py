@@ -113,7 +113,7 @@ def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> Merged:
 
 
 def _prompts(recorded: Recorded, tokenizer: Tokenizer, n: int) -> list[list[int]]:
-    """Prompts as the checkpoint's arm gets them: of the compared examples, else of the test set."""
+    """Prompts as the checkpoint's system gets them: of compared examples, else of the test set."""
     config = recorded.config
     lines = list(read_jsonl(recorded.run.path / "examples.jsonl"))[:n]
     task = config.task_of()

@@ -16,7 +16,7 @@ from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
-from tablemend.reports.judges import second_judges, short_judge
+from tablemend.reports.judges import second_scorers, short_judge
 from tablemend.reports.rates import Rate
 from tablemend.reports.words import TOTAL, metrics_of
 
@@ -71,14 +71,14 @@ def _strings(data: Any, name: str) -> Iterator[str]:
 def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate]]:
     """Context, metric, its name, judge, rate: what is published as a number of the checkpoint."""
     results = scores.results
-    assert scores.arm is not None
+    assert scores.system is not None
     for context in scores.contexts:
-        own = results["arms"][scores.arm][context]
+        own = results["systems"][scores.system][context]
         for metric in metrics_of(results):
             if metric.name == TOTAL or metric.kind == "share":
                 yield context, metric.name, metric.title, results["judge"], own[metric.name]
-        for judge in second_judges(results):
-            second = results["second"]["arms"][judge][scores.arm][context]
+        for judge in second_scorers(results):
+            second = results["second"]["systems"][judge][scores.system][context]
             name = f"TotalHallu, {short_judge(judge)}"
             slug = re.sub(r"\W+", "_", short_judge(judge))
             yield context, f"total_hallu_{slug}", name, judge, second["total_hallu"]
@@ -86,7 +86,7 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
 
 def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
     """The checkpoint's rates in the older ``model-index`` of the card's head."""
-    if scores.arm is None:
+    if scores.system is None:
         return []
     data = scores.results["data"]
     benchmark = _benchmark(scores, command)
@@ -113,7 +113,7 @@ def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
 def eval_results(scores: Scores, command: PublishCommand, date: str | None) -> str:
     """The same numbers for ``.eval_results/``; empty where the test data is not on the Hub."""
     benchmark = _benchmark(scores, command)
-    if benchmark is None or scores.arm is None:
+    if benchmark is None or scores.system is None:
         return ""
     entries = [
         EvalResultEntry(

@@ -87,7 +87,7 @@ def _typed(folder: str, facts: Mapping[str, Any], start: str = "python") -> str:
     command = facts.get("command")
     if not command:
         return ""
-    script, *tokens = (token for token in command if not token.startswith("rejudge="))
+    script, *tokens = (token for token in command if not token.startswith("rescore="))
     return f"{start} {folder}/{script} {shlex.join(tokens)}"
 
 

@@ -11,28 +11,28 @@ from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.records import ContextKind
-from tablemend.reports.judges import second_judges
+from tablemend.reports.judges import second_scorers
 from tablemend.reports.shape import read_results
 from tablemend.reports.words import contexts_of
 from tablemend.training.checkpoints import revision_of
 
 LOWEST_JUDGED = 0.5
-"""Share of an arm's answers that must have a verdict, on every context."""
+"""Share of a system's answers that must have a verdict, on every context."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The results of a run, and the two arms of it that a card is about.
+    """The results of a run, and the two systems of it that a card is about.
 
     Attributes:
         results: as in results.json.
-        arm: name of the checkpoint's arm; ``None`` where no arm answers with it.
-        base: name of the arm of what the training began with; ``None`` where there is none.
-        first: in a chain of trainings, the arm of what the first one began with.
+        system: name of the checkpoint's system; ``None`` where no system answers with it.
+        base: name of the system of what the training began with; ``None`` where there is none.
+        first: in a chain of trainings, the system of what the first one began with.
     """
 
     results: dict[str, Any]
-    arm: str | None
+    system: str | None
     base: str | None
     first: str | None = None
 
@@ -42,47 +42,47 @@ class Scores:
         return contexts_of(self.results)
 
     @property
-    def arms(self) -> list[str]:
-        """The bases' arms and the checkpoint's, those that are there."""
-        return [name for name in (self.first, self.base, self.arm) if name is not None]
+    def systems(self) -> list[str]:
+        """The bases' systems and the checkpoint's, those that are there."""
+        return [name for name in (self.first, self.base, self.system) if name is not None]
 
-    def role(self, arm: str) -> str:
-        """What an arm is to the card's reader."""
-        if arm == self.arm:
+    def role(self, system: str) -> str:
+        """What a system is to the card's reader."""
+        if system == self.system:
             return "checkpoint"
-        return "start" if arm == self.base and self.first is not None else "base"
+        return "start" if system == self.base and self.first is not None else "base"
 
 
 def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
     """The results of a run's comparison; ``None`` where there was none.
 
     Raises:
-        TablemendError: results of another shape, or an arm that they do not have.
+        TablemendError: results of another shape, or a system that they do not have.
     """
     path = recorded.run.path / "results.json"
     if not path.is_file():
         return None
     results = read_results(path)
     settings = results["settings"]
-    for option, name in (("arm", command.arm), ("base_arm", command.base_arm)):
+    for option, name in (("system", command.system), ("base_system", command.base_system)):
         if name is not None and name not in settings:
-            raise TablemendError(f"{option}={name}: {path} has the arms {', '.join(settings)}")
+            raise TablemendError(f"{option}={name}: {path} has the systems {', '.join(settings)}")
     own = [name for name in settings if _answers_with(settings[name], recorded.stage)]
-    arm = command.arm or next(iter(own), None)
-    base = command.base_arm or _arm_of(recorded.config.model.path, arm, settings)
-    first = _arm_of(chain_of(recorded)[0].config.model.path, arm, settings)
-    return Scores(results, arm, base, first if first != base else None)
+    system = command.system or next(iter(own), None)
+    base = command.base_system or _system_of(recorded.config.model.path, system, settings)
+    first = _system_of(chain_of(recorded)[0].config.model.path, system, settings)
+    return Scores(results, system, base, first if first != base else None)
 
 
-def _arm_of(model: str, arm: str | None, settings: dict[str, Any]) -> str | None:
-    """The arm of a model: the one with the same prompt as ``arm``, else the first."""
+def _system_of(model: str, system: str | None, settings: dict[str, Any]) -> str | None:
+    """The system of a model: the one with the same prompt as ``system``, else the first."""
     names = [name for name in settings if _answers_with(settings[name], model)]
-    alike = [n for n in names if arm and settings[n]["prompt"] == settings[arm]["prompt"]]
+    alike = [n for n in names if system and settings[n]["prompt"] == settings[system]["prompt"]]
     return next(iter([*alike, *names]), None)
 
 
 def _answers_with(settings: dict[str, Any], model: str) -> bool:
-    """Whether an arm is this model's own answers: not mended, not held to a grammar."""
+    """Whether a system is this model's own answers: not mended, not held to a grammar."""
     named = str(settings.get("named", "")).partition(":")[2]
     return named == model and not settings.get("after") and not settings.get("constrain")
 
@@ -97,23 +97,25 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
         found += _missing_base(recorded)
     if scores is None:
         return [*found, "a comparison (python eval/compare.py recipe=... run=...)"]
-    if scores.arm is None:
-        found.append(f"an arm of the comparison with model: {recorded.stage}")
+    if scores.system is None:
+        found.append(f"a system of the comparison with model: {recorded.stage}")
     else:
-        found += _other_weights(recorded, scores.results["settings"][scores.arm])
+        found += _other_weights(recorded, scores.results["settings"][scores.system])
     if scores.base is None:
-        found.append("an arm of the comparison with model: base")
-    for arm in scores.arms:
+        found.append("a system of the comparison with model: base")
+    for system in scores.systems:
         for context in scores.contexts:
-            judged = scores.results["arms"][arm][context]["total_hallu"]["n"] / scores.results["n"]
+            judged = (
+                scores.results["systems"][system][context]["total_hallu"]["n"] / scores.results["n"]
+            )
             if judged < LOWEST_JUDGED:
                 found.append(
-                    f"verdicts: {1 - judged:.0%} of the answers of {arm} on {context} contexts are "
-                    "unjudged"
+                    f"verdicts: {1 - judged:.0%} of the answers of {system} on {context} contexts "
+                    "are unjudged"
                 )
-    if recorded.config.task_of().second_judge is not None and not second_judges(scores.results):
+    if recorded.config.task_of().second_scorer is not None and not second_scorers(scores.results):
         found.append(
-            "a second judge (eval/compare.py ... rejudge=true evaluation.second_judge=exact)"
+            "a second scorer (eval/compare.py ... rescore=true evaluation.second_scorer=exact)"
         )
     return found
 

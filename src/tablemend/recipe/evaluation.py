@@ -1,4 +1,4 @@
-"""The schema of a comparison's arms: models, how they are asked, and mitigations."""
+"""The schema of a comparison's systems: models, how they are asked, and mitigations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ without thinking do: the model learns to skip it. ``quote``: the block quotes th
 state the gold rows. ``rationale``: it walks from the query to the sorted rows, each step
 verified."""
 
-ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
-"""Arm names become file names."""
+SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+"""System names become file names."""
 
 
-class Arm(Section):
+class System(Section):
     """One way of answering: a model and a mitigation."""
 
     model: str = "base"
@@ -41,17 +41,17 @@ class Arm(Section):
     """What is done beside prompting. While the model answers (transformers, vLLM, a vLLM server):
     `header` fixes format and header of a table, as the query lists its columns; `spans` also limits
     each cell to the blank or a run of words of one sentence of the context. To the stored answers
-    of another arm (`after`): `repair` is a program, `cave` has the model rewrite what the program
-    finds unfaithful; both see what the model was shown, never the gold."""
-    after: ArmName | None = None
-    """Name of another arm whose stored answers this one edits; nothing is generated anew. Prompt,
-    thinking, format and, where it names no other, the model are that arm's."""
+    of another system (`after`): `repair` is a program, `cave` has the model rewrite what the
+    program finds unfaithful; both see what the model was shown, never the gold."""
+    after: SystemName | None = None
+    """Name of another system whose stored answers this one edits; nothing is generated anew.
+    Prompt, thinking, format and, where it names no other, the model are that system's."""
     options: BackendOptions | None = None
-    """How this arm's model is asked, in place of the whole of evaluation.options."""
+    """How this system's model is asked, in place of the whole of evaluation.options."""
 
     @property
     def own_model(self) -> bool:
-        """Whether the model is not what an arm has that names none."""
+        """Whether the model is not what a system has that names none."""
         return bool(self.model != type(self).model_fields["model"].default)
 
     @property
@@ -68,7 +68,7 @@ class Arm(Section):
 
 
 class Evaluation(Section):
-    """The comparison of the arms on the same examples."""
+    """The comparison of the systems on the same examples."""
 
     n: int | None = Field(default=None, ge=1)
     """Test examples to answer; all where it is null."""
@@ -93,58 +93,61 @@ class Evaluation(Section):
     `program+` and one of these."""
     extractor: str = "program"
     """What takes a summary apart into claims: `program`, or `llm:` and a model string."""
-    second_judge: str = Field(default="exact", pattern=r"^(none|exact|exact\+llm:\S+)$")
+    second_scorer: str = Field(default="exact", pattern=r"^(none|exact|exact\+llm:\S+)$")
     """Judge beside the detector, which shares no code with it: `exact` compares cell by cell;
     `exact+llm:MODEL` asks a model too (`exact+llm:openai:NAME@URL`); or `none`."""
     options: BackendOptions = BackendOptions()
     """How the models are asked; dtype and context_length are the model section's where they are
     not set here."""
-    arms: dict[ArmName, Arm] = Field(min_length=1)
-    """Name of each arm and what it does."""
+    systems: dict[SystemName, System] = Field(min_length=1)
+    """Name of each system and what it does."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Contexts named twice or not at all; mitigations that do not fit."""
         contexts = self.contexts
         if contexts is not None and (not contexts or len(set(contexts)) < len(contexts)):
             yield "contexts", "name each context once, and at least one"
-        for name in self.arms:
+        for name in self.systems:
             yield from self._mitigation_conflicts(name)
 
     def _mitigation_conflicts(self, name: str) -> Iterator[tuple[str, str]]:
-        """An unknown mitigation, and what an arm that edits another's answers cannot have."""
-        arms = self.arms
-        arm, path = arms[name], f"arms.{name}"
-        if arm.mitigation is not None and arm.mitigation not in MITIGATIONS:
+        """An unknown mitigation, and what a system that edits another's answers cannot have."""
+        systems = self.systems
+        system, path = systems[name], f"systems.{name}"
+        if system.mitigation is not None and system.mitigation not in MITIGATIONS:
             yield (
                 f"{path}.mitigation",
-                f"no mitigation {arm.mitigation!r}{nearest(arm.mitigation, MITIGATIONS)}; there "
-                f"are {', '.join(MITIGATIONS)}",
+                f"no mitigation {system.mitigation!r}{nearest(system.mitigation, MITIGATIONS)}; "
+                f"there are {', '.join(MITIGATIONS)}",
             )
             return
-        edit = arm.post_edit
-        if arm.after is None:
+        edit = system.post_edit
+        if system.after is None:
             if edit is not None:
-                yield f"{path}.after", f"missing: {arm.mitigation} edits another arm's answers"
+                yield (
+                    f"{path}.after",
+                    f"missing: {system.mitigation} edits another system's answers",
+                )
             return
         if edit is None:
             editing = ", ".join(n for n, one in MITIGATIONS.items() if isinstance(one, PostEdit))
             yield f"{path}.mitigation", f"with after it is one that edits answers: {editing}"
-        if arm.after not in arms:
-            yield f"{path}.after", f"no arm {arm.after!r}{nearest(arm.after, arms)}"
-        elif arms[arm.after].after is not None:
-            yield f"{path}.after", f"{arm.after} itself edits: name the arm that answers"
+        if system.after not in systems:
+            yield f"{path}.after", f"no system {system.after!r}{nearest(system.after, systems)}"
+        elif systems[system.after].after is not None:
+            yield f"{path}.after", f"{system.after} itself edits: name the system that answers"
         for field in ("prompt", "thinking", "format"):
-            if getattr(arm, field) != type(arm).model_fields[field].default:
-                yield f"{path}.{field}", f"belongs to the arm that answers, {arm.after}"
-        if edit is not None and not edit.asks_model and arm.own_model:
-            yield f"{path}.model", f"{arm.mitigation} asks no model"
+            if getattr(system, field) != type(system).model_fields[field].default:
+                yield f"{path}.{field}", f"belongs to the system that answers, {system.after}"
+        if edit is not None and not edit.asks_model and system.own_model:
+            yield f"{path}.model", f"{system.mitigation} asks no model"
 
     @property
     def judging_model(self) -> str | None:
         """The model that judges beside the detector, in the recipe's words."""
-        _, found, model = self.second_judge.partition("+llm:")
+        _, found, model = self.second_scorer.partition("+llm:")
         return model if found else None
 
-    def answering_arm(self, arm: Arm) -> Arm:
-        """The arm whose model answers: itself, or the one whose answers it edits."""
-        return arm if arm.after is None else self.arms.get(arm.after, arm)
+    def answering_system(self, system: System) -> System:
+        """The system whose model answers: itself, or the one whose answers it edits."""
+        return system if system.after is None else self.systems.get(system.after, system)

@@ -15,7 +15,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
-from tablemend.recipe.evaluation import Arm, Evaluation, Thinking
+from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
 from tablemend.recipe.training import DpoTrain, GrpoTrain, Planned, SftTrain, Train
@@ -28,7 +28,7 @@ ENGINE_PREFIXES = ("hf:", "vllm:", "openai:", "scripted:")
 
 
 class Model(Section):
-    """The model that every arm starts from."""
+    """The model that every system starts from."""
 
     path: str
     """Folder of a checkpoint, or a name on the Hugging Face Hub. A recipe without training takes
@@ -70,7 +70,7 @@ class Comparison(Recipe):
     """What is trained and compared: `table_generation` (TableHallu) or `table_summary`
     (TabFaith)."""
     model: Model
-    """The model that every arm starts from."""
+    """The model that every system starts from."""
     data: Data
     """The examples, by use."""
     format: Format = "markdown"
@@ -86,7 +86,7 @@ class Comparison(Recipe):
     grpo: Grpo | None = None
     """Rewards; needed by kind: grpo and by nothing else."""
     evaluation: Evaluation
-    """The comparison of the arms."""
+    """The comparison of the systems."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings of one section that contradict another."""
@@ -104,11 +104,11 @@ class Comparison(Recipe):
             yield from self._conflicts_without_training()
         else:
             yield from self._conflicts_of_training(self.train)
-        for name, arm in self.evaluation.arms.items():
-            if arm.constraint is not None and self.thinking_of(arm) != "off":
+        for name, system in self.evaluation.systems.items():
+            if system.constraint is not None and self.thinking_of(system) != "off":
                 yield (
-                    f"evaluation.arms.{name}.mitigation",
-                    "leaves no room for thinking: set the arm's thinking to off",
+                    f"evaluation.systems.{name}.mitigation",
+                    "leaves no room for thinking: set the system's thinking to off",
                 )
         window = self.model.context_length
         if window is not None and self.evaluation.max_new_tokens >= window:
@@ -134,16 +134,16 @@ class Comparison(Recipe):
                 yield "dpo.pairs.errors", _not_of(task, "error type", error, errors)
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
-        if self.evaluation.judging_model is not None and task.second_judge is None:
-            yield "evaluation.second_judge", f"{task.name} has no second judge: set none"
-        for name, arm in self.evaluation.arms.items():
-            if arm.prompt not in task.prompts:
-                path = f"evaluation.arms.{name}.prompt"
-                yield path, _not_of(task, "prompt", arm.prompt, task.prompts)
-            if arm.constraint is not None and task.format is None:
+        if self.evaluation.judging_model is not None and task.second_scorer is None:
+            yield "evaluation.second_scorer", f"{task.name} has no second scorer: set none"
+        for name, system in self.evaluation.systems.items():
+            if system.prompt not in task.prompts:
+                path = f"evaluation.systems.{name}.prompt"
+                yield path, _not_of(task, "prompt", system.prompt, task.prompts)
+            if system.constraint is not None and task.format is None:
                 yield (
-                    f"evaluation.arms.{name}.mitigation",
-                    f"{arm.mitigation} is for answers that are tables, not for {task.name}",
+                    f"evaluation.systems.{name}.mitigation",
+                    f"{system.mitigation} is for answers that are tables, not for {task.name}",
                 )
 
     def _conflicts_without_training(self) -> Iterator[tuple[str, str]]:
@@ -152,10 +152,10 @@ class Comparison(Recipe):
         for name, source in (("train", self.data.train), ("validation", self.data.validation)):
             if self.kind == "evaluation" and source is not None:
                 yield f"data.{name}", "an evaluation reads data.test alone"
-        for name, arm in self.evaluation.arms.items():
-            if self.kind == "evaluation" and arm.model in STAGES.values():
+        for name, system in self.evaluation.systems.items():
+            if self.kind == "evaluation" and system.model in STAGES.values():
                 yield (
-                    f"evaluation.arms.{name}.model",
+                    f"evaluation.systems.{name}.model",
                     "an evaluation trains nothing: name the folder of the checkpoint",
                 )
 
@@ -168,7 +168,7 @@ class Comparison(Recipe):
             yield (
                 "model.path",
                 "training takes a folder or a name on the Hub; another engine is named by "
-                "evaluation.backend or by an arm's model",
+                "evaluation.backend or by a system's model",
             )
         if self.thinking == "on" and self.kind != "grpo":
             yield (
@@ -178,28 +178,30 @@ class Comparison(Recipe):
         window = self.model.context_length
         if window is not None and (train.max_length or 0) > window:
             yield "train.max_length", f"above model.context_length: {window}"
-        for name, arm in self.evaluation.arms.items():
-            if arm.model == self.stage and arm.after is None:
-                yield from self._prefix_conflicts(name, arm, train)
-            elif arm.model in STAGES.values() and arm.model != self.stage:
+        for name, system in self.evaluation.systems.items():
+            if system.model == self.stage and system.after is None:
+                yield from self._prefix_conflicts(name, system, train)
+            elif system.model in STAGES.values() and system.model != self.stage:
                 yield (
-                    f"evaluation.arms.{name}.model",
+                    f"evaluation.systems.{name}.model",
                     f"this recipe's own checkpoint is {self.stage}; name another by its folder",
                 )
 
-    def _prefix_conflicts(self, name: str, arm: Arm, train: Train) -> Iterator[tuple[str, str]]:
-        """The prompt of the fine-tuned arm must be the one it was trained on."""
-        path = f"evaluation.arms.{name}"
-        if arm.prompt != train.prompt:
+    def _prefix_conflicts(
+        self, name: str, system: System, train: Train
+    ) -> Iterator[tuple[str, str]]:
+        """The prompt of the fine-tuned system must be the one it was trained on."""
+        path = f"evaluation.systems.{name}"
+        if system.prompt != train.prompt:
             yield f"{path}.prompt", f"is not train.prompt: {train.prompt}"
-        if arm.thinking is not None and arm.thinking != self.thinking:
+        if system.thinking is not None and system.thinking != self.thinking:
             yield f"{path}.thinking", f"the model is trained with thinking: {self.thinking}"
-        if self.format_of(arm) != self.format:
+        if self.format_of(system) != self.format:
             yield f"{path}.format", f"the model is trained with format: {self.format}"
 
     @property
     def stage(self) -> str | None:
-        """The training's name: of its files in the run folder, and of the arm that it makes."""
+        """The training's name: of its files in the run folder, and of the system that it makes."""
         return STAGES.get(self.kind)
 
     @property
@@ -216,22 +218,22 @@ class Comparison(Recipe):
         is_full = self.train is not None and self.train.method == "full"
         return "float32" if is_full and self.model.dtype == "auto" else self.model.dtype
 
-    def thinking_of(self, arm: Arm) -> Thinking:
-        """The arm's own thinking, else the recipe's."""
-        thinking = self.evaluation.answering_arm(arm).thinking
+    def thinking_of(self, system: System) -> Thinking:
+        """The system's own thinking, else the recipe's."""
+        thinking = self.evaluation.answering_system(system).thinking
         return self.thinking if thinking is None else thinking
 
-    def format_of(self, arm: Arm) -> Format:
-        """The table format that an arm's prompt asks for: its own, else the recipe's."""
-        format = self.evaluation.answering_arm(arm).format
+    def format_of(self, system: System) -> Format:
+        """The table format that a system's prompt asks for: its own, else the recipe's."""
+        format = self.evaluation.answering_system(system).format
         return self.format if format is None else format
 
-    def task_of(self, arm: Arm | None = None) -> Task[Any]:
-        """The task as an arm has it, with the arm's table format; without one, the recipe's."""
+    def task_of(self, system: System | None = None) -> Task[Any]:
+        """The task as a system has it, with its table format; without one, as the recipe."""
         evaluation = self.evaluation
         return TASKS[self.task](
             TaskOptions(
-                self.format if arm is None else self.format_of(arm),
+                self.format if system is None else self.format_of(system),
                 evaluation.similarity,
                 evaluation.verifier,
                 evaluation.extractor,
@@ -241,18 +243,18 @@ class Comparison(Recipe):
 
     @property
     def contexts(self) -> tuple[str, ...]:
-        """How every sample is shown to every arm."""
+        """How every sample is shown to every system."""
         return self.evaluation.contexts or tuple(self.task_of().views)
 
-    def options_of(self, arm: Arm) -> BackendOptions:
-        """How an arm's model is asked, with what the model section says of every model."""
-        options = self.evaluation.options if arm.options is None else arm.options
+    def options_of(self, system: System) -> BackendOptions:
+        """How a system's model is asked, with what the model section says of every model."""
+        options = self.evaluation.options if system.options is None else system.options
         update: dict[str, Any] = {}
         if options.dtype == "auto":
             update["dtype"] = self.weights_dtype
         if options.context_length is None:
             update["context_length"] = self.model.context_length
-        if options.revision is None and arm.model == "base":
+        if options.revision is None and system.model == "base":
             update["revision"] = self.model.revision
         return options.model_copy(update=update)
 
@@ -266,7 +268,7 @@ class Trained(Comparison):
     """What every recipe with a training has."""
 
     model: TrainedModel
-    """The model that every arm starts from."""
+    """The model that every system starts from."""
     data: TrainingData
     """The examples, by use."""
     train: Train
@@ -274,7 +276,7 @@ class Trained(Comparison):
 
     @property
     def stage(self) -> str:
-        """The training's name: of its files in the run folder, and of the arm that it makes."""
+        """The training's name: of its files in the run folder, and of the system that it makes."""
         return STAGES[self.kind]
 
     @property

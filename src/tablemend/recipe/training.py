@@ -41,7 +41,7 @@ class Train(Section):
     lora: Lora | None = None
     """Adapters; needed by the methods lora and qlora and by nothing else."""
     prompt: Prompt = "base"
-    """Instruction shown in training; the sft arm is evaluated with the same."""
+    """Instruction shown in training; the sft system is evaluated with the same."""
     context: str | None = None
     """How samples are shown in training (table_generation: `adversarial` or `clean`); `both`:
     every way; null: the task's last."""

@@ -21,7 +21,7 @@ class Answer:
 
     Attributes:
         example_id: the sample's id.
-        arm: the name of model + mitigation in the recipe.
+        system: the name of model + mitigation in the recipe.
         context: how the sample was shown; one of its task's views.
         text: the raw generation, thinking included; empty where the request failed.
         prompt_tokens, completion_tokens: counts by the model's own tokenizer.
@@ -31,7 +31,7 @@ class Answer:
     """
 
     example_id: str
-    arm: str
+    system: str
     context: ContextKind
     text: str
     prompt_tokens: int

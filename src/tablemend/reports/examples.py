@@ -29,22 +29,22 @@ class Shown:
 def choose_examples(
     judgements: Mapping[str, Mapping[str, Judgement]], most: int = SHOWN_EXAMPLES
 ) -> list[str]:
-    """Examples that together show every kind of error of every arm, few at a time.
+    """Examples that together show every kind of error of every system, few at a time.
 
-    Greedy: each next example adds the most pairs of arm and outcome not shown so far; an
+    Greedy: each next example adds the most pairs of system and outcome not shown so far; an
     answer without errors is an outcome too. Ties go to the earlier example, so the choice is
     the same every time. It is made to be telling, not representative.
 
     Args:
-        judgements: arm -> example id -> judgement, on one context.
+        judgements: system -> example id -> judgement, on one context.
         most: how many to choose.
     """
     outcomes: dict[str, set[tuple[str, str]]] = {}
-    for arm, own in judgements.items():
+    for system, own in judgements.items():
         for example_id, judgement in own.items():
             kinds: set[str] = {kind for kind, count in judgement.counts.items() if count}
             kinds = kinds or {"none"}
-            outcomes.setdefault(example_id, set()).update((arm, kind) for kind in kinds)
+            outcomes.setdefault(example_id, set()).update((system, kind) for kind in kinds)
     chosen: list[str] = []
     shown: set[tuple[str, str]] = set()
     while len(chosen) < min(most, len(outcomes)):
@@ -63,7 +63,7 @@ class Look:
     """How answers are read and what is said of them.
 
     Attributes:
-        formats: table format of each arm; ``None`` for texts.
+        formats: table format of each system; ``None`` for texts.
         titles: of the error types.
         classes: CSS classes of the error types.
     """
@@ -74,7 +74,7 @@ class Look:
 
 
 def show_example(number: int, view: SampleView, answers: Mapping[str, Shown], look: Look) -> Markup:
-    """One sample: what was asked and read, the gold, and every arm's answer."""
+    """One sample: what was asked and read, the gold, and every system's answer."""
     gold = view.gold
     is_wide = isinstance(gold, Table) and len(gold.columns) > WIDE
     return tag(
@@ -99,7 +99,7 @@ def show_example(number: int, view: SampleView, answers: Mapping[str, Shown], lo
                 _scrolling(show_table(gold)) if isinstance(gold, Table) else tag("p", gold),
                 class_="answer gold",
             ),
-            *(show_answer(arm, shown, look) for arm, shown in answers.items()),
+            *(show_answer(system, shown, look) for system, shown in answers.items()),
             class_="answers wide" if is_wide else "answers",
         ),
         class_="example",
@@ -140,15 +140,15 @@ def highlight(view: SampleView) -> Markup:
     return join(*parts, view.text[end:])
 
 
-def show_answer(arm: str, shown: Shown, look: Look) -> Markup:
-    """One arm's answer with the errors marked, why, and the raw text."""
+def show_answer(system: str, shown: Shown, look: Look) -> Markup:
+    """One system's answer with the errors marked, why, and the raw text."""
     answer, judgement = shown.answer, shown.judgement
     raw = answer.text[:SHOWN_CHARACTERS]
     cut = len(answer.text) - len(raw)
-    format = look.formats[arm]
+    format = look.formats[system]
     return tag(
         "div",
-        tag("h4", arm, " ", _badge(judgement, answer)),
+        tag("h4", system, " ", _badge(judgement, answer)),
         show_text(answer.text, judgement.findings, look)
         if format is None
         else _read_table(answer.text, format, judgement.findings, look),

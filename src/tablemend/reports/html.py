@@ -15,8 +15,8 @@ from tablemend.reports.judges import (
     NO_SECOND_JUDGE,
     agreement_rows,
     say_differing,
-    second_judges,
     second_rates,
+    second_scorers,
     short_judge,
 )
 from tablemend.reports.markdown import EDITING_NOTE, PAIRED_NOTE
@@ -47,12 +47,12 @@ from tablemend.reports.words import (
     total_of,
 )
 
-ShownArms = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
-"""arm -> context -> example id -> answer and judgement."""
+ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
+"""system -> context -> example id -> answer and judgement."""
 
 
 def write_html(
-    results: Mapping[str, Any], views: Mapping[str, Mapping[str, SampleView]], shown: ShownArms
+    results: Mapping[str, Any], views: Mapping[str, Mapping[str, SampleView]], shown: ShownSystems
 ) -> str:
     """The whole page: no request leaves it, and every text from a model is escaped."""
     title = f"tablemend comparison: {results['run']}"
@@ -90,7 +90,7 @@ SECTIONS = {
     "meanings": "What is counted",
     "plots": "Plots",
     "rates": "All rates",
-    "tests": "Do the arms differ?",
+    "tests": "Do the systems differ?",
     "editing": "Before and after editing",
     "judges": "Do the judges agree?",
     "examples": "Examples",
@@ -108,7 +108,7 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
         tag(
             "p",
             f"{results['description']} {results['n']} samples, each answered by "
-            f"{len(results['arms'])} arms (a model with a way of asking it).",
+            f"{len(results['systems'])} systems (a model with a way of asking it).",
             class_="lead",
         ),
         tag("p", f"Judge: {results['judge']}.{_beside(results)}", class_="note"),
@@ -125,17 +125,17 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
 
 
 def _beside(results: Mapping[str, Any]) -> str:
-    judges = second_judges(results)
+    judges = second_scorers(results)
     return f" Beside it: {listed(judges)}." if judges else ""
 
 
 def _short(results: Mapping[str, Any]) -> Markup:
     contexts = contexts_of(results)
     context = contexts[-1]
-    first = next(iter(results["arms"]))
+    first = next(iter(results["systems"]))
     total = total_of(results)
     tests = tests_of(results, context, TOTAL, first)
-    sentences = say_tests(tests, results["arms"], total)
+    sentences = say_tests(tests, results["systems"], total)
     share = main_share(results)
     return _section(
         "short",
@@ -148,8 +148,8 @@ def _short(results: Mapping[str, Any]) -> Markup:
         tag(
             "div",
             *(
-                _card(index, arm, kinds[context], share, _second_card(results, context, index))
-                for index, (arm, kinds) in enumerate(results["arms"].items())
+                _card(index, system, kinds[context], share, _second_card(results, context, index))
+                for index, (system, kinds) in enumerate(results["systems"].items())
             ),
             class_="cards",
         ),
@@ -158,7 +158,7 @@ def _short(results: Mapping[str, Any]) -> Markup:
 
 
 def _second_card(results: Mapping[str, Any], context: ContextKind, index: int) -> list[str]:
-    """What each second judge says of one arm."""
+    """What each second scorer says of one system."""
     return [
         f"by {short_judge(judge)} {percent(rates[index]['rate'])} %"
         for judge, rates in second_rates(results, context).items()
@@ -167,7 +167,7 @@ def _second_card(results: Mapping[str, Any], context: ContextKind, index: int) -
 
 def _card(
     index: int,
-    arm: str,
+    system: str,
     rates: Mapping[str, Rate],
     share: Metric | None,
     second: Sequence[str],
@@ -175,7 +175,7 @@ def _card(
     total = rates[TOTAL]
     return tag(
         "div",
-        tag("span", arm, class_="name"),
+        tag("span", system, class_="name"),
         tag("b", f"{percent(total['rate'])} %"),
         tag("span", f"{interval(total['low'], total['high'])} %, n = {total['n']}"),
         *(tag("span", said) for said in second),
@@ -183,7 +183,7 @@ def _card(
         if share is None
         else tag("span", f"{share.column} {percent(rates[share.name]['rate'])} %"),
         class_="card",
-        style=f"--arm: var(--arm-{index % len(plots.MARKERS)})",
+        style=f"--system: var(--system-{index % len(plots.MARKERS)})",
     )
 
 
@@ -212,12 +212,12 @@ def _plots(results: Mapping[str, Any]) -> Markup:
         "plots",
         _figure(
             plots.plot_errors(results),
-            "What goes wrong. Each mark is the share of an arm's answers that show the error; "
+            "What goes wrong. Each mark is the share of a system's answers that show the error; "
             "the line is its 95 % interval. Further left is better.",
         ),
         _figure(
             plots.plot_contexts(results),
-            "What distractors cost. The longer the pale bar, the more an arm is misled by facts "
+            "What distractors cost. The longer the pale bar, the more a system is misled by facts "
             "that were not asked for.",
         )
         if len(contexts_of(results)) > 1
@@ -242,16 +242,18 @@ def _figure(svg: Markup, caption: str) -> Markup:
 def _rates(results: Mapping[str, Any]) -> Markup:
     parts: list[Markup] = []
     for context in contexts_of(results):
-        head = ["", *(f"{arm}" for arm in results["arms"])]
+        head = ["", *(f"{system}" for system in results["systems"])]
         rows = []
         for metric in metrics_of(results):
-            cells = [_rate_cell(kinds[context][metric.name]) for kinds in results["arms"].values()]
+            cells = [
+                _rate_cell(kinds[context][metric.name]) for kinds in results["systems"].values()
+            ]
             name = tag("th", metric.title, scope="row", title=metric.meaning)
             is_total = metric.name == TOTAL
             rows.append(tag("tr", name, *cells, class_="total" if is_total else None))
             if is_total:
                 rows += _second_rows(results, context)
-        counts = [str(kinds[context][TOTAL]["n"]) for kinds in results["arms"].values()]
+        counts = [str(kinds[context][TOTAL]["n"]) for kinds in results["systems"].values()]
         rows.append(
             tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
         )
@@ -290,16 +292,18 @@ def _table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
 
 
 def _tests(results: Mapping[str, Any]) -> Markup:
-    arms = results["arms"]
-    if len(arms) == 1:
-        return _section("tests", tag("p", "There is one arm, and nothing to compare."))
-    first = next(iter(arms))
+    systems = results["systems"]
+    if len(systems) == 1:
+        return _section("tests", tag("p", "There is one system, and nothing to compare."))
+    first = next(iter(systems))
     parts: list[Markup] = [tag("p", PAIRED_NOTE)]
     for context in contexts_of(results):
         sentences = [
             sentence
             for metric in tested(results)
-            for sentence in say_tests(tests_of(results, context, metric.name, first), arms, metric)
+            for sentence in say_tests(
+                tests_of(results, context, metric.name, first), systems, metric
+            )
         ]
         parts += [
             tag("h3", f"Against {first}, on {results['contexts'][context]}"),
@@ -322,7 +326,7 @@ def _tests(results: Mapping[str, Any]) -> Markup:
     rows = [_test_row(test, columns) for test in results["paired"]]
     every = tag(
         "details",
-        tag("summary", f"All {len(rows)} tests, between all arms"),
+        tag("summary", f"All {len(rows)} tests, between all systems"),
         tag("div", _table(head, rows), class_="scroll"),
     )
     return _section("tests", *parts, every)
@@ -333,7 +337,7 @@ def _edits(results: Mapping[str, Any]) -> bool:
 
 
 def _editing(results: Mapping[str, Any]) -> Markup | None:
-    """What mitigations made of stored answers; nothing where no arm edits."""
+    """What mitigations made of stored answers; nothing where no system edits."""
     if not _edits(results):
         return None
     parts: list[Markup] = [tag("p", EDITING_NOTE)]
@@ -369,7 +373,7 @@ def _test_row(test: Mapping[str, Any], columns: Mapping[str, str]) -> Markup:
     cells = [
         tag("td", test["context"]),
         tag("td", columns[test["metric"]]),
-        *(tag("td", str(test[name])) for name in ("arm_a", "arm_b", "n", "a_only", "b_only")),
+        *(tag("td", str(test[name])) for name in ("system_a", "system_b", "n", "a_only", "b_only")),
         tag("td", percent(test["difference"]), tag("small", _span(test["low"], test["high"]))),
         tag("td", ratio, tag("small", limits)),
         tag("td", p_value(test["p"]).removeprefix("= ")),
@@ -385,13 +389,13 @@ def _span(low: float | None, high: float | None) -> str:
 def _examples(
     results: Mapping[str, Any],
     views: Mapping[str, Mapping[str, SampleView]],
-    shown: ShownArms,
+    shown: ShownSystems,
 ) -> Markup:
     context = contexts_of(results)[-1]
     own = views[context]
     judgements = {
-        arm: {example_id: one.judgement for example_id, one in kinds[context].items()}
-        for arm, kinds in shown.items()
+        system: {example_id: one.judgement for example_id, one in kinds[context].items()}
+        for system, kinds in shown.items()
     }
     chosen = choose_examples(judgements)
     look = Look(formats_of(results), titles_of(results), error_classes(results))
@@ -400,8 +404,8 @@ def _examples(
             number,
             own[example_id],
             {
-                arm: kinds[context][example_id]
-                for arm, kinds in shown.items()
+                system: kinds[context][example_id]
+                for system, kinds in shown.items()
                 if example_id in kinds[context]
             },
             look,
@@ -413,7 +417,8 @@ def _examples(
         tag(
             "p",
             f"{len(chosen)} of {len(own)} samples, on {results['contexts'][context]}, chosen by a "
-            "rule so that every kind of error of every arm is seen: telling, not representative. "
+            "rule so that every kind of error of every system is seen: telling, not "
+            "representative. "
             "What is wrong has the colour of its error and a number; the list below it, and a "
             "tooltip, say why.",
         ),
@@ -428,10 +433,10 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
     setting_rows = [
         tag(
             "tr",
-            tag("td", arm),
+            tag("td", system),
             *(tag("td", str(settings.get(name, DASH))) for name in SHOWN_SETTINGS),
         )
-        for arm, settings in results["settings"].items()
+        for system, settings in results["settings"].items()
     ]
     data = results["data"]
     return _section(
@@ -451,6 +456,6 @@ def _provenance(results: Mapping[str, Any]) -> Markup:
         ),
         tag("h3", "Cost"),
         tag("div", _table(cost_head, cost_rows), class_="scroll"),
-        tag("h3", "Arms"),
-        tag("div", _table(["arm", *SHOWN_SETTINGS], setting_rows), class_="scroll"),
+        tag("h3", "Systems"),
+        tag("div", _table(["system", *SHOWN_SETTINGS], setting_rows), class_="scroll"),
     )

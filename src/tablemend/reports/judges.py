@@ -1,4 +1,4 @@
-"""What reports say of the second judges: their names, rates, and where they differ."""
+"""What reports say of the second scorers: their names, rates, and where they differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tablemend.reports.rates import Rate
 from tablemend.reports.words import DASH
 
 
-def second_judges(results: Mapping[str, Any]) -> list[str]:
+def second_scorers(results: Mapping[str, Any]) -> list[str]:
     """The judges beside the detector; none in results of an earlier version."""
     return list(results.get("second", {}).get("judges", ()))
 
@@ -19,10 +19,10 @@ def second_judges(results: Mapping[str, Any]) -> list[str]:
 def second_rates(
     results: Mapping[str, Any], context: ContextKind, metric: str = "total_hallu"
 ) -> dict[str, list[Rate]]:
-    """A rate of every arm, by second judge."""
+    """A rate of every system, by second scorer."""
     return {
-        judge: [kinds[context][metric] for kinds in results["second"]["arms"][judge].values()]
-        for judge in second_judges(results)
+        judge: [kinds[context][metric] for kinds in results["second"]["systems"][judge].values()]
+        for judge in second_scorers(results)
     }
 
 
@@ -32,12 +32,12 @@ def short_judge(judge: str) -> str:
 
 
 NO_SECOND_JUDGE = (
-    "No second judge: evaluation.second_judge=exact has one, and rejudge=true asks it about the "
+    "No second scorer: evaluation.second_scorer=exact has one, and rescore=true asks it about the "
     "stored answers."
 )
 AGREEMENT_HEAD = (
     "judge",
-    "arm",
+    "system",
     "context",
     "both judged",
     "both: error",
@@ -46,7 +46,7 @@ AGREEMENT_HEAD = (
     "kappa",
 )
 AGREEMENT_NOTE = (
-    "A second judge shares no code with the detector; rewards and mitigations never see it. The "
+    "A second scorer shares no code with the detector; rewards and mitigations never see it. The "
     "exact one compares every cell to the letter, but for case, white space and the way to write "
     "a decimal number: what it alone calls wrong is mostly another way to write the same. What the "
     "detector alone calls wrong deserves a look. Kappa is Cohen's: 1 is full agreement, 0 is "
@@ -55,17 +55,17 @@ AGREEMENT_NOTE = (
 
 
 def agreement_rows(results: Mapping[str, Any]) -> list[list[str]]:
-    """How often each second judge says what the detector says; one row an arm and context."""
+    """How often each second scorer says what the detector says; one row a system and context."""
     return [
         [
             short_judge(judge),
-            arm,
+            system,
             context,
             *(str(own["agreement"][name]) for name in COUNTS),
             _kappa(own["agreement"]["kappa"]),
         ]
-        for judge in second_judges(results)
-        for arm, kinds in results["second"]["arms"][judge].items()
+        for judge in second_scorers(results)
+        for system, kinds in results["second"]["systems"][judge].items()
         for context, own in kinds.items()
     ]
 
@@ -78,13 +78,13 @@ def _kappa(kappa: float | None) -> str:
 
 
 def say_differing(results: Mapping[str, Any], most: int = 5) -> list[str]:
-    """Ids of answers on which the judges differ, in a sentence an arm and context."""
+    """Ids of answers on which the judges differ, in a sentence a system and context."""
     return [
-        f"{arm}, {context}, {who} alone ({short_judge(judge)}): {', '.join(ids[:most])}"
+        f"{system}, {context}, {who} alone ({short_judge(judge)}): {', '.join(ids[:most])}"
         + (f" and {own['agreement'][name] - most} more" if own["agreement"][name] > most else "")
-        for judge in second_judges(results)
-        for arm, kinds in results["second"]["arms"][judge].items()
+        for judge in second_scorers(results)
+        for system, kinds in results["second"]["systems"][judge].items()
         for context, own in kinds.items()
-        for name, who in (("detector_only", "detector"), ("second_only", "second judge"))
+        for name, who in (("detector_only", "detector"), ("second_only", "second scorer"))
         if (ids := own["agreement"]["examples"][name])
     ]

@@ -12,8 +12,8 @@ from tablemend.reports.judges import (
     NO_SECOND_JUDGE,
     agreement_rows,
     say_differing,
-    second_judges,
     second_rates,
+    second_scorers,
     short_judge,
 )
 from tablemend.reports.rates import Rate
@@ -54,18 +54,18 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 
 
 def rate_table(results: Mapping[str, Any], context: ContextKind) -> str:
-    """Rates in percent, one arm a column; TotalHallu with its 95 % interval below it."""
-    arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
-    rows = [["%", *arms]]
+    """Rates in percent, one system a column; TotalHallu with its 95 % interval below it."""
+    systems = {system: kinds[context] for system, kinds in results["systems"].items()}
+    rows = [["%", *systems]]
     for metric in metrics_of(results):
-        rates = [own[metric.name] for own in arms.values()]
+        rates = [own[metric.name] for own in systems.values()]
         rows.append([metric.title, *(percent(rate["rate"]) for rate in rates)])
         if metric.name == TOTAL:
             rows.append(["  95 % interval", *(interval(r["low"], r["high"]) for r in rates)])
             for judge, own_rates in second_rates(results, context).items():
                 named = f"  by {short_judge(judge)}"
                 rows.append([named, *(percent(rate["rate"]) for rate in own_rates)])
-    return align([*rows, _counts(arms), *ending_rows(results, context)])
+    return align([*rows, _counts(systems), *ending_rows(results, context)])
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
@@ -80,8 +80,8 @@ def terminal_table(results: Mapping[str, Any]) -> str:
 def write_markdown(results: Mapping[str, Any]) -> str:
     """The whole report as Markdown."""
     parts = [
-        f"# Comparison of {listed(list(results['arms']))}: run {results['run']}",
-        f"{results['n']} examples, the same for every arm. Judge: {results['judge']}. "
+        f"# Comparison of {listed(list(results['systems']))}: run {results['run']}",
+        f"{results['n']} examples, the same for every system. Judge: {results['judge']}. "
         "Rates are percentages of the judged answers; an answer counts once for every kind of "
         "error that it shows. Intervals are 95 %.",
         *(f"**Warning.** {line}." for line in results.get("warnings", ())),
@@ -89,7 +89,7 @@ def write_markdown(results: Mapping[str, Any]) -> str:
     for context, name in results["contexts"].items():
         parts += [f"## Rates on {name}", _interval_table(results, context)]
     parts += post_editing(results)
-    parts += ["## Do the arms differ?", PAIRED_NOTE, *_test_lists(results)]
+    parts += ["## Do the systems differ?", PAIRED_NOTE, *_test_lists(results)]
     parts += ["## Do the judges agree?", *_agreement(results)]
     parts += ["## What the columns mean", _glossary(results)]
     parts += ["## Cost", _cost_table(results)]
@@ -115,41 +115,41 @@ def post_editing(results: Mapping[str, Any]) -> list[str]:
 
 
 PAIRED_NOTE = (
-    "Tests compare arms on the same examples. Events: exact McNemar test, Newcombe's interval "
+    "Tests compare systems on the same examples. Events: exact McNemar test, Newcombe's interval "
     "of the difference, Bonett and Price's of the ratio. Recalls: paired bootstrap, and a test "
-    "that swaps the arms at random. All p-values are corrected for the number of tests of the "
+    "that swaps the systems at random. All p-values are corrected for the number of tests of the "
     "same metric (Holm)."
 )
 
 
 def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
-    arms = {arm: kinds[context] for arm, kinds in results["arms"].items()}
-    rows = [["%", *arms]]
+    systems = {system: kinds[context] for system, kinds in results["systems"].items()}
+    rows = [["%", *systems]]
     for metric in metrics_of(results):
-        rates = [own[metric.name] for own in arms.values()]
+        rates = [own[metric.name] for own in systems.values()]
         rows.append([metric.title, *map(with_interval, rates)])
         if metric.name == TOTAL:
             for judge, own in second_rates(results, context).items():
                 rows.append([f"TotalHallu, {short_judge(judge)}", *map(with_interval, own)])
-    return align([*rows, _counts(arms), *ending_rows(results, context)])
+    return align([*rows, _counts(systems), *ending_rows(results, context)])
 
 
-def _counts(arms: Mapping[str, Mapping[str, Rate]]) -> list[str]:
+def _counts(systems: Mapping[str, Mapping[str, Rate]]) -> list[str]:
     """The row below a table of rates that says what they are rates of."""
-    return ["judged answers (n)", *(str(own[TOTAL]["n"]) for own in arms.values())]
+    return ["judged answers (n)", *(str(own[TOTAL]["n"]) for own in systems.values())]
 
 
 def _test_lists(results: Mapping[str, Any]) -> list[str]:
-    if len(results["arms"]) == 1:
-        return ["There is one arm, and nothing to compare."]
-    first = next(iter(results["arms"]))
+    if len(results["systems"]) == 1:
+        return ["There is one system, and nothing to compare."]
+    first = next(iter(results["systems"]))
     parts = []
     for context, name in results["contexts"].items():
         lines = [
             f"- {sentence}"
             for metric in tested(results)
             for sentence in say_tests(
-                tests_of(results, context, metric.name, first), results["arms"], metric
+                tests_of(results, context, metric.name, first), results["systems"], metric
             )
         ]
         parts.append("\n".join([f"On {name}:", "", *lines]))
@@ -178,12 +178,12 @@ def _provenance(results: Mapping[str, Any]) -> str:
     data = results["data"]
     lines = [
         f"- judge: {results['judge']}",
-        f"- second judges: {', '.join(second_judges(results)) or 'none'}",
+        f"- second scorers: {', '.join(second_scorers(results)) or 'none'}",
         f"- examples: {data['source']}, {results['n']} of them, hash {data['hash']}",
         f"- task: {results['task']}; answers asked for as {say_formats(results)}",
         f"- {say_cut(results)}",
     ]
-    for arm, settings in results["settings"].items():
+    for system, settings in results["settings"].items():
         chosen = [f"{name} {settings[name]}" for name in SHOWN_SETTINGS if name in settings]
-        lines.append(f"- {arm}: " + ", ".join(chosen))
+        lines.append(f"- {system}: " + ", ".join(chosen))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Do two arms differ? Tests on the same examples, so that hard examples cancel out."""
+"""Do two systems differ? Tests on the same examples, so that hard examples cancel out."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from tablemend.reports.rates import (
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two arms on the examples that were judged in both.
+    """Two systems on the examples that were judged in both.
 
     Attributes:
         context: the context shown to both.
         metric: an error, a violation or a recall.
-        arm_a, arm_b: the arms; ``arm_a`` is the one compared against.
+        system_a, system_b: the systems; ``system_a`` is the one compared against.
         n: examples judged in both.
-        a_only, b_only: examples that show the error in one arm alone; for a recall, examples
-            in which that arm's is higher.
+        a_only, b_only: examples that show the error in one system alone; for a recall, examples
+            in which that system's is higher.
         difference, low, high: rate of b minus rate of a, with a 95 % paired interval.
         ratio, ratio_low, ratio_high: rate of b over rate of a; ``None`` where a's is 0.
-        p: two-sided; that so uneven a split between the arms comes by chance.
+        p: two-sided; that so uneven a split between the systems comes by chance.
         p_holm: ``p`` corrected for all tests of the same metric in the report (Holm 1979).
     """
 
     context: str
     metric: str
-    arm_a: str
-    arm_b: str
+    system_a: str
+    system_b: str
     n: int
     a_only: int
     b_only: int
@@ -59,29 +59,31 @@ class PairedTest:
         return asdict(self)
 
 
-def compare_arms(
+def compare_systems(
     judgements: Mapping[str, Mapping[str, Mapping[str, Judgement]]], metrics: Sequence[Metric]
 ) -> list[PairedTest]:
-    """Every pair of arms, on every context and metric.
+    """Every pair of systems, on every context and metric.
 
     Args:
-        judgements: context -> arm -> example id -> judgement; the order of the arms decides
-            which one of a pair is ``arm_a``.
+        judgements: context -> system -> example id -> judgement; the order of the systems decides
+            which one of a pair is ``system_a``.
         metrics: what is compared, all but unjudged answers.
     """
     tests = [
         test
-        for context, arms in judgements.items()
-        for arm_a, arm_b in combinations(arms, 2)
-        for test in _compare(context, arm_a, arm_b, arms[arm_a], arms[arm_b], metrics)
+        for context, systems in judgements.items()
+        for system_a, system_b in combinations(systems, 2)
+        for test in _compare(
+            context, system_a, system_b, systems[system_a], systems[system_b], metrics
+        )
     ]
     return correct_by_holm(tests)
 
 
 def _compare(
     context: str,
-    arm_a: str,
-    arm_b: str,
+    system_a: str,
+    system_b: str,
     judged_a: Mapping[str, Judgement],
     judged_b: Mapping[str, Judgement],
     metrics: Sequence[Metric],
@@ -102,15 +104,15 @@ def _compare(
             and (second := metric.value(other)) is not None
         ]
         if metric.kind == "share":
-            tests.append(compare_shares(values, context, metric.name, arm_a, arm_b))
+            tests.append(compare_shares(values, context, metric.name, system_a, system_b))
         else:
             outcomes = [(first > 0, second > 0) for first, second in values]
-            tests.append(compare_events(outcomes, context, metric.name, arm_a, arm_b))
+            tests.append(compare_events(outcomes, context, metric.name, system_a, system_b))
     return tests
 
 
 def compare_events(
-    outcomes: Sequence[tuple[bool, bool]], context: str, metric: str, arm_a: str, arm_b: str
+    outcomes: Sequence[tuple[bool, bool]], context: str, metric: str, system_a: str, system_b: str
 ) -> PairedTest:
     """Exact McNemar test, interval of the difference and of the ratio of paired rates."""
     n = len(outcomes)
@@ -120,7 +122,9 @@ def compare_events(
     difference = difference_interval(both, a_only, b_only, n)
     ratio = ratio_interval(both, a_only, b_only)
     p = None if n == 0 else mcnemar(a_only, b_only)
-    return PairedTest(context, metric, arm_a, arm_b, n, a_only, b_only, *difference, *ratio, p=p)
+    return PairedTest(
+        context, metric, system_a, system_b, n, a_only, b_only, *difference, *ratio, p=p
+    )
 
 
 def mcnemar(a_only: int, b_only: int) -> float:
@@ -174,7 +178,7 @@ def ratio_interval(both: int, a_only: int, b_only: int) -> Interval:
 
     The hybrid score interval of Bonett and Price (2006, Statistics in Medicine 25:3039-3047),
     recommended for paired ratios by Fagerland, Lydersen and Laake (2014). Examples that show
-    the error in neither arm say nothing about the ratio.
+    the error in neither system say nothing about the ratio.
     """
     count_a, count_b = both + a_only, both + b_only
     if count_a == 0:
@@ -193,13 +197,13 @@ def compare_shares(
     values: Sequence[tuple[float, float]],
     context: str,
     metric: str,
-    arm_a: str,
-    arm_b: str,
+    system_a: str,
+    system_b: str,
     seed: int = 0,
 ) -> PairedTest:
     """Paired bootstrap for means: intervals by percentiles, p by flipping signs at random.
 
-    Under the null hypothesis the two arms may be swapped in every example, so the sign of
+    Under the null hypothesis the two systems may be swapped in every example, so the sign of
     each difference is a coin; ``p`` is the share of :data:`RESAMPLES` swappings whose mean
     difference is at least as large as the one seen. Seeded.
     """
@@ -208,7 +212,9 @@ def compare_shares(
     gaps = rows[:, 1] - rows[:, 0]
     higher_in = (int((gaps < 0).sum()), int((gaps > 0).sum()))
     if n == 0:
-        return PairedTest(context, metric, arm_a, arm_b, 0, *higher_in, *UNKNOWN, *UNKNOWN, p=None)
+        return PairedTest(
+            context, metric, system_a, system_b, 0, *higher_in, *UNKNOWN, *UNKNOWN, p=None
+        )
     means = resample_means(rows, seed)
     quantiles = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(means[:, 1] - means[:, 0], quantiles)
@@ -220,8 +226,8 @@ def compare_shares(
     return PairedTest(
         context,
         metric,
-        arm_a,
-        arm_b,
+        system_a,
+        system_b,
         n,
         *higher_in,
         float(mean_b - mean_a),
@@ -244,7 +250,7 @@ def _swap_test(gaps: np.ndarray, seed: int) -> float:
 
 
 def correct_by_holm(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    """Fill in ``p_holm``: the tests of one metric, over all contexts and arms, are a family."""
+    """Fill in ``p_holm``: the tests of one metric, over all contexts and systems, are a family."""
     families: dict[str, list[int]] = {}
     for index, test in enumerate(tests):
         if test.p is not None:

@@ -1,6 +1,6 @@
 """The plots of a report, as SVG text for a page (matplotlib).
 
-Colours are CSS variables of the page, so that one drawing fits a light and a dark page; arms
+Colours are CSS variables of the page, so that one drawing fits a light and a dark page; systems
 are told apart by colour (Okabe and Ito's palette, made for colour-blind readers) and by marker.
 """
 
@@ -24,7 +24,7 @@ MARKERS = "osD^vPX*"
 INK, LINE, PAPER = "#010203", "#040506", "#070809"
 ARMS = [f"#0a0b{index:02x}" for index in range(len(MARKERS))]
 VARIABLES = {INK: "currentColor", LINE: "var(--line)", PAPER: "var(--paper)"} | {
-    colour: f"var(--arm-{index})" for index, colour in enumerate(ARMS)
+    colour: f"var(--system-{index})" for index, colour in enumerate(ARMS)
 }
 STYLE: Any = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and restyled
@@ -58,13 +58,13 @@ def marker(index: int) -> str:
     return MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
 
 
-def look(arm_index: int) -> dict[str, Any]:
-    """Colour and marker of an arm; no two of 64 have both alike."""
-    return {"color": ARMS[arm_index % len(ARMS)], "marker": marker(arm_index)}
+def look(system_index: int) -> dict[str, Any]:
+    """Colour and marker of a system; no two of 64 have both alike."""
+    return {"color": ARMS[system_index % len(ARMS)], "marker": marker(system_index)}
 
 
 def plot_errors(results: Mapping[str, Any]) -> Markup:
-    """Rates by kind of error and arm, one panel a context."""
+    """Rates by kind of error and system, one panel a context."""
     shown = errors_of(results)
     metrics = [*(metric.name for metric in shown), TOTAL]
     labels = [*(metric.title for metric in shown), "TotalHallu"]
@@ -74,25 +74,25 @@ def plot_errors(results: Mapping[str, Any]) -> Markup:
             axes,
             labels,
             {
-                arm: [kinds[context][metric] for metric in metrics]
-                for arm, kinds in results["arms"].items()
+                system: [kinds[context][metric] for metric in metrics]
+                for system, kinds in results["systems"].items()
             },
         )
 
     return _panels(
-        results, draw, height=0.8 + 0.12 * len(results["arms"]) * len(metrics), name="errors"
+        results, draw, height=0.8 + 0.12 * len(results["systems"]) * len(metrics), name="errors"
     )
 
 
 def plot_contexts(results: Mapping[str, Any]) -> Markup:
-    """TotalHallu of every arm on each context, joined by a line; the last context is filled."""
+    """TotalHallu of every system on each context, joined by a line; the last context is filled."""
     contexts = contexts_of(results)
-    arms = list(results["arms"])
+    systems = list(results["systems"])
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 0.9 + 0.45 * len(arms)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.45 * len(systems)), layout="constrained")
         axes = figure.subplots()
-        for place, arm in enumerate(arms):
-            rates = [results["arms"][arm][context][TOTAL] for context in contexts]
+        for place, system in enumerate(systems):
+            rates = [results["systems"][system][context][TOTAL] for context in contexts]
             known = [rate["rate"] * 100 for rate in rates if rate["rate"] is not None]
             axes.plot(
                 known, [place] * len(known), color=look(place)["color"], linewidth=7, alpha=0.18
@@ -100,7 +100,7 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
             for context, rate in zip(contexts, rates, strict=True):
                 filled = context == contexts[-1]
                 _dot(axes, rate, place, look(place), filled=filled)
-        _name_rows(axes, arms)
+        _name_rows(axes, systems)
         _percent_axis(axes, "answers with at least one error, %")
         handles = [
             mpl.lines.Line2D(
@@ -123,10 +123,10 @@ def plot_lengths(results: Mapping[str, Any]) -> Markup:
 
     def draw(axes: Axes, context: ContextKind) -> None:
         labels: list[str] = []
-        for index, (arm, kinds) in enumerate(results["by_length"].items()):
+        for index, (system, kinds) in enumerate(results["by_length"].items()):
             bins = kinds[context]
             labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
-            shift = _shift(index, len(results["arms"]))
+            shift = _shift(index, len(results["systems"]))
             rates = [one[TOTAL] for one in bins]
             known = [(place, rate) for place, rate in enumerate(rates) if rate["rate"] is not None]
             axes.plot(
@@ -137,7 +137,7 @@ def plot_lengths(results: Mapping[str, Any]) -> Markup:
                 alpha=0.6,
             )
             for place, rate in known:
-                _dot(axes, rate, place + shift, look(index), label=arm, vertical=True)
+                _dot(axes, rate, place + shift, look(index), label=system, vertical=True)
         axes.set_xticks(range(len(labels)), labels)
         axes.set_xlabel(results["length_unit"])
         axes.set_ylim(-3, 103)
@@ -160,12 +160,12 @@ def plot_domains(results: Mapping[str, Any]) -> Markup | None:
             axes,
             domains,
             {
-                arm: [kinds[context].get(domain, {}).get(TOTAL, nothing) for domain in domains]
-                for arm, kinds in results["by_domain"].items()
+                system: [kinds[context].get(domain, {}).get(TOTAL, nothing) for domain in domains]
+                for system, kinds in results["by_domain"].items()
             },
         )
 
-    height = 0.9 + 0.12 * len(results["arms"]) * len(domains)
+    height = 0.9 + 0.12 * len(results["systems"]) * len(domains)
     return _panels(results, draw, height=max(2.2, height), name="domains")
 
 
@@ -185,26 +185,26 @@ def _panels(
             draw(axes, context)
             axes.set_title(results["contexts"][context])
         panels[0].set_ylabel(ylabel)
-        _legend(figure, list(results["arms"]))
+        _legend(figure, list(results["systems"]))
         return _svg(figure, name)
 
 
-def _legend(figure: Figure, arms: Sequence[str]) -> None:
-    """The arms by row, in as many columns as the names leave room for."""
-    columns = max(1, min(len(arms), int(WIDTH / (SPACE + LETTER * max(map(len, arms))))))
-    order = [place for column in range(columns) for place in range(column, len(arms), columns)]
+def _legend(figure: Figure, systems: Sequence[str]) -> None:
+    """The systems by row, in as many columns as the names leave room for."""
+    columns = max(1, min(len(systems), int(WIDTH / (SPACE + LETTER * max(map(len, systems))))))
+    order = [place for column in range(columns) for place in range(column, len(systems), columns)]
     handles = [
-        mpl.lines.Line2D([], [], linestyle="none", label=arms[place], **look(place))
+        mpl.lines.Line2D([], [], linestyle="none", label=systems[place], **look(place))
         for place in order  # matplotlib fills column by column
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
 
 
 def _dots(axes: Axes, labels: Sequence[str], rates: Mapping[str, Sequence[Any]]) -> None:
-    """Rows of dots with their intervals, one row a label, one dot an arm."""
-    for index, (arm, own) in enumerate(rates.items()):
+    """Rows of dots with their intervals, one row a label, one dot a system."""
+    for index, (system, own) in enumerate(rates.items()):
         for place, rate in enumerate(own):
-            _dot(axes, rate, place + _shift(index, len(rates)), look(index), label=arm)
+            _dot(axes, rate, place + _shift(index, len(rates)), look(index), label=system)
     for border in range(1, len(labels)):
         axes.axhline(border - 0.5, color=LINE, linewidth=0.7)
     _name_rows(axes, labels)

@@ -82,7 +82,7 @@ def resample_means(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 def summarise(judgements: Sequence[Judgement], metrics: Sequence[Metric]) -> dict[str, Rate]:
-    """All metrics over one arm's judgements of one context.
+    """All metrics over one system's judgements of one context.
 
     Unjudged answers count in ``unjudged`` alone: elsewhere they are neither 0 nor 1.
     """

@@ -9,7 +9,7 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Generations
 from tablemend.records import Judgement, SampleView
 from tablemend.reports.examples import Shown
-from tablemend.reports.html import ShownArms, write_html
+from tablemend.reports.html import ShownSystems, write_html
 from tablemend.reports.markdown import write_markdown
 from tablemend.reports.shape import read_results
 from tablemend.runs import read_jsonl, write_text
@@ -41,9 +41,9 @@ def write_reports(run: Path) -> dict[str, Any]:
             f"{run}: views.jsonl or judgements.jsonl are not as this version writes them "
             f"({error!r}): run the comparison again (python eval/compare.py recipe=... run=...)"
         ) from error
-    if shown.keys() != results["arms"].keys():
+    if shown.keys() != results["systems"].keys():
         raise TablemendError(
-            f"{run}: judgements.jsonl is not of the arms of results.json: run the comparison "
+            f"{run}: judgements.jsonl is not of the systems of results.json: run the comparison "
             "again (python eval/compare.py recipe=... run=...)"
         )
     write_text(run / "report.md", write_markdown(results))
@@ -51,19 +51,24 @@ def write_reports(run: Path) -> dict[str, Any]:
     return results
 
 
-def _read_shown(run: Path) -> ShownArms:
+def _read_shown(run: Path) -> ShownSystems:
     generations = Generations(run / "generations")
     shown: dict[str, dict[Any, dict[str, Shown]]] = {}
     answers: dict[tuple[str, str], Any] = {}
     for line in read_jsonl(run / "judgements.jsonl"):
-        arm, context, example_id = line.pop("arm"), line.pop("context"), line.pop("example_id")
-        if (arm, context) not in answers:
-            answers[arm, context] = generations.read(arm, context)
-        if example_id not in answers[arm, context]:
+        system, context, example_id = (
+            line.pop("system"),
+            line.pop("context"),
+            line.pop("example_id"),
+        )
+        if (system, context) not in answers:
+            answers[system, context] = generations.read(system, context)
+        if example_id not in answers[system, context]:
             raise TablemendError(
-                f"{generations.path(arm, context)} no longer holds the answers that results.json "
-                "was made from: run the comparison to its end (python eval/compare.py recipe=...)"
+                f"{generations.path(system, context)} no longer holds the answers that "
+                "results.json was made from: run the comparison to its end "
+                "(python eval/compare.py recipe=...)"
             )
-        one = Shown(answers[arm, context][example_id].answer, Judgement.from_json(line))
-        shown.setdefault(arm, {}).setdefault(context, {})[example_id] = one
+        one = Shown(answers[system, context][example_id].answer, Judgement.from_json(line))
+        shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
     return shown

@@ -10,7 +10,7 @@ import numpy as np
 
 from tablemend.generations import Stored
 from tablemend.records import ContextKind, Judgement, Metric, SampleView
-from tablemend.reports.paired import compare_arms
+from tablemend.reports.paired import compare_systems
 from tablemend.reports.rates import Rate, summarise
 
 RESULTS_VERSION = 2
@@ -18,7 +18,7 @@ RESULTS_VERSION = 2
 BINS = 4
 
 Judgements = Mapping[str, Mapping[ContextKind, Mapping[str, Judgement]]]
-"""arm -> context -> example id -> judgement."""
+"""system -> context -> example id -> judgement."""
 Views = Mapping[ContextKind, Mapping[str, SampleView]]
 """context -> example id -> what was shown."""
 
@@ -27,43 +27,47 @@ def tabulate(judgements: Judgements, views: Views, metrics: Sequence[Metric]) ->
     """The part of results.json that follows from the judgements.
 
     Args:
-        judgements: of every arm.
-        views: what the arms were shown.
+        judgements: of every system.
+        views: what the systems were shown.
         metrics: of the task.
 
     Returns:
-        ``arms`` (arm -> context -> metric -> rate), ``paired``, ``by_domain`` (arm -> context
-        -> domain -> metric -> rate) and ``by_length`` (arm -> context -> list of bins).
+        ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` (system ->
+        context -> domain -> metric -> rate) and ``by_length`` (system -> context -> list of bins).
     """
     bins = {
         context: length_bins([one.length for one in own.values()]) for context, own in views.items()
     }
     shown = broken_down(metrics)
     return {
-        "arms": {
-            arm: {context: summarise(list(own.values()), metrics) for context, own in kinds.items()}
-            for arm, kinds in judgements.items()
+        "systems": {
+            system: {
+                context: summarise(list(own.values()), metrics) for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
         },
         "paired": [
             test.to_json()
-            for test in compare_arms(
+            for test in compare_systems(
                 {
-                    context: {arm: kinds[context] for arm, kinds in judgements.items()}
+                    context: {system: kinds[context] for system, kinds in judgements.items()}
                     for context in views
                 },
                 metrics,
             )
         ],
         "by_domain": {
-            arm: {context: _by_domain(own, views[context], shown) for context, own in kinds.items()}
-            for arm, kinds in judgements.items()
+            system: {
+                context: _by_domain(own, views[context], shown) for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
         },
         "by_length": {
-            arm: {
+            system: {
                 context: _by_length(own, views[context], bins[context], shown)
                 for context, own in kinds.items()
             }
-            for arm, kinds in judgements.items()
+            for system, kinds in judgements.items()
         },
     }
 
@@ -127,7 +131,7 @@ def cost(
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> dict[str, Any]:
-    """Tokens, seconds, price and endings of one arm's answers on one context.
+    """Tokens, seconds, price and endings of one system's answers on one context.
 
     Args:
         stored: the answers.

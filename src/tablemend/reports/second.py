@@ -1,4 +1,4 @@
-"""The second judges' part of results.json: their rates, and where they differ from the detector."""
+"""The second scorers' part of results.json: their rates, and where the detector differs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from tablemend.exact_match import Opinion
 from tablemend.records import ContextKind, Judgement
 from tablemend.reports.paired import PairedTest, compare_events, correct_by_holm
 from tablemend.reports.rates import mean_interval, rate_interval
 from tablemend.reports.results import Judgements
-from tablemend.second_judge import Opinion
 
 Opinions = Mapping[str, Mapping[ContextKind, Mapping[str, Sequence[Opinion]]]]
-"""arm -> context -> example id -> one opinion a judge, the same judges everywhere."""
+"""system -> context -> example id -> one opinion a judge, the same judges everywhere."""
 
 MOST_EXAMPLES = 20
 """Ids that are listed of each kind of disagreement."""
 
 
 def tabulate_second(opinions: Opinions, judgements: Judgements) -> dict[str, Any]:
-    """What results.json says of the second judges.
+    """What results.json says of the second scorers.
 
     Returns:
-        ``judges``, ``arms`` (judge -> arm -> context -> ``total_hallu``, ``row_recall``,
+        ``judges``, ``systems`` (judge -> system -> context -> ``total_hallu``, ``row_recall``,
         ``whole``, ``unjudged``, ``differences``, ``agreement``) and ``paired`` (judge -> tests of
-        TotalHallu). Empty lists and dicts where there is no second judge.
+        TotalHallu). Empty lists and dicts where there is no second scorer.
     """
     names = _judges(opinions)
     return {
         "judges": names,
-        "arms": {
+        "systems": {
             name: {
-                arm: {
-                    context: _summarise(_of_judge(own, place), judgements[arm][context])
+                system: {
+                    context: _summarise(_of_judge(own, place), judgements[system][context])
                     for context, own in kinds.items()
                 }
-                for arm, kinds in opinions.items()
+                for system, kinds in opinions.items()
             }
             for place, name in enumerate(names)
         },
@@ -55,7 +55,7 @@ def _judges(opinions: Opinions) -> list[str]:
         for own in kinds.values()
         for said in own.values()
     }
-    assert len(lists) < 2, lists  # the same judges hear every arm
+    assert len(lists) < 2, lists  # the same judges hear every system
     return list(lists.pop()) if lists else []
 
 
@@ -81,7 +81,7 @@ def _summarise(own: Mapping[str, Opinion], judgements: Mapping[str, Judgement]) 
 def compare_judges(
     judgements: Mapping[str, Judgement], opinions: Mapping[str, Opinion]
 ) -> dict[str, Any]:
-    """How often the detector and a second judge say the same of the answers that both judged.
+    """How often the detector and a second scorer say the same of the answers that both judged.
 
     Returns:
         ``n``; the counts ``both`` (hallucinated), ``detector_only``, ``second_only``, ``neither``;
@@ -127,21 +127,21 @@ def cohens_kappa(both: int, first_only: int, second_only: int, neither: int) -> 
 
 
 def _compare(opinions: Opinions, place: int) -> list[PairedTest]:
-    """TotalHallu of every pair of arms, on each context, as one judge has it."""
+    """TotalHallu of every pair of systems, on each context, as one judge has it."""
     contexts: dict[ContextKind, None] = {c: None for kinds in opinions.values() for c in kinds}
     tests = []
     for context in contexts:
-        said = {arm: _of_judge(kinds[context], place) for arm, kinds in opinions.items()}
-        for arm_a, arm_b in combinations(said, 2):
+        said = {system: _of_judge(kinds[context], place) for system, kinds in opinions.items()}
+        for system_a, system_b in combinations(said, 2):
             pairs = [
-                (one, said[arm_b][example_id])
-                for example_id, one in said[arm_a].items()
-                if example_id in said[arm_b]
+                (one, said[system_b][example_id])
+                for example_id, one in said[system_a].items()
+                if example_id in said[system_b]
             ]
             outcomes = [
                 (one.hallucinated, other.hallucinated)
                 for one, other in pairs
                 if not one.unjudged and not other.unjudged
             ]
-            tests.append(compare_events(outcomes, context, "total_hallu", arm_a, arm_b))
+            tests.append(compare_events(outcomes, context, "total_hallu", system_a, system_b))
     return correct_by_holm(tests)

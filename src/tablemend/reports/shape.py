@@ -35,8 +35,8 @@ class _Cost(_Part):
 class _Test(_Part):
     context: ContextKind
     metric: str
-    arm_a: str
-    arm_b: str
+    system_a: str
+    system_b: str
     n: int
     a_only: int
     b_only: int
@@ -66,7 +66,7 @@ class _SecondRates(_Part):
 
 class _Second(_Part):
     judges: list[str]
-    arms: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
+    systems: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
 
 
 class _Metric(_Part):
@@ -96,7 +96,7 @@ class _Results(_Part):
     judge: str
     data: _Data
     format: Format | None
-    arms: dict[str, dict[ContextKind, dict[str, _Rate]]] = Field(min_length=1)
+    systems: dict[str, dict[ContextKind, dict[str, _Rate]]] = Field(min_length=1)
     settings: dict[str, dict[str, Any]]
     cost: dict[str, dict[ContextKind, _Cost]]
     paired: list[_Test]
@@ -113,7 +113,7 @@ def read_results(path: Path) -> dict[str, Any]:
     """
     try:
         results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        arms = _Results.model_validate(results).arms
+        systems = _Results.model_validate(results).systems
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole file"
@@ -121,12 +121,14 @@ def read_results(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _refusal(path, str(error)) from error
     for part in ("settings", "cost"):
-        if lacking := arms.keys() ^ results[part].keys():
-            raise _refusal(path, f"{part}: of other arms ({', '.join(sorted(lacking))})")
-    for arm, kinds in arms.items():
+        if lacking := systems.keys() ^ results[part].keys():
+            raise _refusal(path, f"{part}: of other systems ({', '.join(sorted(lacking))})")
+    for system, kinds in systems.items():
         for context, rates in kinds.items():
             if lacking := {one["name"] for one in results["metrics"]} - rates.keys():
-                raise _refusal(path, f"arms.{arm}.{context} lacks {', '.join(sorted(lacking))}")
+                raise _refusal(
+                    path, f"systems.{system}.{context} lacks {', '.join(sorted(lacking))}"
+                )
     return results
 
 

@@ -76,31 +76,32 @@ def p_value(p: float | None) -> str:
 
 
 def tests_of(
-    results: Mapping[str, Any], context: str, metric: str, arm_a: str | None = None
+    results: Mapping[str, Any], context: str, metric: str, system_a: str | None = None
 ) -> list[dict[str, Any]]:
-    """The paired tests of one metric on one context, of one arm against the others or all."""
+    """The paired tests of one metric on one context, of one system against the others or all."""
     return [
         test
         for test in results["paired"]
         if test["context"] == context
         and test["metric"] == metric
-        and arm_a in (None, test["arm_a"])
+        and system_a in (None, test["system_a"])
     ]
 
 
 def say_tests(
-    tests: Sequence[Mapping[str, Any]], arms: Mapping[str, Any], metric: Metric
+    tests: Sequence[Mapping[str, Any]], systems: Mapping[str, Any], metric: Metric
 ) -> list[str]:
-    """Tests of one metric against one arm: a sentence for each arm that differs from it, and one
-    for all others. Absence of evidence is not called equality.
+    """Tests of one metric against one system: a sentence for each system that differs from it, and
+    one for all others. Absence of evidence is not called equality.
     """
     apart = [test for test in tests if is_told_apart(test)]
     rest = [test for test in tests if not is_told_apart(test)]
-    sentences = [_say_apart(test, arms, metric) for test in apart]
+    sentences = [_say_apart(test, systems, metric) for test in apart]
     if rest:
-        named = "; ".join(f"{test['arm_b']}, {_points(test)}" for test in rest)
+        named = "; ".join(f"{test['system_b']}, {_points(test)}" for test in rest)
         sentences.append(
-            f"Not told apart from {rest[0]['arm_a']} in {metric.title} by these examples: {named}."
+            f"Not told apart from {rest[0]['system_a']} in {metric.title} by these "
+            f"examples: {named}."
         )
     return sentences
 
@@ -110,25 +111,27 @@ def is_told_apart(test: Mapping[str, Any], level: float = 0.05) -> bool:
     return test["p_holm"] is not None and test["p_holm"] < level
 
 
-def _say_apart(test: Mapping[str, Any], arms: Mapping[str, Any], metric: Metric) -> str:
+def _say_apart(test: Mapping[str, Any], systems: Mapping[str, Any], metric: Metric) -> str:
     is_share = metric.kind == "share"
     better = (test["difference"] > 0) == is_share
-    rates = [percent(arms[test[arm]][test["context"]][test["metric"]]["rate"]) for arm in SIDES]
+    rates = [
+        percent(systems[test[system]][test["context"]][test["metric"]]["rate"]) for system in SIDES
+    ]
     ratio = ""
     if test["ratio"] is not None:
         limits = f"{test['ratio_low']:.2f}{DASH}{test['ratio_high']:.2f}"
         ratio = f", {test['ratio']:.2f} times as much ({limits})"
     what = "Higher" if is_share else "Wrong"
     return (
-        f"{test['arm_b']} is {'better' if better else 'worse'} than {test['arm_a']}: "
+        f"{test['system_b']} is {'better' if better else 'worse'} than {test['system_a']}: "
         f"{metric.title} {rates[1]} % instead of {rates[0]} %, "
-        f"{_points(test)}{ratio}. {what} in {test['arm_a']} alone: {test['a_only']}, in "
-        f"{test['arm_b']} alone: {test['b_only']}, of {test['n']} examples; "
+        f"{_points(test)}{ratio}. {what} in {test['system_a']} alone: {test['a_only']}, in "
+        f"{test['system_b']} alone: {test['b_only']}, of {test['n']} examples; "
         f"p {p_value(test['p_holm'])}."
     )
 
 
-SIDES = ("arm_a", "arm_b")
+SIDES = ("system_a", "system_b")
 
 
 def _points(test: Mapping[str, Any]) -> str:
@@ -159,7 +162,7 @@ ENDINGS = {
 
 
 def ending_rows(results: Mapping[str, Any], context: ContextKind) -> list[list[str]]:
-    """How many answers of each arm did not end by themselves; only what there is any of."""
+    """How many answers of each system did not end by themselves; only what there is any of."""
     rows = []
     for reason, name in ENDINGS.items():
         endings = [kinds[context]["finish_reasons"] for kinds in results["cost"].values()]
@@ -170,21 +173,21 @@ def ending_rows(results: Mapping[str, Any], context: ContextKind) -> list[list[s
 
 
 def formats_of(results: Mapping[str, Any]) -> dict[str, Format | None]:
-    """The table format that each arm was asked for; ``None`` where answers are texts."""
+    """The table format that each system was asked for; ``None`` where answers are texts."""
     return {
-        arm: settings.get("format", results["format"])
-        for arm, settings in results["settings"].items()
+        system: settings.get("format", results["format"])
+        for system, settings in results["settings"].items()
     }
 
 
 def say_formats(results: Mapping[str, Any]) -> str:
-    """``markdown``, or ``markdown (base and cot), json (structured)`` where arms differ."""
-    arms: dict[str, list[str]] = {}
-    for arm, format in formats_of(results).items():
-        arms.setdefault(format or "text", []).append(arm)
-    if len(arms) == 1:
-        return next(iter(arms))
-    return ", ".join(f"{format} ({listed(names)})" for format, names in arms.items())
+    """``markdown``, or ``markdown (base and cot), json (structured)`` where systems differ."""
+    systems: dict[str, list[str]] = {}
+    for system, format in formats_of(results).items():
+        systems.setdefault(format or "text", []).append(system)
+    if len(systems) == 1:
+        return next(iter(systems))
+    return ", ".join(f"{format} ({listed(names)})" for format, names in systems.items())
 
 
 def say_cut(results: Mapping[str, Any]) -> str:
@@ -207,17 +210,17 @@ SHOWN_SETTINGS = (
     "max_new_tokens",
     "prompts",
 )
-"""Settings of an arm that the reports show, where the arm has them."""
+"""Settings of a system that the reports show, where the system has them."""
 
 
 def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
-    """What each arm cost on each context; the first row is the head.
+    """What each system cost on each context; the first row is the head.
 
     Columns that nobody has anything in (tokens read before, estimates, prices) are left out.
     """
     costs = {
-        (arm, context): own
-        for arm, kinds in results["cost"].items()
+        (system, context): own
+        for system, kinds in results["cost"].items()
         for context, own in kinds.items()
     }
     columns = {
@@ -242,44 +245,46 @@ def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
         del columns["calls"]
     rows = zip(*columns.values(), strict=True)
     return [
-        ["arm", "context", *columns],
+        ["system", "context", *columns],
         *([*where, *row] for where, row in zip(costs, rows, strict=True)),
     ]
 
 
 def editing_table(results: Mapping[str, Any], context: ContextKind) -> list[list[str]]:
-    """One row for each arm that edits another's answers; the first row is the head.
+    """One row for each system that edits another's answers; the first row is the head.
 
     Every metric of errors and shares as it was before and is after, and the difference.
     """
     shown = metrics_of(results)
-    rows = [["arm", "edited", "passes", *(metric.column for metric in shown)]]
-    for arm, kinds in results["cost"].items():
-        before = results["settings"][arm].get("after")
+    rows = [["system", "edited", "passes", *(metric.column for metric in shown)]]
+    for system, kinds in results["cost"].items():
+        before = results["settings"][system].get("after")
         if before is None:
             continue
         cost = kinds[context]
         passes = ", ".join(f"{count} x {n}" for n, count in cost["passes"].items() if n != "0")
         rows.append(
             [
-                f"{before} to {arm}",
+                f"{before} to {system}",
                 f"{cost['edited']} of {cost['answers']}",
                 passes or "0",
-                *(_before_after(results, context, metric, before, arm) for metric in shown),
+                *(_before_after(results, context, metric, before, system) for metric in shown),
             ]
         )
     return rows
 
 
 def _before_after(
-    results: Mapping[str, Any], context: ContextKind, metric: Metric, before: str, arm: str
+    results: Mapping[str, Any], context: ContextKind, metric: Metric, before: str, system: str
 ) -> str:
     """``98.3 to 2.0 (-96.3: -98.1 to -93.5)``, in percent and points."""
-    rates = [results["arms"][name][context][metric.name]["rate"] for name in (before, arm)]
+    rates = [results["systems"][name][context][metric.name]["rate"] for name in (before, system)]
     shown = " to ".join(map(percent, rates))
     for test in tests_of(results, context, metric.name):
-        if {test["arm_a"], test["arm_b"]} == {before, arm} and test["difference"] is not None:
-            sign = 1 if test["arm_b"] == arm else -1
+        if {test["system_a"], test["system_b"]} == {before, system} and test[
+            "difference"
+        ] is not None:
+            sign = 1 if test["system_b"] == system else -1
             low, high = sorted((sign * test["low"], sign * test["high"]))
             points = (
                 f"{100 * sign * test['difference']:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"

@@ -12,8 +12,8 @@ from tablemend.detector.judge import Submission as Judged
 from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
+from tablemend.exact_match import JUDGE, Opinion, compare_exactly
 from tablemend.records import ERROR_TYPES, Example, Judgement, Mark, Metric, SampleView
-from tablemend.second_judge import JUDGE, Opinion, compare_exactly
 from tablemend.synthesis.planting import PLANTS
 from tablemend.synthesis.rationale import RATIONALE_VERSION
 from tablemend.tasks import tablehallu
@@ -122,7 +122,7 @@ class TableGeneration(Task[Example]):
     makes = MAKES
     slots = ("query", "context")
     begins = tablehallu.MARKER
-    second_judge = JUDGE
+    second_scorer = JUDGE
     prompts = tablehallu.STRATEGIES
     metrics = METRICS
 

@@ -14,8 +14,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from tablemend.config import BackendOptions, Format, Source
+from tablemend.exact_match import Opinion
 from tablemend.records import Judgement, Metric, SampleView
-from tablemend.second_judge import Opinion
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
@@ -153,7 +153,7 @@ class Task(ABC, Generic[S]):
         makes: the command that makes its data, for messages.
         slots: what :meth:`template` leaves open, in the order in which they are filled.
         begins: what stands before the answer itself, where a model may have thought aloud.
-        second_judge: name of what judges beside the scorer and shares no code with it; ``None``
+        second_scorer: name of what judges beside the scorer and shares no code with it; ``None``
             for none.
         format: serialisation of the answers; ``None`` where they are no tables.
     """
@@ -167,7 +167,7 @@ class Task(ABC, Generic[S]):
     makes: ClassVar[str]
     slots: ClassVar[tuple[str, ...]]
     begins: ClassVar[str]
-    second_judge: ClassVar[str | None] = None
+    second_scorer: ClassVar[str | None] = None
     format: Format | None = None
 
     def __init__(self, options: TaskOptions = DEFAULTS) -> None:
@@ -232,7 +232,7 @@ class Task(ABC, Generic[S]):
         """
 
     def second_opinion(self, answer: Submission[S]) -> Opinion | None:
-        """What the second judge says; ``None`` where there is none."""
+        """What the second scorer says; ``None`` where there is none."""
         return None
 
     def corruptions(

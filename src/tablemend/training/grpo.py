@@ -40,7 +40,7 @@ from tablemend.training.stage import checkpoints_of, once
 from tablemend.training.trainer import Paced, PromptOrder
 
 CHECKED_PROMPTS = 32
-"""Prompts whose ids are compared with those of every arm of the checkpoint."""
+"""Prompts whose ids are compared with those of every system of the checkpoint."""
 EQUAL = 1e-6
 """Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
 SCORED = 256
@@ -145,13 +145,13 @@ def _render(
 
 def _check_prompts(tasks: Sequence[Asked], config: GrpoExperiment, tokenizer: Tokenizer) -> None:
     """The ids that answers are drawn after are those of every evaluation of the checkpoint."""
-    for arm in config.evaluation.arms.values():
-        if arm.model != config.stage or arm.after:
+    for system in config.evaluation.systems.values():
+        if system.model != config.stage or system.after:
             continue
-        task = config.task_of(arm)
+        task = config.task_of(system)
         for asked in tasks:
-            chat = task.messages(asked.sample, asked.view, arm.prompt)
-            ids = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+            chat = task.messages(asked.sample, asked.view, system.prompt)
+            ids = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
             assert tuple(ids) == asked.ids, "the training prompt is not the evaluation's"
 
 

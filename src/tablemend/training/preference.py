@@ -198,11 +198,11 @@ def _check_prompt(
     row: PairRow,
     config: DpoExperiment,
 ) -> None:
-    """The prompt of every arm that answers with this checkpoint is the pair's, id for id."""
-    for arm in config.evaluation.arms.values():
-        if arm.model == config.stage and not arm.after:
-            chat = task.messages(sample, pair.context, arm.prompt)
-            prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+    """The prompt of every system that answers with this checkpoint is the pair's, id for id."""
+    for system in config.evaluation.systems.values():
+        if system.model == config.stage and not system.after:
+            chat = task.messages(sample, pair.context, system.prompt)
+            prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
             assert list(row.prompt) == prompt, "the pair's prompt is not evaluation's"
 
 

@@ -124,11 +124,11 @@ def _is_remote(config: Experiment) -> bool:
 
 
 def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sample]) -> None:
-    """The masks of the first rows, and their prefixes against every fine-tuned arm's prompts."""
-    arms = [
-        arm
-        for arm in config.evaluation.arms.values()
-        if arm.model == config.stage and not arm.after
+    """The masks of the first rows, and their prefixes against every fine-tuned system's prompts."""
+    systems = [
+        system
+        for system in config.evaluation.systems.values()
+        if system.model == config.stage and not system.after
     ]
     task = config.task_of()
     for view in config.shown:
@@ -140,9 +140,9 @@ def _check_first(config: Experiment, tokenizer: Tokenizer, examples: Sequence[Sa
                 sound.append(example)
         check_rows(tokenizer, rows, targets)
         for example, row in zip(sound, rows, strict=True):
-            for arm in arms:
-                chat = task.messages(example, view, arm.prompt)
-                prompt = prompt_ids(tokenizer, chat, config.thinking_of(arm) != "off")
+            for system in systems:
+                chat = task.messages(example, view, system.prompt)
+                prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
                 assert row.input_ids[: len(prompt)] == prompt, "training prefix is not the prompt"
 
 

@@ -1,4 +1,4 @@
-"""The second judges of a comparison: beside the detector everywhere, asked once, read strictly."""
+"""The second scorers of a comparison: beside the detector everywhere, asked once, read strictly."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from answering import AnsweringServer, answering, right_answer
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_arms
+from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.evaluation.llm_judge import read_verdict
+from tablemend.exact_match import Difference, Opinion
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Finding, Judgement
 from tablemend.reports.judges import agreement_rows, say_differing
@@ -23,7 +24,6 @@ from tablemend.reports.markdown import terminal_table
 from tablemend.reports.report import write_reports
 from tablemend.reports.second import cohens_kappa, compare_judges
 from tablemend.runs import Run, read_jsonl
-from tablemend.second_judge import Difference, Opinion
 from tablemend.synthesis import small_world
 
 N = 6
@@ -67,7 +67,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> list[str]:
             "contexts": ["adversarial"],
             "max_new_tokens": 500,
             "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 1},
-            "arms": {"base": {}, "other": {"prompt": "careful"}},
+            "systems": {"base": {}, "other": {"prompt": "careful"}},
         },
     }
     path = tmp_path / "recipe.yaml"
@@ -78,22 +78,22 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> list[str]:
 def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
     """What eval/compare.py does, in this process."""
     config = parse(CompareCommand, [*tokens, *overrides])
-    results, path = compare_arms(config), Run.of(config).path
+    results, path = compare_systems(config), Run.of(config).path
     assert write_reports(path) == json.loads((path / "results.json").read_text())
     return results
 
 
 def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path: Path) -> None:
     results = compare(recipe)
-    detector = results["arms"]["base"]["adversarial"]["total_hallu"]["rate"]
-    exact = results["second"]["arms"]["exact 1"]["base"]["adversarial"]
+    detector = results["systems"]["base"]["adversarial"]["total_hallu"]["rate"]
+    exact = results["second"]["systems"]["exact 1"]["base"]["adversarial"]
     assert (detector, exact["total_hallu"]["rate"]) == (1 / N, 2 / N)
     assert exact["differences"] == {"extra_row": 2}
     agreement = exact["agreement"]
     assert agreement["examples"] == {"detector_only": [], "second_only": [EXAMPLES[0].id]}
     assert (agreement["both"], agreement["neither"], agreement["disagreement"]) == (1, N - 2, 1)
     (test,) = results["second"]["paired"]["exact 1"]
-    assert (test["arm_a"], test["arm_b"], test["n"], test["p"]) == ("base", "other", N, 1.0)
+    assert (test["system_a"], test["system_b"], test["n"], test["p"]) == ("base", "other", N, 1.0)
     assert any(line.startswith("|   by exact") for line in terminal_table(results).splitlines())
     for name in ("report.md", "report.html"):
         page = (tmp_path / "run" / name).read_text(encoding="utf-8")
@@ -107,16 +107,16 @@ def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path:
 def test_an_old_run_is_judged_again_without_generating(
     recipe: list[str], tmp_path: Path, server: AnsweringServer
 ) -> None:
-    compare(recipe, "evaluation.second_judge=none")
+    compare(recipe, "evaluation.second_scorer=none")
     path = tmp_path / "run" / "results.json"
     results = json.loads(path.read_text())
     assert results["second"]["judges"] == []
-    assert "No second judge" in terminal_and_page(tmp_path / "run")
+    assert "No second scorer" in terminal_and_page(tmp_path / "run")
     path.write_text(json.dumps(results | {"version": 1}))
     with pytest.raises(TablemendError, match=r"version: Input should be 2.*run the comparison"):
         write_reports(tmp_path / "run")
     count = len(server.bodies)
-    again = compare(recipe, "rejudge=true")
+    again = compare(recipe, "rescore=true")
     assert again["second"]["judges"] == ["exact 1"]
     assert len(server.bodies) == count
 
@@ -129,40 +129,40 @@ def test_a_model_judges_once_and_what_it_mumbles_is_unjudged(
     recipe: list[str], server: AnsweringServer
 ) -> None:
     judge = server.model.replace("tester", "judge")
-    token = f"evaluation.second_judge=exact+llm:{judge}"
+    token = f"evaluation.second_scorer=exact+llm:{judge}"
     results = compare(recipe, token)
     (_, name) = results["second"]["judges"]
-    assert name == "llm:openai:judge, second_judge/1"
-    own = results["second"]["arms"][name]["base"]["adversarial"]
+    assert name == "llm:openai:judge, second_scorer/1"
+    own = results["second"]["systems"][name]["base"]["adversarial"]
     assert (own["total_hallu"]["rate"], own["total_hallu"]["n"]) == (1 / (N - 1), N - 1)
     assert own["unjudged"]["rate"] == 1 / N
     assert own["agreement"]["kappa"] == 1.0 and own["agreement"]["n"] == N - 1
     asked = [body for body in server.bodies if body["model"] == "judge"]
-    assert len(asked) == N  # both arms gave the same answers, asked about once
+    assert len(asked) == N  # both systems gave the same answers, asked about once
     assert compare(recipe, token)["second"] == results["second"]
-    assert compare(recipe, token, "rejudge=true")["second"] == results["second"]
+    assert compare(recipe, token, "rescore=true")["second"] == results["second"]
     assert len([body for body in server.bodies if body["model"] == "judge"]) == N
     other = server.model.replace("tester", "third")
-    silent = compare(recipe, f"evaluation.second_judge=exact+llm:{other}", "rejudge=true")
-    own = silent["second"]["arms"]["llm:openai:third, second_judge/1"]["base"]["adversarial"]
+    silent = compare(recipe, f"evaluation.second_scorer=exact+llm:{other}", "rescore=true")
+    own = silent["second"]["systems"]["llm:openai:third, second_scorer/1"]["base"]["adversarial"]
     assert own["unjudged"]["rate"] == 1.0 and own["total_hallu"]["rate"] is None
 
 
 def test_no_model_judges_itself(recipe: list[str], server: AnsweringServer) -> None:
     with pytest.raises(TablemendError, match="would judge its own answers"):
-        parse(CompareCommand, [*recipe, f"evaluation.second_judge=exact+llm:{server.model}"])
-    with pytest.raises(TablemendError, match=r"evaluation\.second_judge"):
-        parse(CompareCommand, [*recipe, "evaluation.second_judge=llm"])
+        parse(CompareCommand, [*recipe, f"evaluation.second_scorer=exact+llm:{server.model}"])
+    with pytest.raises(TablemendError, match=r"evaluation\.second_scorer"):
+        parse(CompareCommand, [*recipe, "evaluation.second_scorer=llm"])
 
 
 @pytest.mark.parametrize("name", ["tiny-dpo", "tiny-grpo"])
-def test_what_is_trained_on_the_detector_has_a_second_judge(
+def test_what_is_trained_on_the_detector_has_a_second_scorer(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
-    assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_judge == "exact"
+    assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_scorer == "exact"
     with pytest.raises(TablemendError, match="shares nothing with it"):
-        parse(CompareCommand, [f"recipe={name}", "evaluation.second_judge=none"])
+        parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,13 @@ def test_cut_and_failed_answers_are_judged_alike(
         return gold(body)
 
     server.reply = cut_or_fail
-    exact = compare(recipe)["second"]["arms"]["exact 1"]["base"]["adversarial"]
+    exact = compare(recipe)["second"]["systems"]["exact 1"]["base"]["adversarial"]
     assert (exact["total_hallu"]["n"], exact["unjudged"]["rate"]) == (N - 1, 1 / N)
     assert exact["differences"] == {"extra_row": 2, "unreadable": 1}
     assert exact["agreement"]["n"] == N - 1
-    exact = compare(recipe, "evaluation.cut=unjudged", "rejudge=true")["second"]["arms"]["exact 1"]
+    exact = compare(recipe, "evaluation.cut=unjudged", "rescore=true")["second"]["systems"][
+        "exact 1"
+    ]
     assert exact["base"]["adversarial"]["total_hallu"]["n"] == N - 2
 
 
@@ -227,7 +229,7 @@ def test_tables_of_agreement_name_the_examples() -> None:
         "examples": {"detector_only": [], "second_only": list("abcdefg")},
     }
     own = {"base": {"clean": {"agreement": agreement}}}
-    results = {"second": {"judges": ["exact 1"], "arms": {"exact 1": own}}}
+    results = {"second": {"judges": ["exact 1"], "systems": {"exact 1": own}}}
     assert agreement_rows(results) == [["exact", "base", "clean", "9", "1", "0", "7", "\u2013"]]
     (said,) = say_differing(results)
-    assert said == "base, clean, second judge alone (exact): a, b, c, d, e and 2 more"
+    assert said == "base, clean, second scorer alone (exact): a, b, c, d, e and 2 more"

@@ -1,4 +1,4 @@
-"""The arms of a comparison, made ready and checked before anything is generated."""
+"""The systems of a comparison, made ready and checked before anything is generated."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ IN_PROCESS = ("hf", "vllm")
 FIRST_TASK = "table_generation"
 """Answers to it are stored without the task's name, as those of before there were others."""
 FIXED = ("data.test", "evaluation.n")
-"""What must not change under stored answers; arms may be added."""
+"""What must not change under stored answers; systems may be added."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class System:
     """One way of answering, ready to run.
 
     Attributes:
@@ -41,8 +41,8 @@ class Arm:
         thinking: whether the prompt leaves room for thinking.
         task: with the table format that is asked for.
         mitigation: what is done beside prompting.
-        after: name of the arm whose answers this one edits; ``None`` for one that answers.
-        asked: what the recipe alone says of how the arm answers; JSON-serialisable.
+        after: name of the system whose answers this one edits; ``None`` for one that answers.
+        asked: what the recipe alone says of how the system answers; JSON-serialisable.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Arm:
 
 
 def read_test(config: Comparison) -> list[Sample]:
-    """The samples that every arm answers.
+    """The samples that every system answers.
 
     Raises:
         TablemendError: fewer than ``evaluation.n``; see also :meth:`Task.samples`.
@@ -71,14 +71,14 @@ def read_test(config: Comparison) -> list[Sample]:
     return examples[:n]
 
 
-def plan_arms(config: Comparison, run: Run) -> list[Arm]:
-    """Name every arm's model, and find the checkpoints that are to be loaded here.
+def plan_systems(config: Comparison, run: Run) -> list[System]:
+    """Name every system's model, and find the checkpoints that are to be loaded here.
 
     Raises:
         TablemendError: vLLM or a checkpoint that is not there, with the command that makes it.
     """
-    arms = []
-    for name, recipe in config.evaluation.arms.items():
+    systems = []
+    for name, recipe in config.evaluation.systems.items():
         model = model_of(config, name)
         if _model_text(config, name) == config.stage:
             model = replace(model, model=str(run.model))
@@ -86,8 +86,8 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
         if model.engine in IN_PROCESS:
             _check_checkpoint(name, _model_text(config, name), model, config)
             options = options.model_copy(update={"cache": None})
-        arms.append(
-            Arm(
+        systems.append(
+            System(
                 name,
                 model,
                 options,
@@ -99,35 +99,35 @@ def plan_arms(config: Comparison, run: Run) -> list[Arm]:
                 asked_of(config, name),
             )
         )
-    return arms
+    return systems
 
 
 def asked_of(config: Comparison, name: str) -> dict[str, Any]:
-    """What the recipe alone says of how an arm answers.
+    """What the recipe alone says of how a system answers.
 
     A server is left out of it: replicas come and go under the same answers.
     """
-    arm, model = config.evaluation.arms[name], model_of(config, name)
-    if arm.after is not None:
-        asked = asked_of(config, arm.after)
-        if arm.post_edit is not None and arm.post_edit.asks_model:
+    system, model = config.evaluation.systems[name], model_of(config, name)
+    if system.after is not None:
+        asked = asked_of(config, system.after)
+        if system.post_edit is not None and system.post_edit.asks_model:
             asked |= {"rewriter": f"{model.engine}:{model.model}"}
-        return {**asked, "after": arm.after, "mend": arm.mitigation}
-    held = arm.constraint
+        return {**asked, "after": system.after, "mend": system.mitigation}
+    held = system.constraint
     return {
         "named": f"{model.engine}:{model.model}",
         **({} if config.task == FIRST_TASK else {"task": config.task}),
-        "prompt": arm.prompt,
-        "thinking": config.thinking_of(arm),
-        **({"format": task.format} if (task := config.task_of(arm)).format else {}),
+        "prompt": system.prompt,
+        "thinking": config.thinking_of(system),
+        **({"format": task.format} if (task := config.task_of(system)).format else {}),
         **asdict(sampling_of(config)),
         "seed": seed_of(config),
-        **({} if held is None else {"constrain": arm.mitigation, "grammar": held.version}),
+        **({} if held is None else {"constrain": system.mitigation, "grammar": held.version}),
     }
 
 
 def model_of(config: Comparison, name: str) -> ModelName:
-    """The model of an arm as the recipe names it; this run's checkpoint has its stage's."""
+    """The model of a system as the recipe names it; this run's checkpoint has its stage's."""
     text = _model_text(config, name)
     if text == config.stage:
         return ModelName(config.default_engine, text)
@@ -135,13 +135,13 @@ def model_of(config: Comparison, name: str) -> ModelName:
 
 
 def _model_text(config: Comparison, name: str) -> str:
-    """The model of an arm, in the recipe's words; one that mends has the other arm's."""
-    arm = config.evaluation.arms[name]
-    return (arm if arm.own_model else config.evaluation.answering_arm(arm)).model
+    """The model of a system, in the recipe's words; one that mends has the other system's."""
+    system = config.evaluation.systems[name]
+    return (system if system.own_model else config.evaluation.answering_system(system)).model
 
 
 def sampling_of(config: Comparison) -> Sampling:
-    """How every arm's tokens are chosen."""
+    """How every system's tokens are chosen."""
     return Sampling(config.evaluation.max_new_tokens, config.evaluation.temperature)
 
 
@@ -189,7 +189,7 @@ def _refuse_unchecked(config: Comparison, run: Run) -> None:
         raise TablemendError(
             f"the training in {run.path} kept its tables apart from another test set: "
             f"{'; '.join(changes)}: give that one, or run=NAME and the folder {run.model} as an "
-            "arm's model"
+            "system's model"
         )
 
 
@@ -204,7 +204,7 @@ def other_test(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def hash_examples(examples: Sequence[Sample]) -> str:
-    """A hash of what is asked of every arm."""
+    """A hash of what is asked of every system."""
     return hash_text("\n".join(example.id for example in examples))
 
 
@@ -213,11 +213,11 @@ def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison
         where = f" run={config.run}" if config.run else ""
         hint = f"train it first: accelerate launch train/{text}.py recipe={config.name}{where}"
     elif text == "base":
-        hint = "model.path names the base of every arm"
+        hint = "model.path names the base of every system"
     else:
         hint = (
-            f"evaluation.arms.{name}.model is base, {config.stage or 'sft'}, a folder, a name on "
-            "the Hub or a model string"
+            f"evaluation.systems.{name}.model is base, {config.stage or 'sft'}, a folder, a name "
+            "on the Hub or a model string"
         )
     if model.engine == "vllm":
         from tablemend.backends.vllm_engine import require_vllm  # transformers, only for it
@@ -226,4 +226,4 @@ def _check_checkpoint(name: str, text: str, model: ModelName, config: Comparison
     try:
         Checkpoint.parse(model.model).check()
     except TablemendError as error:
-        raise TablemendError(f"arm {name}: {error}; {hint}") from error
+        raise TablemendError(f"system {name}: {error}; {hint}") from error

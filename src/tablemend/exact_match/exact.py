@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Literal
 
-from tablemend.second_judge.reading import Grid, Unreadable, read_answer
+from tablemend.exact_match.reading import Grid, Unreadable, read_answer
 
 JUDGE = "exact 1"
 """Name and version; a change that can change a verdict raises the version."""
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a second judge says of one answer.
+    """What a second scorer says of one answer.
 
     Attributes:
         judge: its name and version.

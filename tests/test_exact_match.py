@@ -1,4 +1,4 @@
-"""The second judge: it shares nothing with the detector, accepts gold, and flags planted edits."""
+"""The second scorer: it shares nothing with the detector, accepts gold, and flags planted edits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from test_detector_edits import invented_tables, small_tables
 from test_detector_llm_tables import box_scores
 
 from tablemend.detector.judge import judge as detect
-from tablemend.second_judge import Opinion, Unreadable, compare_exactly, read_answer
+from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
 from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import answer
@@ -42,9 +42,9 @@ def markdown(*rows: str, head: str = "Club | Wins | Shirt") -> str:
 
 def test_it_loads_nothing_of_tablemend_but_itself() -> None:
     code = (
-        "import sys, tablemend.second_judge, tablemend.second_judge.exact\n"
+        "import sys, tablemend.exact_match, tablemend.exact_match.exact\n"
         "names = {name for name in sys.modules if name.startswith('tablemend.')}\n"
-        "others = {name for name in names if not name.startswith('tablemend.second_judge')}\n"
+        "others = {name for name in names if not name.startswith('tablemend.exact_match')}\n"
         "sys.exit(', '.join(sorted(others)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
