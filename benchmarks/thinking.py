@@ -4,12 +4,11 @@
 
 Trains the recipe once a system and seed, with `thinking` set to the system, for as many steps as
 the token budget allows: tokens of prompt and target, without padding, counted beforehand on the
-first rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same held-out
-examples, each as it was trained. Prints the rows and tokens trained on, TotalHallu with its 95 %
-interval, row recall, tokens an answer (what thinking costs), and of the rationales the share
-without a wrong step (`check_rationale`). A finished run is not repeated.
-
-Hardware: a CPU core, 8 minutes a system. What it gave: LAB_LOG.md.
+first rows. Longer targets so see fewer examples; none is seen twice. Then all answer the same
+held-out examples, each as it was trained. Prints the rows and tokens trained on, TotalHallu with
+its 95 % interval, row recall, tokens an answer (what thinking costs), and of the rationales the
+share without a wrong step (`check_rationale`). A finished run is not repeated. Hardware: a CPU
+core, 8 minutes a system. What it gave: LAB_LOG.md.
 """
 
 from __future__ import annotations
