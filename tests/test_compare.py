@@ -185,6 +185,20 @@ def test_killed_and_continued_equals_uninterrupted(recipe, tmp_path):
     assert {line["example_id"] for line in kept} <= {key[2] for key in resumed}
 
 
+def test_answers_of_before_systems_had_their_name_are_read(recipe, tmp_path):
+    compare(recipe)
+    before = answers(tmp_path / "run")
+    for path in (tmp_path / "run" / "generations").glob("*.jsonl"):
+        path.write_text(path.read_text().replace('"system":', '"arm":'))
+    results = compare(recipe, "rescore=true")
+    assert results["systems"]["base"]["clean"]["unjudged"]["rate"] == 0.0
+    assert len(before) == sum(
+        len(Generations(tmp_path / "run" / "generations").read(system, context))
+        for system in results["systems"]
+        for context in results["contexts"]
+    )
+
+
 def test_changed_prompts_are_not_answered_by_old_generations(recipe, tmp_path, monkeypatch, capsys):
     compare(recipe)
     before = answers(tmp_path / "run")

@@ -594,3 +594,20 @@ def test_adapters_on_no_layer_are_refused() -> None:
     adapters = "train.lora={r: 4, target_modules: []}"
     found = problems("recipe=tiny", "train.method=lora", adapters)
     assert any("train.lora.target_modules" in line and "at least 1" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("evaluation.arms.base.model=base", "evaluation.arms: unknown key; it is systems now"),
+        (
+            "evaluation.second_judge=exact",
+            "evaluation.second_judge: unknown key; it is second_scorer",
+        ),
+        ("evaluation.systems.repair.mend=cave", "repair.mend: unknown key; it is mitigation now"),
+        ("rejudge=true", "rejudge: unknown key; it is rescore now"),
+    ],
+)
+def test_a_key_of_an_earlier_version_is_named_anew(override: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        parse(CompareCommand, ["recipe=tiny", override])

@@ -161,6 +161,7 @@ def make_results(
         "description": TASK.description,
         "contexts": {context: TASK.views[context] for context in contexts},
         "length_unit": TASK.length_unit,
+        "second_scorer": TASK.second_scorer,
         "metrics": [asdict(metric) for metric in TASK.metrics],
         "n": len(examples),
         "judge": "tablemend 0, lexical",
@@ -324,7 +325,7 @@ def test_words_name_the_better_system_and_no_other():
     (sentence,) = say_tests(tests, systems, total)
     assert sentence.startswith("sft is better than base: TotalHallu 16.7 % instead of 100.0 %")
     (same,) = say_tests([{**tests[0], "p_holm": 0.2}], systems, total)
-    assert same.startswith("Not told apart from base in TotalHallu")
+    assert same.startswith("No significant difference from base in TotalHallu")
     higher = {**tests[0], "metric": "row_recall", "difference": 0.2, "p_holm": 0.001}
     assert say_tests([higher], systems, recall)[0].startswith("sft is better than base: Row recall")
 

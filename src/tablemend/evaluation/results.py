@@ -61,6 +61,7 @@ def write_results(
         "description": task.description,
         "contexts": {context: task.views[context] for context in config.contexts},
         "length_unit": task.length_unit,
+        "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in task.metrics],
         "n": len(examples),
         "judge": _judge_name(judgements),

@@ -279,7 +279,7 @@ def _count(rate: Rate) -> str:
 
 def _agreement(scores: Scores) -> list[str]:
     rows = [row for row in agreement_rows(scores.results) if row[1] in scores.systems]
-    return ["### Do the judges agree?", align([AGREEMENT_HEAD, *rows])] if rows else []
+    return ["### Do the scorers agree?", align([AGREEMENT_HEAD, *rows])] if rows else []
 
 
 def _training(recorded: Recorded) -> list[str]:

@@ -92,7 +92,7 @@ SECTIONS = {
     "rates": "All rates",
     "tests": "Do the systems differ?",
     "editing": "Before and after editing",
-    "judges": "Do the judges agree?",
+    "judges": "Do the scorers agree?",
     "examples": "Examples",
     "provenance": "Where the numbers come from",
 }
@@ -118,7 +118,8 @@ def _head(results: Mapping[str, Any], title: str) -> Markup:
             *(
                 tag("a", text, href=f"#{name}")
                 for name, text in SECTIONS.items()
-                if name != "editing" or _edits(results)
+                if (name != "editing" or _edits(results))
+                and (name != "judges" or results["second_scorer"] is not None)
             ),
         ),
     )
@@ -348,7 +349,10 @@ def _editing(results: Mapping[str, Any]) -> Markup | None:
     return _section("editing", *parts)
 
 
-def _judges(results: Mapping[str, Any]) -> Markup:
+def _judges(results: Mapping[str, Any]) -> Markup | None:
+    """Nothing where the task has no second scorer."""
+    if results["second_scorer"] is None:
+        return None
     rows = agreement_rows(results)
     if not rows:
         return _section("judges", tag("p", NO_SECOND_JUDGE))

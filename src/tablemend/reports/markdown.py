@@ -90,7 +90,8 @@ def write_markdown(results: Mapping[str, Any]) -> str:
         parts += [f"## Rates on {name}", _interval_table(results, context)]
     parts += post_editing(results)
     parts += ["## Do the systems differ?", PAIRED_NOTE, *_test_lists(results)]
-    parts += ["## Do the judges agree?", *_agreement(results)]
+    if results["second_scorer"] is not None:
+        parts += ["## Do the scorers agree?", *_agreement(results)]
     parts += ["## What the columns mean", _glossary(results)]
     parts += ["## Cost", _cost_table(results)]
     parts += ["## Where the numbers come from", _provenance(results)]
@@ -109,7 +110,7 @@ def post_editing(results: Mapping[str, Any]) -> list[str]:
     tables = [
         f"On {name}:\n\n{align(table)}"
         for context, name in results["contexts"].items()
-        if len(table := editing_table(results, context)) > 1
+        if (table := editing_table(results, context))
     ]
     return ["## Before and after editing", EDITING_NOTE, *tables] if tables else []
 

@@ -91,6 +91,7 @@ class _Results(_Part):
     description: str
     contexts: dict[ContextKind, str] = Field(min_length=1)
     length_unit: str
+    second_scorer: str | None
     metrics: list[_Metric]
     n: int
     judge: str

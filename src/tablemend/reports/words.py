@@ -94,19 +94,19 @@ def say_tests(
     """Tests of one metric against one system: a sentence for each system that differs from it, and
     one for all others. Absence of evidence is not called equality.
     """
-    apart = [test for test in tests if is_told_apart(test)]
-    rest = [test for test in tests if not is_told_apart(test)]
+    apart = [test for test in tests if is_significant(test)]
+    rest = [test for test in tests if not is_significant(test)]
     sentences = [_say_apart(test, systems, metric) for test in apart]
     if rest:
         named = "; ".join(f"{test['system_b']}, {_points(test)}" for test in rest)
         sentences.append(
-            f"Not told apart from {rest[0]['system_a']} in {metric.title} by these "
+            f"No significant difference from {rest[0]['system_a']} in {metric.title} on these "
             f"examples: {named}."
         )
     return sentences
 
 
-def is_told_apart(test: Mapping[str, Any], level: float = 0.05) -> bool:
+def is_significant(test: Mapping[str, Any], level: float = 0.05) -> bool:
     """Whether the corrected p-value is below the level."""
     return test["p_holm"] is not None and test["p_holm"] < level
 
@@ -251,27 +251,27 @@ def cost_table(results: Mapping[str, Any]) -> list[list[str]]:
 
 
 def editing_table(results: Mapping[str, Any], context: ContextKind) -> list[list[str]]:
-    """One row for each system that edits another's answers; the first row is the head.
+    """One column for each system that edits another's answers; the first row is the head.
 
-    Every metric of errors and shares as it was before and is after, and the difference.
+    Every metric as it was before and is after, and the difference.
     """
     shown = metrics_of(results)
-    rows = [["system", "edited", "passes", *(metric.column for metric in shown)]]
+    columns = [["%", *(metric.title for metric in shown), "edited answers", "passes"]]
     for system, kinds in results["cost"].items():
         before = results["settings"][system].get("after")
         if before is None:
             continue
         cost = kinds[context]
-        passes = ", ".join(f"{count} x {n}" for n, count in cost["passes"].items() if n != "0")
-        rows.append(
+        passes = [f"{n} for {count}" for n, count in cost["passes"].items() if n != "0"]
+        columns.append(
             [
                 f"{before} to {system}",
-                f"{cost['edited']} of {cost['answers']}",
-                passes or "0",
                 *(_before_after(results, context, metric, before, system) for metric in shown),
+                f"{cost['edited']} of {cost['answers']}",
+                ", ".join(passes) or "0",
             ]
         )
-    return rows
+    return [list(row) for row in zip(*columns, strict=True)] if len(columns) > 1 else []
 
 
 def _before_after(
