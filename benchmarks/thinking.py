@@ -117,8 +117,8 @@ def measure(settings: Ablation, system: str, seed: int) -> str:
 
 def true_rationales(settings: Ablation, own: Run, seed: int) -> float:
     """Share of the answers on adversarial contexts whose thought has no wrong step."""
+    from rationale_check import check_rationale, thought_of
     from tablemend.evaluation.systems import read_test
-    from tablemend.tasks.rationale_check import check_rationale, thought_of
 
     examples = read_test(read_recipe(settings, "rationale", seed))
     by_id = {example.id: example for example in examples}

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from rationale_check import check_rationale
 from tablemend.config import parse
 from tablemend.records import Condition, Example
 from tablemend.synthesis import small_world
 from tablemend.synthesis.engine import examples
 from tablemend.synthesis.rationale import WORDINGS, NoRationale, rationale
 from tablemend.synthesis.settings import Synthesis
-from tablemend.tasks.rationale_check import check_rationale
 
 SMALL = list(small_world.examples(seed=11, n=200))
 DIFFICULTIES = ("easy", "medium", "hard")

@@ -4,8 +4,8 @@ A rationale lists what the query asks for, walks through the entities of the con
 in which they are first named, keeps or drops each with its reason, says which cells of a kept one
 are not stated, and sorts what is kept. Each step is read off the example's record, after the same
 checks that examples pass before they are written; nothing is asked of a model. An example that
-does not pass has no rationale, with a reason. ``tasks/rationale_check.py`` reads a rationale back
-and recomputes every step.
+does not pass has no rationale, with a reason. ``benchmarks/rationale_check.py`` reads a rationale
+back and recomputes every step.
 """
 
 from __future__ import annotations
