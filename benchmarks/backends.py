@@ -1,6 +1,6 @@
 """What asking a server costs: rate, CPU and memory of the client of OpenAI-compatible servers.
 
-    python -m benchmarks.backends [concurrency=256] [latency=0.05] [n=20000] [stream=100000]
+    python -m benchmarks.backends [concurrency=256] [latency=0.05] [n=5000] [stream=20000]
 
 Starts the server of the tests, which answers every request after `latency` seconds, and asks it
 in several ways; the ideal rate is concurrency / latency. CPU is that of this process, all threads
@@ -13,14 +13,13 @@ hardly touches the microseconds.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,9 +27,8 @@ from pydantic import Field
 
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.chat import body_of
-from tablemend.backends.plain_wire import PlainWire
 from tablemend.backends.requests import Request, Sampling
-from tablemend.backends.wire import MIB, Wire
+from tablemend.backends.transport import MIB, Transport
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -39,8 +37,6 @@ from tests.support.model_server.local import LocalServer
 
 MODEL = "scripted"
 ANSWER = "The table has four rows and three columns. " * 10
-SLOW = 5
-"""The openai client is asked so many times fewer requests."""
 POINTS = 10
 """Readings of the memory."""
 
@@ -52,9 +48,9 @@ class Benchmark(Section):
     """Requests in flight."""
     latency: float = Field(default=0.05, gt=0)
     """Seconds that the server takes for an answer."""
-    n: int = Field(default=20_000, ge=1)
+    n: int = Field(default=5_000, ge=1)
     """Requests of each way of asking."""
-    stream: int = Field(default=100_000, ge=0)
+    stream: int = Field(default=20_000, ge=0)
     """Requests of the stream along which memory is read; 0: none."""
     words: int = Field(default=200, ge=1)
     """Words of a prompt."""
@@ -143,84 +139,40 @@ def generate(backend: Backend, settings: Benchmark, n: int) -> int:
     return done
 
 
-def bare(wire: Wire, url: str, settings: Benchmark, n: int) -> Awaitable[int]:
-    """The transport alone: bodies out, bodies in, nothing around it."""
+def ask_client(url: str, settings: Benchmark) -> int:
+    """The client alone: bodies out, bodies in, nothing around it."""
 
     async def run() -> int:
-        options, waiting = BackendOptions(), requests(settings, n)
-        done = itertools.count()
+        transport = Transport({url: "none"}, settings.concurrency, MIB)
+        options, waiting = BackendOptions(), requests(settings, settings.n)
 
-        async def worker() -> None:
+        async def work() -> int:
+            done = 0
             for request in waiting:
                 body = json.dumps(body_of(request, MODEL, options)).encode()
-                reply = await wire.post(url, body)
-                if reply.status != 200:
-                    raise TablemendError(f"status {reply.status}")
-                next(done)
+                reply = await transport.post(url, body)
+                if reply.status_code != 200:
+                    raise TablemendError(f"status {reply.status_code}")
+                done += 1
+            return done
 
-        await asyncio.gather(*(worker() for _ in range(settings.concurrency)))
-        await wire.close()
-        return next(done)
+        done = await asyncio.gather(*(work() for _ in range(settings.concurrency)))
+        await transport.close()
+        return sum(done)
 
-    return run()
+    return asyncio.run(run())
 
 
 def ways(settings: Benchmark, folder: Path) -> Iterator[Measured]:
     """Every way of asking, one after the other."""
-    n, few = settings.n, max(1, settings.n // SLOW)
     cache = str(folder / "requests.sqlite")
-
-    async def plain(url: str) -> int:
-        return await bare(PlainWire({url: "none"}, MIB), url, settings, n)
-
-    async def openai(url: str) -> int:
-        from tablemend.backends.openai_wire import OpenAIWire
-
-        return await bare(OpenAIWire({url: "none"}, settings.concurrency, MIB), url, settings, few)
-
-    yield measure("own connections alone", settings, lambda url: asyncio.run(plain(url)))
-    yield measure("backend", settings, lambda url: generate(open_for(url, settings), settings, n))
-    yield measure(
-        "backend with request cache",
-        settings,
-        lambda url: generate(open_for(url, settings, cache=cache), settings, n),
-    )
-    yield _client_alone(settings, few)
-    yield measure("openai client alone", settings, lambda url: asyncio.run(openai(url)))
-    yield measure(
-        "backend, transport=openai",
-        settings,
-        lambda url: generate(open_for(url, settings, transport="openai"), settings, few),
-    )
-
-
-def _client_alone(settings: Benchmark, n: int) -> Measured:
-    """The openai client over a transport that answers at once, without any network."""
-    import httpx2
-    from openai import AsyncOpenAI
-
-    content = json.dumps({"choices": [{"message": {"content": ANSWER}}]}).encode()
-
-    class Nowhere(httpx2.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            return httpx2.Response(200, content=content)
-
-    async def run() -> int:
-        http = httpx2.AsyncClient(transport=Nowhere())
-        client = AsyncOpenAI(
-            api_key="none", base_url="http://127.0.0.1/v1", max_retries=0, http_client=http
+    yield measure("openai client alone", settings, lambda url: ask_client(url, settings))
+    for name, more in (("backend", {}), ("backend with request cache", {"cache": cache})):
+        yield measure(
+            name,
+            settings,
+            lambda url, more=more: generate(open_for(url, settings, **more), settings, settings.n),
         )
-        options, done = BackendOptions(), 0
-        for request in requests(settings, n):
-            body = json.dumps(body_of(request, MODEL, options)).encode()
-            await client.post("/chat/completions", content=body, cast_to=httpx2.Response)
-            done += 1
-        return done
-
-    wall, cpu = time.monotonic(), _cpu(resource.RUSAGE_SELF)
-    done = asyncio.run(run())
-    wall, cpu = time.monotonic() - wall, _cpu(resource.RUSAGE_SELF) - cpu
-    return Measured("openai client, no network", done, wall, cpu, 0.0)
 
 
 def resident_mib() -> float:

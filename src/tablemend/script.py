@@ -22,9 +22,9 @@ FORBIDDEN = (
 )
 EXTRAS = {
     "accelerate": "train",
+    "aiohttp": "api",
     "datasets": "data",
     "deepspeed": "deepspeed",
-    "httptools": "api",
     "llguidance": "constrained",
     "httpx2": "api",
     "matplotlib": "report",

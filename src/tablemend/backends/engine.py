@@ -26,10 +26,6 @@ class Engine(Protocol):
         """All that an answer depends on beside the request; JSON-serialisable, without keys."""
         ...
 
-    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
-        """Answer all, in the order in which the answers end."""
-        ...
-
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once."""
         ...

@@ -7,21 +7,19 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+
+import httpx2
 
 from tablemend.backends import chat
 from tablemend.backends.keys import NO_KEY, is_meant_for, read_key
 from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
-from tablemend.backends.replicas import Replica, Replicas
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.stream import AHEAD, stream
-from tablemend.backends.wire import MIB, Broken, Reply, Wire
+from tablemend.backends.transport import MIB, Broken, Transport
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
@@ -58,9 +56,7 @@ class Fault:
         again: whether another try at the same server may do better.
         after: seconds that the server asked to wait, if it did.
         unreachable: the server took no connection.
-        of_server: it speaks against the server, not of this request.
         billed: the server may have computed an answer, and counted its tokens.
-        at_once: it leaves no doubt: a replica is left out without further faults.
         stops: why nobody gets an answer there; empty where others may.
     """
 
@@ -68,9 +64,22 @@ class Fault:
     again: bool = True
     after: float | None = None
     unreachable: bool = False
-    of_server: bool = True
     billed: bool = False
-    at_once: bool = False
+    stops: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class _Server:
+    """One base URL.
+
+    Attributes:
+        url: which.
+        answered: whether it has ever given an answer.
+        stops: why nobody gets an answer there; empty as long as that is not so.
+    """
+
+    url: str
+    answered: bool = False
     stops: str = ""
 
 
@@ -82,16 +91,14 @@ class _Asked:
         request: what is asked.
         body: of the HTTP request.
         begun: when it was sent first.
-        declined: servers that will not answer it, however often they are asked.
-        failed: the server that failed last.
+        tries: times that it was sent.
         lost: tokens of prompts that were sent without an answer, as estimated.
     """
 
     request: Request
     body: bytes
     begun: float = 0.0
-    declined: list[Replica] = field(default_factory=list)
-    failed: Replica | None = None
+    tries: int = 0
     lost: int = 0
 
 
@@ -101,13 +108,13 @@ class _Place:
 
     Attributes:
         loop: which.
-        wire: its connections.
+        transport: its connections.
         slots: as many as requests may be in flight.
         stopped: why nobody gets an answer; empty as long as that is not so.
     """
 
     loop: asyncio.AbstractEventLoop
-    wire: Wire
+    transport: Transport
     slots: asyncio.Semaphore
     stopped: str = ""
 
@@ -116,41 +123,33 @@ class OpenAIEngine:
     """A model behind one or more OpenAI-compatible servers.
 
     Args:
-        name: model and base URLs.
+        name: model and base URLs, which are asked in turn.
         options: how it is asked.
-        identity: what answers depend on beside the options; the model and its first URL where
-            it is not given.
 
     Raises:
         TablemendError: an https server without a key in the environment.
     """
 
-    def __init__(
-        self, name: ModelName, options: BackendOptions, identity: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, name: ModelName, options: BackendOptions) -> None:
         self._name = name
         self._options = options
-        self._given = identity
         self._key = read_key(name, options)
         self._limit = RateLimit(options.requests_per_minute, options.tokens_per_minute)
         self._length = AnswerLength()
-        self._replicas = Replicas(name.urls, options.backoff)
+        self._servers = deque(_Server(url) for url in name.urls)
         self._here: _Place | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
         """The model as its server knows it, and the options that change what is sent.
 
-        The first URL stands for all: further ones are replicas of the same model.
+        The first URL stands for all: further ones serve the same model.
         """
         options = self._options
-        model = self._given or {
+        return {
             "engine": "openai",
             "model": self._name.model,
             "server": self._name.urls[0],
-        }
-        return {
-            **model,
             "revision": options.revision,
             "thinking_switch": options.thinking_switch,
             "structured": options.structured,
@@ -163,10 +162,6 @@ class OpenAIEngine:
 
     def load(self) -> None:
         """The server has its weights."""
-
-    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
-        """Answer all, in the order in which the answers end; see :func:`stream`."""
-        return stream(self.answer, requests, AHEAD * self._options.concurrency, self.leave)
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once.
@@ -183,41 +178,45 @@ class OpenAIEngine:
             raise
 
     async def _answer(self, place: _Place, request: Request) -> Completion:
+        """Ask each server in turn; only when all have failed is there a wait, then a retry."""
         body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
         asked = _Asked(request, body)
-        for tries in count(1):
+        servers = list(self._servers)
+        self._servers.rotate(-1)
+        for retries in range(self._options.retries + 1):
             async with place.slots:
                 if place.stopped:
                     raise TablemendError(place.stopped)
                 asked.begun = asked.begun or time.monotonic()
-                outcome = await self._try(place.wire, asked)
-                if isinstance(outcome, Completion):
-                    return replace(outcome, lost_tokens=asked.lost) if asked.lost else outcome
-                if not outcome.again and len(asked.declined) < len(self._replicas):
-                    continue  # to another, at once
-                retries = tries - len(asked.declined)
-                last = retries > self._options.retries or not outcome.again
-                after = outcome.after
-                if self._replicas.other_ready(asked.declined, asked.failed):
-                    after = None  # another need not be waited for
-                if not last and after is not None:
+                waits: list[float | None] = []
+                for server in list(servers):
+                    outcome = await self._try(place.transport, server, asked)
+                    if isinstance(outcome, Completion):
+                        return replace(outcome, lost_tokens=asked.lost)
+                    fault = outcome
+                    if fault.again:
+                        waits.append(fault.after)
+                    else:
+                        servers.remove(server)
+                if not servers or retries == self._options.retries:
+                    return self._give_up(asked, fault)
+                told = [wait for wait in waits if wait is not None]
+                if len(told) == len(waits):
                     # told to wait: the slot stays taken, so that fewer are sent
-                    await asyncio.sleep(self._delay(retries, after))
-            if last:
-                return self._give_up(asked, outcome, tries)
-            if after is None:
-                await asyncio.sleep(self._delay(retries))
-        raise AssertionError("tries do not end")
+                    await asyncio.sleep(self._delay(retries, min(told)))
+                    continue
+            await asyncio.sleep(self._delay(retries))
+        raise AssertionError("retries do not end")
 
-    def _give_up(self, asked: _Asked, fault: Fault, tries: int) -> Completion:
+    def _give_up(self, asked: _Asked, fault: Fault) -> Completion:
         """Record a request that failed for good.
 
         Raises:
             TablemendError: no server has ever answered.
         """
-        said = f"{tries} {'try' if tries == 1 else 'tries'}"
-        if fault.unreachable and not any(server.answered for server in self._replicas):
-            for server in self._replicas:
+        said = f"{asked.tries} {'try' if asked.tries == 1 else 'tries'}"
+        if fault.unreachable and not any(server.answered for server in self._servers):
+            for server in self._servers:
                 if server.stops:  # says more than those that say nothing
                     raise TablemendError(server.stops)
             raise TablemendError(
@@ -229,12 +228,14 @@ class OpenAIEngine:
         failed = Completion(asked.request.id, "", 0, 0, "error", why, seconds)
         return replace(failed, lost_tokens=asked.lost)
 
-    def _delay(self, tries: int, after: float = 0.0) -> float:
-        """Seconds before the next try: doubling, with jitter, never before the server says."""
-        backoff = min(self._options.backoff * 2.0 ** (tries - 1), LONGEST_BACKOFF)
+    def _delay(self, retries: int, after: float = 0.0) -> float:
+        """Seconds before the next retry: doubling, with jitter, never before the server says."""
+        backoff = min(self._options.backoff * 2.0**retries, LONGEST_BACKOFF)
         return after + random.uniform(0.5, 1.0) * backoff
 
-    async def _try(self, wire: Wire, asked: _Asked) -> Completion | Fault:
+    async def _try(
+        self, transport: Transport, server: _Server, asked: _Asked
+    ) -> Completion | Fault:
         """Ask once, within the limits of the minute.
 
         Raises:
@@ -248,50 +249,37 @@ class OpenAIEngine:
         charge = await self._limit.wait(estimate)
         used = 0
         try:
-            with self._replicas.borrow(asked.declined, asked.failed) as server:
-                started = time.monotonic()
-                outcome = await self._exchange(wire, server, asked)
-                if isinstance(outcome, Completion):
-                    self._replicas.answered(server, started)
-                    used = outcome.prompt_tokens + outcome.completion_tokens
-                    self._length.add(outcome.completion_tokens)
-                else:
-                    if outcome.billed:
-                        used = estimate
-                        asked.lost += estimate_prompt(request)
-                    self._note(server, started, asked, outcome)
+            asked.tries += 1
+            outcome = await self._exchange(transport, server, asked)
+            if isinstance(outcome, Completion):
+                server.answered, server.stops = True, ""
+                used = outcome.prompt_tokens + outcome.completion_tokens
+                self._length.add(outcome.completion_tokens)
                 return outcome
+            if outcome.billed:
+                used = estimate
+                asked.lost += estimate_prompt(request)
+            server.stops = outcome.stops or server.stops
+            if all(one.stops for one in self._servers):
+                raise TablemendError(server.stops)
+            return outcome
         finally:
             self._limit.correct(charge, used)
 
-    def _note(self, server: Replica, started: float, asked: _Asked, fault: Fault) -> None:
-        """What a fault means for the server, for this request and for all others.
-
-        Raises:
-            TablemendError: every server says that nobody gets an answer there.
-        """
-        asked.failed = server
-        if not fault.again:
-            asked.declined.append(server)
-        if fault.of_server:
-            self._replicas.failed(server, started, fault.at_once, fault.after)
-        if fault.stops:
-            server.stops = fault.stops
-            if all(one.stops for one in self._replicas):
-                raise TablemendError(fault.stops)
-
-    async def _exchange(self, wire: Wire, server: Replica, asked: _Asked) -> Completion | Fault:
+    async def _exchange(
+        self, transport: Transport, server: _Server, asked: _Asked
+    ) -> Completion | Fault:
         try:
             async with asyncio.timeout(self._options.timeout):
-                reply = await wire.post(server.url, asked.body)
+                reply = await transport.post(server.url, asked.body)
         except TimeoutError:
             return Fault(f"no whole answer within {self._options.timeout:g} s", billed=True)
         except Broken as error:
             if error.mend:
                 return _stop(error.reason, f"{server.url}: {error.reason}: {error.mend}")
             lost = error.unreachable
-            return Fault(error.reason, error.again, unreachable=lost, billed=not lost, at_once=lost)
-        if reply.status == 200:
+            return Fault(error.reason, error.again, unreachable=lost, billed=not lost)
+        if reply.status_code == 200:
             try:
                 seconds = time.monotonic() - asked.begun
                 return chat.read_reply(reply.content, asked.request, seconds, self._key)
@@ -299,9 +287,9 @@ class OpenAIEngine:
                 return Fault(f"the server sent {error}", billed=True)
         return self._judge(server, reply, asked.request)
 
-    def _judge(self, server: Replica, reply: Reply, request: Request) -> Fault:
+    def _judge(self, server: _Server, reply: httpx2.Response, request: Request) -> Fault:
         """What a reply of another status means."""
-        status = reply.status
+        status = reply.status_code
         words = chat.error_words(reply.content, self._key, request)
         code, field = chat.error_code(reply.content)
         said = f"status {status}" + (f": {words}" if words else "")
@@ -312,8 +300,7 @@ class OpenAIEngine:
                 "what was answered is kept",
             )
         if status in AGAIN or status >= 500:
-            after = chat.retry_after(reply.headers)
-            return Fault(said, after=after, at_once=status == 429 or after is not None)
+            return Fault(said, after=chat.retry_after(reply.headers))
         if status == 401:
             variable = self._options.key_variable
             have = "refuses the key in" if self._key else "wants a key, and none is in"
@@ -341,29 +328,26 @@ class OpenAIEngine:
                     "mend the model's name, the base URL (it ends in /v1 with most servers), or "
                     "the key's rights",
                 )
-        return Fault(said, again=False, of_server=not of_request, at_once=True)
+        return Fault(said, again=False)
 
     def _place(self) -> _Place:
         """Connections and slots of the running loop; those of an earlier one are forgotten."""
         loop = asyncio.get_running_loop()
         if self._here is None or self._here.loop is not loop:
             assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
-            most = self._options.concurrency
-            wire = _open_wire(self._keys(), self._options)
-            self._here = _Place(loop, wire, asyncio.Semaphore(most))
+            options, key = self._options, self._key or NO_KEY
+            keys = {url: key if is_meant_for(url, options) else NO_KEY for url in self._name.urls}
+            most = int(options.max_reply_mib * MIB)
+            transport = Transport(keys, options.concurrency, most)
+            self._here = _Place(loop, transport, asyncio.Semaphore(options.concurrency))
             self._limit.renew()
         return self._here
-
-    def _keys(self) -> dict[str, str]:
-        """What each server is sent as its bearer token."""
-        options, key = self._options, self._key or NO_KEY
-        return {url: key if is_meant_for(url, options) else NO_KEY for url in self._name.urls}
 
     async def leave(self) -> None:
         """Close the connections of the running loop."""
         if self._here is not None:
             here, self._here = self._here, None
-            await here.wire.close()
+            await here.transport.close()
 
     def close(self) -> None:
         """Forget the connections; those of a loop that is still there are closed in it."""
@@ -371,14 +355,14 @@ class OpenAIEngine:
         if here is None or here.loop.is_closed():
             return
         if here.loop.is_running():
-            asyncio.run_coroutine_threadsafe(here.wire.close(), here.loop)
+            asyncio.run_coroutine_threadsafe(here.transport.close(), here.loop)
         else:
-            here.loop.run_until_complete(here.wire.close())
+            here.loop.run_until_complete(here.transport.close())
 
 
 def _stop(said: str, why: str) -> Fault:
     """A server says that nobody gets an answer there."""
-    return Fault(said, again=False, at_once=True, stops=why)
+    return Fault(said, again=False, stops=why)
 
 
 def _hint(words: str, code: str, field: str) -> str | None:
@@ -387,23 +371,3 @@ def _hint(words: str, code: str, field: str) -> str | None:
         return None
     named = [name for name in HINTS if name == field] or [name for name in HINTS if name in words]
     return HINTS[named[0]] if named else None
-
-
-def _open_wire(keys: Mapping[str, str], options: BackendOptions) -> Wire:
-    """The ``openai`` client, or connections of our own where plain HTTP is all that is needed."""
-    most = int(options.max_reply_mib * MIB)
-    if options.transport == "auto" and all(_is_plain(url) for url in keys):
-        from tablemend.backends.plain_wire import PlainWire
-
-        return PlainWire(keys, most)
-    from tablemend.backends.openai_wire import OpenAIWire  # half a second
-
-    return OpenAIWire(keys, options.concurrency, most)
-
-
-def _is_plain(url: str) -> bool:
-    """Whether a server is reached by HTTP without TLS and without a proxy."""
-    parts = urlsplit(url)
-    return parts.scheme == "http" and (
-        not {"http", "all"} & getproxies().keys() or bool(proxy_bypass(parts.hostname or ""))
-    )

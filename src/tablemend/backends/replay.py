@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -47,7 +47,8 @@ class ReplayEngine:
             raise TablemendError(f"scripted:{path}: the file is empty")
         self.identity = {"engine": "scripted", "file": sha256(content).hexdigest()}
 
-    def _reply(self, request: Request) -> Completion:
+    async def answer(self, request: Request) -> Completion:
+        """See :class:`Engine`."""
         messages = "\n".join(turn["content"] for turn in request.messages)
         found = next((line for line in self._lines if line.contains in messages), None)
         if found is None or found.finish_reason == "error":
@@ -56,14 +57,6 @@ class ReplayEngine:
         prompt, answer = estimate_prompt(request), count_tokens(found.text)
         reason = found.finish_reason
         return Completion(request.id, found.text, prompt, answer, reason, estimated=True)
-
-    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
-        """See :class:`Engine`."""
-        return map(self._reply, requests)
-
-    async def answer(self, request: Request) -> Completion:
-        """See :class:`Engine`."""
-        return self._reply(request)
 
     def check(self, requests: Sequence[Request]) -> None:
         """A file has no window."""

@@ -66,7 +66,7 @@ class BackendOptions(Section):
     """How one model is asked."""
 
     concurrency: int = Field(default=64, ge=1)
-    """Requests in flight at a server, at all of its replicas together."""
+    """Requests in flight, at all base URLs together."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     """Most requests that are sent in a minute; null: no limit."""
     tokens_per_minute: int | None = Field(default=None, ge=1)
@@ -89,9 +89,6 @@ class BackendOptions(Section):
     """Price of a million prompt tokens."""
     price_out: float | None = Field(default=None, ge=0)
     """Price of a million tokens of answers."""
-    transport: Literal["auto", "openai"] = "auto"
-    """What carries the requests: the openai client; auto: for http without a proxy, connections of
-    our own, which take a small part of its time."""
     cache: str | None = "runs/requests.sqlite"
     """File of the request cache: what was answered once is not asked again; null: none."""
     key_variable: str = "OPENAI_API_KEY"
