@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.bodies.append(body)
-        self.server.headers.append(dict(self.headers))
+        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
         time.sleep(self.server.latency)
         reply = self.server.reply(body)
         if isinstance(reply, int):

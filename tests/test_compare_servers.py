@@ -407,7 +407,7 @@ def test_prices_and_spending_are_reported_and_no_key_is_written(
     dear = results["cost"]["dear"]["adversarial"]
     assert dear["price"] == pytest.approx(N * (100 * 1 + 50 * 4) / 1e6)
     assert "price" in write_markdown(results)
-    sent = {headers.get("Authorization") for headers in server.headers}
+    sent = {headers.get("authorization") for headers in server.headers}
     assert sent == {f"Bearer {KEY}", f"Bearer {KEY}-other"}
     write_reports(tmp_path / "run")
     written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]

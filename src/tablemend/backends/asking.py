@@ -53,7 +53,7 @@ def _fitting(
             try:
                 backend.check([request])
             except TooLong as error:
-                failed[request.id] = Completion(request.id, "", 0, 0, "error", error.reason)
+                failed[request.id] = Completion.failed(request.id, error.reason)
             else:
                 fitting.append(request)
         return fitting, failed

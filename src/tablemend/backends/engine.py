@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol
@@ -55,7 +55,7 @@ class Engine(Protocol):
         ...
 
 
-class BatchEngine(ABC):
+class BatchEngine(Engine):
     """An engine that is best given many requests at once.
 
     :meth:`answer` collects what is asked at the same time and generates it together: while a
@@ -65,11 +65,6 @@ class BatchEngine(ABC):
     def __init__(self) -> None:
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
         self._pump: asyncio.Task[None] | None = None
-
-    @property
-    @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """See :class:`Engine`."""
 
     @abstractmethod
     def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
@@ -127,18 +122,6 @@ class BatchEngine(ABC):
         except Exception as error:  # whoever waits gets it
             for future in futures.values():
                 loop.call_soon_threadsafe(_fail, future, error)
-
-    @abstractmethod
-    def check(self, requests: Sequence[Request]) -> None:
-        """See :class:`Engine`."""
-
-    @abstractmethod
-    def load(self) -> None:
-        """See :class:`Engine`."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """See :class:`Engine`."""
 
 
 def _resolve(future: asyncio.Future[Completion], completion: Completion) -> None:

@@ -14,7 +14,7 @@ from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window
+from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window, misfit
 from tablemend.config.backend import BackendOptions
 from tablemend.renderer import prompt_ids
 
@@ -66,10 +66,10 @@ class HFEngine(BatchEngine):
         for sampling, own in _by_sampling(requests).items():
             fitting = []
             for prompt in self._render(own):
-                if len(prompt.ids) + sampling.max_new_tokens <= self._window:
-                    fitting.append(prompt)
+                if why := misfit(prompt, sampling.max_new_tokens, self._window):
+                    yield Completion.failed(prompt.id, why)
                 else:
-                    yield self._misfit(prompt, sampling)
+                    fitting.append(prompt)
             if fitting:
                 model = self._load()
                 yield from model.generate(fitting, sampling, self.options.batch_size)
@@ -115,13 +115,6 @@ class HFEngine(BatchEngine):
             )
             for request in requests
         ]
-
-    def _misfit(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        why = (
-            f"a prompt of {len(prompt.ids)} tokens and an answer of up to "
-            f"{sampling.max_new_tokens} do not fit into a window of {self._window} tokens"
-        )
-        return Completion(prompt.id, "", 0, 0, "error", why)
 
 
 def _by_sampling(requests: Sequence[Request]) -> dict[Sampling, list[Request]]:

@@ -28,7 +28,7 @@ class ModelName:
         engine: what generates.
         model: a folder or a Hub name (``hf``, ``vllm``), the name that a server knows
             (``openai``), or a file of answers (``scripted``).
-        urls: base URLs of the replicas of a server; empty for the other engines.
+        urls: base URLs of servers of the model; empty for the other engines.
     """
 
     engine: EngineKind

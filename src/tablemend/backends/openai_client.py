@@ -225,8 +225,7 @@ class OpenAIEngine:
             )
         seconds = time.monotonic() - asked.begun
         why = f"{fault.reason} ({said})"
-        failed = Completion(asked.request.id, "", 0, 0, "error", why, seconds)
-        return replace(failed, lost_tokens=asked.lost)
+        return Completion.failed(asked.request.id, why, seconds, asked.lost)
 
     def _delay(self, retries: int, after: float = 0.0) -> float:
         """Seconds before the next retry: doubling, with jitter, never before the server says."""

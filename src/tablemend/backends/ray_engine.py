@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.ray_replicas import RayReplicas
-from tablemend.backends.requests import Completion, Request
+from tablemend.backends.requests import Completion, Request, misfit
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
@@ -62,8 +62,8 @@ class RayEngine(VllmEngine):
     async def answer(self, request: Request) -> Completion:
         """Answer one as soon as an engine has it; nothing waits for the rest of a batch."""
         prompt = self._render(request)
-        if len(prompt.ids) + request.sampling.max_new_tokens > self._window:
-            return self._misfit(prompt, request.sampling.max_new_tokens)
+        if why := misfit(prompt, request.sampling.max_new_tokens, self._window):
+            return Completion.failed(prompt.id, why)
         self._keys += 1
         job = self._job(self._keys - 1, prompt, request)
         replicas = await asyncio.to_thread(self._start)

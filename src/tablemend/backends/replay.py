@@ -53,7 +53,7 @@ class ReplayEngine:
         found = next((line for line in self._lines if line.contains in messages), None)
         if found is None or found.finish_reason == "error":
             why = found.text if found else f"no line of {self._path} answers this request"
-            return Completion(request.id, "", 0, 0, "error", why)
+            return Completion.failed(request.id, why)
         prompt, answer = estimate_prompt(request), count_tokens(found.text)
         reason = found.finish_reason
         return Completion(request.id, found.text, prompt, answer, reason, estimated=True)

@@ -109,6 +109,11 @@ class Completion:
     estimated: bool = False
     lost_tokens: int = 0
 
+    @classmethod
+    def failed(cls, id: str, why: str, seconds: float = 0.0, lost_tokens: int = 0) -> Completion:
+        """What is given in place of an answer that cannot be had."""
+        return cls(id, "", 0, 0, "error", why, seconds, lost_tokens=lost_tokens)
+
     def __post_init__(self) -> None:
         """Half of a surrogate pair, which a server can spell and no file can hold, is U+FFFD."""
         for name in ("text", "error"):
@@ -139,19 +144,26 @@ class TooLong(TablemendError):
         self.reason = reason
 
 
+def misfit(prompt: Prompt, max_new_tokens: int, window: int) -> str:
+    """Why a prompt leaves no room for a whole answer; empty where it leaves some."""
+    if len(prompt.ids) + max_new_tokens <= window:
+        return ""
+    return (
+        f"a prompt of {len(prompt.ids)} tokens and an answer of up to {max_new_tokens} do not "
+        f"fit into a window of {window} tokens"
+    )
+
+
 def check_window(prompts: Sequence[Prompt], max_new_tokens: int, window: int) -> None:
     """Refuse, before anything is generated, prompts that leave no room for a whole answer.
 
     Raises:
         TooLong: naming the longest prompt, its length, and how many do not fit.
     """
-    too_long = [prompt for prompt in prompts if len(prompt.ids) + max_new_tokens > window]
+    too_long = [prompt for prompt in prompts if misfit(prompt, max_new_tokens, window)]
     if too_long:
         worst = max(too_long, key=lambda prompt: len(prompt.ids))
-        reason = (
-            f"a prompt of {len(worst.ids)} tokens and an answer of up to {max_new_tokens} do not "
-            f"fit into a window of {window} tokens"
-        )
+        reason = misfit(worst, max_new_tokens, window)
         raise TooLong(
             reason,
             f"{worst.id}: {reason} ({len(too_long)} of {len(prompts)} prompts do not fit): raise "

@@ -22,7 +22,7 @@ from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request, check_window
+from tablemend.backends.requests import Completion, Prompt, Request, check_window, misfit
 from tablemend.backends.vllm_launch import (
     adapter_config,
     assign_devices,
@@ -123,10 +123,10 @@ class VllmEngine(BatchEngine):
         asked: list[tuple[Prompt, Request]] = []
         for request in requests:
             prompt = self._render(request)
-            if len(prompt.ids) + request.sampling.max_new_tokens <= self._window:
-                asked.append((prompt, request))
+            if why := misfit(prompt, request.sampling.max_new_tokens, self._window):
+                yield Completion.failed(prompt.id, why)
             else:
-                yield self._misfit(prompt, request.sampling.max_new_tokens)
+                asked.append((prompt, request))
         asked = self.arrange(asked)
         first = self._keys
         self._keys += len(asked)
@@ -315,10 +315,3 @@ class VllmEngine(BatchEngine):
             error=outcome.error,
             cached_tokens=outcome.cached_tokens,
         )
-
-    def _misfit(self, prompt: Prompt, most: int) -> Completion:
-        why = (
-            f"a prompt of {len(prompt.ids)} tokens and an answer of up to {most} do not fit into "
-            f"a window of {self._window} tokens"
-        )
-        return Completion(prompt.id, "", 0, 0, "error", why)

@@ -105,7 +105,7 @@ def plan_systems(config: Comparison, run: Run) -> list[System]:
 def asked_of(config: Comparison, name: str) -> dict[str, Any]:
     """What the recipe alone says of how a system answers.
 
-    A server is left out of it: replicas come and go under the same answers.
+    A server is left out of it: servers come and go under the same answers.
     """
     system, model = config.evaluation.systems[name], model_of(config, name)
     if system.after is not None:
