@@ -341,7 +341,7 @@ def test_p_values():
 
 def test_tables_for_the_terminal_are_aligned():
     lines = align([["system", "x"], ["a|b", "10.0"]]).splitlines()
-    assert lines == ["| system  |    x |", "| ---- | ---: |", "| a\\|b | 10.0 |"]
+    assert lines == ["| system |    x |", "| ------ | ---: |", "| a\\|b   | 10.0 |"]
     table = terminal_table(make_results()[0])
     assert "adversarial" in table
     lines = [line for line in table.splitlines() if line.startswith("|")]

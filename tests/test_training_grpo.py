@@ -362,7 +362,7 @@ def test_the_command_trains_and_shows(
     runpy.run_path(script)["main"]()
     told = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
     assert told["rewards"]["last"]["parts/order"] == 0.25 and told["start"] == {}
-    assert told["judge"].startswith("tablemend") and told["first_answer"]
+    assert told["reward"].startswith("tablemend reward") and told["first_answer"]
     means = told["rewards"]["mean"]
     said = f"mean reward {means['reward']:.3f}, last {told['rewards']['last']['reward']:.3f}, "
     printed = capsys.readouterr()

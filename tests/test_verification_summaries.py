@@ -289,7 +289,7 @@ SUPPORTED = [
     ("trial", "Drug A had a response rate of 44.1%, compared with 15.9% for placebo."),
     ("trial", "Median survival was 18.4 months with Drug A and 15.2 months with Drug B."),
     ("trial", "Serious adverse events were more frequent with Drug A (12) than with placebo (4)."),
-    ("trial", "A total of 452 patients were enrolled across the three systems."),
+    ("trial", "A total of 452 patients were enrolled across the three arms."),
     ("stock", "The stock closed at 185.6 on May 8, 2024."),
     ("stock", "Trading volume was highest on May 8, 2024, at 60.3 million."),
     ("stock", "The stock opened higher than it closed on May 7, 2024."),
@@ -432,7 +432,7 @@ WRONG = [
     ("energy", "Poland's share of gas was higher than that of Germany."),
     ("trial", "Drug A had a response rate of 44.1%, compared with 34.9% for placebo."),
     ("trial", "Median survival was 15.2 months with Drug A and 18.4 months with Drug B."),
-    ("trial", "A total of 462 patients were enrolled across the three systems."),
+    ("trial", "A total of 462 patients were enrolled across the three arms."),
     ("stock", "The stock closed at 185.6 on May 9, 2024."),
     ("stock", "The stock opened higher than it closed on May 8, 2024."),
     ("hotels", "Grand Palais is located in Paris."),
@@ -606,7 +606,7 @@ TEXTS = [
     (
         "trial",
         "Drug A achieved a response rate of 44.1%, nearly three times that of placebo "
-        "(15.9%). Median survival was 18.4 months in the Drug A system versus 11.0 months "
+        "(15.9%). Median survival was 18.4 months in the Drug A arm versus 11.0 months "
         "for placebo. There were 12 serious adverse events with Drug A, 9 with Drug B and "
         "4 with placebo.",
     ),
