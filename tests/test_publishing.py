@@ -454,10 +454,7 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
         (
             "grpo",
             "training on rewards (GRPO)",
-            [
-                "reward: tablemend reward 9, mean 0.750; 25% of the "
-                "groups had equal rewards"
-            ],
+            ["reward: tablemend reward 9, mean 0.750; 25% of the groups had equal rewards"],
         ),
     ],
 )
