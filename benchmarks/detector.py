@@ -85,9 +85,9 @@ def measure(count: int, seed: int) -> float:
     """Processor seconds of judging ``count`` answers."""
     meter = Meter(make_submissions(count, seed))
     start = time.process_time()
-    judged = sum(1 for judgement in judge_answers(meter) if not judgement.unjudged)
+    scored = sum(1 for judgement in judge_answers(meter) if not judgement.unscored)
     seconds = time.process_time() - start - meter.seconds
-    assert judged == count, "every answer has a verdict"
+    assert scored == count, "every answer has a verdict"
     return seconds
 
 

@@ -44,7 +44,7 @@ from tablemend.verification.reading import Reading
 
 STATEMENTS: tuple[SetName, ...] = ("tabfact", "logicnlg")
 ERRORS = 2
-"""Errors planted in each summary."""
+"""Errors injected in each summary."""
 RIDGE = 2.0
 _LARGEST = 30.0
 
@@ -95,7 +95,7 @@ def read_examples(data: Path, summaries: int) -> list[Example]:
 
 
 def _of_summaries(table: Table) -> Iterator[Example]:
-    """Every sentence of a faithful summary, and of the same with planted errors."""
+    """Every sentence of a faithful summary, and of the same with injected errors."""
     key = table.content_hash()
     try:
         verbaliser = Verbaliser(table)
@@ -104,8 +104,8 @@ def _of_summaries(table: Table) -> Iterator[Example]:
         return
     texts: list[tuple[str, tuple[int, ...]]] = [(summary.text, ())]
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    if planted := injector.plant_mixed(ERRORS, Random(f"logic:{key}:{ERRORS}")):
-        texts.append((planted.text, tuple(error.start for error in planted.errors)))
+    if injected := injector.plant_mixed(ERRORS, Random(f"logic:{key}:{ERRORS}")):
+        texts.append((injected.text, tuple(error.start for error in injected.errors)))
     for text, errors in texts:
         linking = Linking(Reading(text), Source((table,)))
         for span in linking.reading.sentences:
@@ -160,14 +160,14 @@ def fit(examples: Sequence[Example]) -> dict[str, float]:
 
 
 def held_out(examples: Sequence[Example]) -> dict[str, tuple[float, float]]:
-    """Coverage and accuracy by set: every table is judged by weights fitted on the others' half."""
+    """Coverage and accuracy by set: every table is scored by weights fitted on the others' half."""
     parts: tuple[list[Example], list[Example]] = ([], [])
     for example in examples:
         parts[int(sha256(example.table.encode()).hexdigest(), 16) >> 2 & 1].append(example)
     counts: dict[str, list[int]] = {}
-    for learnt, judged in (parts, parts[::-1]):
+    for learnt, scored in (parts, parts[::-1]):
         weights = fit(learnt)
-        for example in judged:
+        for example in scored:
             seen = counts.setdefault(example.set, [0, 0, 0])
             seen[0] += 1
             likely = belief(example.readings, weights)
@@ -195,7 +195,7 @@ def main() -> None:
     command = load(WeightsCommand)
     examples = read_examples(Path(command.data), command.summaries)
     for name, (coverage, accuracy) in held_out(examples).items():
-        print(f"{name}: {coverage:.1%} judged, {accuracy:.1%} of them right")
+        print(f"{name}: {coverage:.1%} scored, {accuracy:.1%} of them right")
     weights = fit(examples)
     print(f"{len(weights)} weights, at most {changed(weights):.2f} from the shipped ones")
     if command.out is not None:

@@ -1,10 +1,10 @@
-"""Repair and CAVE: planted errors that are mended, faithful claims that are damaged.
+"""Repair and CAVE: injected errors that are mended, faithful claims that are damaged.
 
     python benchmarks/mending.py [--data FOLDER]                     # repair, without a model
     python benchmarks/mending.py --model MODEL [--data FOLDER]       # CAVE
 
 Each table has a faithful summary, verified by its construction, and the same with one error that
-is planted. An error counts as mended where its words are right again; a faithful claim as damaged
+is injected. An error counts as mended where its words are right again; a faithful claim as damaged
 where an edit touches it, in the faithful summary or beside the error. Tables are synthetic ones of
 three domains and, with the folder of the public sets, those of the report half; the synthetic ones
 are drawn anew for each half too.
@@ -30,7 +30,7 @@ from tablemend.mitigations.steps import run_together
 from tablemend.records import ClaimError
 from tablemend.tabfaith.injection import Injector, Unfaithful
 from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import Fact, PlantedError
+from tablemend.tabfaith.summary import Fact, InjectedError
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.validation.halves import Half
 from tablemend.validation.injection import Named, read_tables, synthetic_tables
@@ -49,16 +49,16 @@ def make_pair(named: Named, error: ClaimError) -> Pair | None:
     except Unverbalisable:
         return None
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    planted = injector.plant((error,), Random(f"{SEED}:{named.key}"))
-    return None if planted is None else (named, summary.text, summary.facts, planted)
+    injected = injector.plant((error,), Random(f"{SEED}:{named.key}"))
+    return None if injected is None else (named, summary.text, summary.facts, injected)
 
 
 def mend(pairs: Sequence[Pair], model: str | None) -> list[tuple[Mended, Mended]]:
     """Both texts of every pair after CAVE by a model, or after repair without one."""
     texts = [
         (text, Source((named.table,)))
-        for named, faithful, _, planted in pairs
-        for text in (faithful, planted.text)
+        for named, faithful, _, injected in pairs
+        for text in (faithful, injected.text)
     ]
     if model is None:
         mended = [repair_text(*text) for text in texts]
@@ -71,24 +71,24 @@ def mend(pairs: Sequence[Pair], model: str | None) -> list[tuple[Mended, Mended]
 
 def count_pair(pair: Pair, found: tuple[Mended, Mended]) -> Counter[str]:
     """What mending did to the two texts."""
-    _, _, facts, planted = pair
+    _, _, facts, injected = pair
     faithful, mended = found
     counts: Counter[str] = Counter(tables=1, faithful=len(facts))
     edits = faithful.edits
     counts["damaged"] = sum(any(_touches(edit, fact) for edit in edits) for fact in facts)
     counts["edited faithful texts"] = bool(edits)
     counts["calls"] = faithful.usage.calls + mended.usage.calls
-    (error,) = planted.errors
+    (error,) = injected.errors
     counts["errors"] = 1
-    counts["mended"] = is_mended(planted.text, mended.edits, error)
+    counts["mended"] = is_mended(injected.text, mended.edits, error)
     around = [edit for edit in mended.edits if not _overlaps(edit, error.start, error.end)]
-    right = [fact for place, fact in enumerate(planted.facts) if place not in error.facts]
+    right = [fact for place, fact in enumerate(injected.facts) if place not in error.facts]
     counts["faithful"] += len(right)
     counts["damaged"] += sum(any(_touches(edit, fact) for edit in around) for fact in right)
     return counts
 
 
-def is_mended(text: str, edits: tuple[Edit, ...], error: PlantedError) -> bool:
+def is_mended(text: str, edits: tuple[Edit, ...], error: InjectedError) -> bool:
     """Whether the words at fault now say what the faithful summary said there."""
     start, end = error.start, error.end
     words = text[start:end]
@@ -140,7 +140,7 @@ def main() -> None:
     for source, found in counts.items():
         mended, damaged = found["mended"] / found["errors"], found["damaged"] / found["faithful"]
         print(f"{source:<22} {found['tables']:>7} {mended:>8.1%} {damaged:>9.2%}")
-    print("to reach: 90 % of planted numbers mended, less than 1 % of faithful claims damaged")
+    print("to reach: 90 % of injected numbers mended, less than 1 % of faithful claims damaged")
     print(f"{seconds:.0f} s, {counts['all']['calls']} calls")
 
 

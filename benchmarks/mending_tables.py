@@ -1,10 +1,10 @@
-"""Answer tables judged and mended from context and query alone, measured against gold.
+"""Answer tables scored and mended from context and query alone, measured against gold.
 
     python benchmarks/mending_tables.py [--data ../shared/data]                     # repair
     python benchmarks/mending_tables.py --model MODEL [--data ../shared/data]       # CAVE
     python benchmarks/mending_tables.py --examples PATH [--split NAME]              # of a file
 
-Gold tables get one planted error each; the context is the adversarial one. The verifier and the
+Gold tables get one injected error each; the context is the adversarial one. The verifier and the
 method see the answer, the context and the query; the detector, which sees gold, counts before and
 after. With ``--data``, also on examples cut from real tables, and on tables that language models
 wrote for real texts; of these only the report half is used (``--half rules`` for the other).
@@ -66,7 +66,7 @@ def unchanged(example: Example, rng: random.Random) -> Table | None:
 def measure(examples: list[Example], make: Make, model: Backend | None) -> Counter[str]:
     """Counts over the examples that leave room for the error; recalls are sums."""
     found: Counter[str] = Counter()
-    planted = [
+    injected = [
         (
             example,
             Draft(text, Source(text=example.adversarial_context, query=example.query), "markdown"),
@@ -75,8 +75,8 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
         if (answer := make(example, random.Random(number))) is not None
         for text in [tablehallu.answer(answer)]
     ]
-    mended = mend([item for _, item in planted], model)
-    for (example, item), one in zip(planted, mended, strict=True):
+    mended = mend([item for _, item in injected], model)
+    for (example, item), one in zip(injected, mended, strict=True):
         order = SortRule.of(example.constraints)
         before, after = (
             judge_answer(text, example.gold_table, item.context, order, "markdown")
@@ -93,7 +93,7 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
         found["damaged"] += len(after.findings) > len(before.findings)
         found["claims"] += len(verdicts)
         found["wrong claims"] += sum(verdict.wrong for verdict in verdicts)
-        found["unjudged"] += sum(verdict.verdict == "unjudged" for verdict in verdicts)
+        found["unscored"] += sum(verdict.verdict == "unscored" for verdict in verdicts)
         for name, judgement in (("before", before), ("after", after)):
             found[f"row recall {name}"] += judgement.share("row_recall")
             found[f"cell recall {name}"] += judgement.share("cell_recall")
@@ -147,7 +147,7 @@ def reworded(example: Example, number: int) -> str:
 def print_dropped(title: str, examples: list[Example]) -> None:
     """Rows that repair drops from gold tables with every row out of scope put in."""
     print(f"\n{title}: rows dropped from gold and all rows out of scope")
-    print("| queries | gold rows | dropped | other rows | dropped | precision | rows unjudged |")
+    print("| queries | gold rows | dropped | other rows | dropped | precision | rows unscored |")
     print("|---|---|---|---|---|---|---|")
     for name in ("as written", "in other words"):
         found: Counter[str] = Counter()
@@ -169,20 +169,20 @@ def print_dropped(title: str, examples: list[Example]) -> None:
             found["gold dropped"] += sum(row is not None and row < len(gold) for row in dropped)
             found["others dropped"] += sum(row is not None and row >= len(gold) for row in dropped)
             found["rows"] += len(rows)
-            found["unjudged"] += sum(verdict.verdict == "unjudged" for verdict in rows)
+            found["unscored"] += sum(verdict.verdict == "unscored" for verdict in rows)
         right, wrong = found["others dropped"], found["gold dropped"]
         precision = f"{100 * right / (right + wrong):.2f} %" if right + wrong else "-"
         print(
             f"| {name} | {found['gold']} | {wrong} | {found['others']} | {right} | {precision}"
-            f" | {100 * found['unjudged'] / max(found['rows'], 1):.1f} % |"
+            f" | {100 * found['unscored'] / max(found['rows'], 1):.1f} % |"
         )
 
 
-def print_planted(title: str, examples: list[Example], model: Backend | None) -> None:
+def print_injected(title: str, examples: list[Example], model: Backend | None) -> None:
     """One line an error."""
     print(f"\n{title}: {len(examples)} examples")
     print(
-        "| planted | n | flagged | edited | TotalHallu before | after | row recall | cell recall"
+        "| injected | n | flagged | edited | TotalHallu before | after | row recall | cell recall"
         " | calls |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
@@ -203,7 +203,7 @@ def print_planted(title: str, examples: list[Example], model: Backend | None) ->
         if name == "none":
             claims = found["claims"]
             note = f"{found['wrong claims']} of {claims} claims of gold tables flagged, "
-            print(f"|  | {note}{found['unjudged']} unjudged, {found['damaged']} damaged ||||||||")
+            print(f"|  | {note}{found['unscored']} unscored, {found['damaged']} damaged ||||||||")
 
 
 def read_lines(path: Path, half: str) -> Iterator[dict[str, Any]]:
@@ -270,9 +270,9 @@ def print_agreement(title: str, items: Iterable[tuple[str, Table, Table]]) -> No
             truth = found.get((claim.row, claim.column)) or found.get((claim.row, None), "agrees")
             counts[("row: " if claim.column is None else "cell: ") + truth, verdict.verdict] += 1
     print(f"\n{title}")
-    print("| detector, with gold | supported | contradicted | not in source | unjudged |")
+    print("| detector, with gold | supported | contradicted | not in source | unscored |")
     print("|---|---|---|---|---|")
-    names = ("supported", "contradicted", "not_in_source", "unjudged")
+    names = ("supported", "contradicted", "not_in_source", "unscored")
     for truth in sorted({truth for truth, _ in counts}):
         print(f"| {truth} | {' | '.join(str(counts[truth, name]) for name in names)} |")
 
@@ -313,7 +313,7 @@ def main() -> None:
             if model is None:
                 print_dropped(title, examples)
             if not options.rows:
-                print_planted(title, examples, model)
+                print_injected(title, examples, model)
     data, half = options.data, options.half
     if data is not None and not options.rows:
         print_agreement(f"box scores by three models ({half} half)", box_scores(data, half))

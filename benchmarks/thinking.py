@@ -138,7 +138,7 @@ def row(
     results: dict[str, Any],
     sound: float | None = None,
 ) -> str:
-    """One line of Markdown from a run's manifest and results; a dash for what is unjudged."""
+    """One line of Markdown from a run's manifest and results; a dash for what is unscored."""
     found, cost = results["systems"]["sft"], results["cost"]["sft"]["adversarial"]
 
     def rate(context: str) -> str:

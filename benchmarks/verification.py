@@ -3,7 +3,7 @@
     python benchmarks/verification.py
 
 Summaries of invented tables of 50 cells, every table new: claims are extracted, the table is
-read and indexed, every claim is judged, as `tablemend verify` does it. Then one text against
+read and indexed, every claim is scored, as `tablemend verify` does it. Then one text against
 tables of growing size. Times are processor seconds; making tables and texts is not counted.
 """
 

@@ -1,4 +1,4 @@
-"""One sentence judged against one table by logic alone."""
+"""One sentence scored against one table by logic alone."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def judge(
 
 def verdict(table: Table, text: str, focus: str = "") -> str:
     """The verdict's name; ``none`` where the claim is of no logical sort."""
-    judged = judge(table, text, focus)
-    return judged.verdict if judged else "none"
+    scored = judge(table, text, focus)
+    return scored.verdict if scored else "none"
 
 
 def fault(table: Table, text: str) -> tuple[str, tuple[str, ...]]:
     """The words at fault and what belongs there, of a contradicted text."""
-    judged = judge(table, text)
-    assert judged is not None and judged.verdict == "contradicted", judged
-    (span,) = judged.spans
-    return text[span.start : span.end], judged.expected
+    scored = judge(table, text)
+    assert scored is not None and scored.verdict == "contradicted", scored
+    (span,) = scored.spans
+    return text[span.start : span.end], scored.expected

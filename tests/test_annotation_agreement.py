@@ -35,7 +35,7 @@ def test_published_examples(observers: Sequence[str], alpha: float) -> None:
     assert found["low"] < alpha < found["high"]
 
 
-def test_units_that_fewer_than_two_observers_judged_do_not_count() -> None:
+def test_units_that_fewer_than_two_observers_scored_do_not_count() -> None:
     found = agreement(counted(*PUBLISHED[2][0]))
     assert (found["units"], found["judgements"]) == (11, 40)  # Krippendorff's unit 12 falls out
     alone = [[0, 0], [1, 0], [0, 1]] * 50
@@ -51,8 +51,8 @@ def test_observed_agreement_is_the_share_of_agreeing_pairs() -> None:
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ([], "no example was judged by two"),
-        ([[1, 0], [0, 1], [0, 0]], "no example was judged by two"),
+        ([], "no example was scored by two"),
+        ([[1, 0], [0, 1], [0, 0]], "no example was scored by two"),
         ([[2, 0], [3, 0], [0, 1]], "all answers are the same"),
         ([[0, 2]], "all answers are the same"),
     ],

@@ -58,12 +58,12 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         ("n", "wrong", ""),
         ("yyn", "right", ""),
         ("nny", "wrong", ""),
-        ("yn", "unjudged", "tie"),
-        ("ynu", "unjudged", "tie"),
+        ("yn", "unscored", "tie"),
+        ("ynu", "unscored", "tie"),
         ("yuu", "right", ""),
-        ("u.", "unjudged", "unsure"),
-        ("..", "unjudged", "unanswered"),
-        ("", "unjudged", "unanswered"),
+        ("u.", "unscored", "unsure"),
+        ("..", "unscored", "unanswered"),
+        ("", "unscored", "unanswered"),
     ],
 )
 def test_majority(votes: str, verdict: str, cause: str) -> None:
@@ -78,8 +78,8 @@ def test_majority(votes: str, verdict: str, cause: str) -> None:
         ("yyy", ("right", "")),
         ("yny", ("wrong", "")),
         ("nu.", ("wrong", "")),
-        ("yyu", ("unjudged", "unsure")),
-        ("yu.", ("unjudged", "unanswered")),
+        ("yyu", ("unscored", "unsure")),
+        ("yu.", ("unscored", "unanswered")),
     ],
 )
 def test_an_example_is_right_when_every_step_is(steps: str, expected: tuple[str, str]) -> None:
@@ -102,13 +102,13 @@ def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Pa
         write_answers(tmp_path / "2.json", data, "b", two),
     )
     whole = report["results"]["overall"]
-    assert (whole["examples"], whole["right"], whole["wrong"], whole["unjudged"]) == (5, 1, 1, 3)
-    assert whole["unjudged_by"] == {"tie": 1, "unsure": 1, "unanswered": 1}
+    assert (whole["examples"], whole["right"], whole["wrong"], whole["unscored"]) == (5, 1, 1, 3)
+    assert whole["unscored_by"] == {"tie": 1, "unsure": 1, "unanswered": 1}
     assert whole["accuracy"] == rate_interval(1, 2)
     assert report["results"]["query"]["accuracy"] == rate_interval(3, 3)
     assert report["results"]["table"]["accuracy"] == rate_interval(4, 4)
     assert report["results"]["context"]["accuracy"] == rate_interval(4, 5)
-    # whole examples judged by both: right, wrong (twice no), tie; 4 of 6 answers pair up alike
+    # whole examples scored by both: right, wrong (twice no), tie; 4 of 6 answers pair up alike
     agreed = whole["agreement"]
     assert (agreed["units"], agreed["judgements"]) == (3, 6)
     assert agreed["observed"] == pytest.approx(2 / 3)
@@ -126,9 +126,9 @@ def test_who_answered_nothing_is_no_annotator(folder: Path, tmp_path: Path) -> N
         write_answers(tmp_path / "2.json", data, "b", all_answers(data, None)),
     )
     assert [(one["name"], one["yes"]) for one in report["annotators"]] == [("a", 3)]
-    assert report["results"]["overall"]["unjudged_by"]["unanswered"] == SEVERAL - 1
+    assert report["results"]["overall"]["unscored_by"]["unanswered"] == SEVERAL - 1
     cases = {case["example"]: case["verdict"] for case in report["cases"]}
-    assert (cases[first], cases[second]) == ("right", "unjudged")
+    assert (cases[first], cases[second]) == ("right", "unscored")
 
 
 def test_round_trip_with_annotators_who_err_at_known_rates(
@@ -214,7 +214,7 @@ def test_one_annotator_has_no_alpha(
 
 
 @pytest.fixture
-def judged(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
+def scored(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
     """A folder with another split and a card, answers by which three examples fail, and those."""
     writer = open_writer(folder, "train", "parquet")
     for example in small_world.examples(seed=77, n=5):
@@ -240,12 +240,12 @@ def read_split(folder: Path, split: Any) -> list[Example]:
 
 
 def test_drop_leaves_out_what_failed(
-    judged: tuple[Path, Path, list[str]],
+    scored: tuple[Path, Path, list[str]],
     tmp_path: Path,
     examples: list[Example],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder, answers, failed = judged
+    folder, answers, failed = scored
     before, out = contents(folder), tmp_path / "good"
     assert main(["annotate", "report", str(folder), str(answers), "--drop", str(out)]) == 0
     assert "37 examples, 3 dropped" in capsys.readouterr().out
@@ -257,15 +257,15 @@ def test_drop_leaves_out_what_failed(
     assert card.startswith(
         "---\nlicense: mit\n---\n\n# Mine\n\nText.\n\n## Human verification: test"
     )
-    assert "because they were judged wrong: 3." in card
+    assert "because they were scored wrong: 3." in card
     assert "40 of 40 examples of the split test were read by one annotator" in card
     assert "secret" not in card.lower() and "92.3 (79.7\N{EN DASH}97.3)" in card  # 36 of 39
 
 
 def test_mark_keeps_the_data_and_says_the_verdicts(
-    judged: tuple[Path, Path, list[str]], tmp_path: Path
+    scored: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    folder, answers, failed = judged
+    folder, answers, failed = scored
     out = tmp_path / "new" / "marked"
     assert main(["annotate", "report", str(folder), str(answers), "--mark", str(out)]) == 0
     before, after = contents(folder), contents(out)
@@ -273,7 +273,7 @@ def test_mark_keeps_the_data_and_says_the_verdicts(
     lines = [json.loads(line) for line in (out / "verification.jsonl").read_text().splitlines()]
     verdicts = {line["example"]: line["verdict"] for line in lines}
     assert {name for name, verdict in verdicts.items() if verdict == "wrong"} == set(failed)
-    assert list(verdicts.values()).count("unjudged") == 1 and len(verdicts) == 40
+    assert list(verdicts.values()).count("unscored") == 1 and len(verdicts) == 40
     assert lines[0]["steps"]["query"] == {
         "verdict": "right",
         "cause": "",
@@ -287,9 +287,9 @@ def test_mark_keeps_the_data_and_says_the_verdicts(
 
 
 def test_a_second_round_replaces_the_first_and_other_splits_stay(
-    judged: tuple[Path, Path, list[str]], tmp_path: Path
+    scored: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    folder, answers, _ = judged
+    folder, answers, _ = scored
     main(["annotate", "report", str(folder), str(answers), "--mark", str(tmp_path / "one")])
     train = read_data(str(folder), "train")
     other = write_answers(tmp_path / "b.json", train, "b", all_answers(train))

@@ -140,12 +140,12 @@ def test_a_text_without_a_claim_stays_and_is_said_so(
     assert "no claim was found" in captured.err
 
 
-def test_what_stays_unjudged_is_printed_beside_staf(
+def test_what_stays_unscored_is_printed_beside_staf(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "summary.txt").write_text(WRONG + "Alba was lucky.\n", encoding="utf-8")
     assert main(TEXT) == 0
-    assert "unjudged        0.333 before, 0.333 after" in capsys.readouterr().err
+    assert "unscored        0.333 before, 0.333 after" in capsys.readouterr().err
 
 
 def test_an_answer_without_a_table_is_said_so(

@@ -24,7 +24,7 @@ QUERY = "Sort the table by 'Year' in ascending order."
 KEYS = (
     "format_error out_of_range order_mismatch attribute blank_filling entity_fabrication "
     "constraint_violation context_violation hallucinated row_recall cell_recall findings "
-    "detector_version abstained unjudged judge"
+    "detector_version abstained unscored judge"
 ).split()
 
 
@@ -72,7 +72,7 @@ def test_json_counts_every_type(folder: Path, capsys: pytest.CaptureFixture[str]
     assert found["cell_recall"] == pytest.approx(7 / 8)
     assert len(found["findings"]) == 5
     assert found["detector_version"] == DETECTOR_VERSION
-    assert (found["unjudged"], found["abstained"]) == ("", False)
+    assert (found["unscored"], found["abstained"]) == ("", False)
 
 
 @pytest.mark.parametrize("format", ["markdown", "json", "latex", "html", "csv"])
@@ -163,7 +163,7 @@ def test_the_suffix_of_markdown_and_a_format_that_is_asked_for(folder: Path) -> 
     assert answer_format("a.csv", "markdown") == "markdown"
 
 
-def test_an_answer_of_ten_megabytes_is_judged_or_refused(
+def test_an_answer_of_ten_megabytes_is_scored_or_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prose = "The elm | was tall. " * 500_000
@@ -185,7 +185,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
     assert "no space left" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_refuses_what_cannot_be_judged_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_what_cannot_be_scored_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def error(*options: str) -> str:
         assert main(["detect", *options]) == 2
         captured = capsys.readouterr()
@@ -274,7 +274,7 @@ def test_an_answer_that_a_defect_of_ours_ends_does_not_end_the_batch(
     lines: list[object] = [good, {**good, "answer": write_table(GOLD, "markdown")}]
     assert main(["detect", batch(folder, lines), "--json"]) == 1
     shown = capsys.readouterr()
-    assert json.loads(shown.out)["unjudged"]["rate"] == 0.5
+    assert json.loads(shown.out)["unscored"]["rate"] == 0.5
     assert "answer 2: a defect of tablemend (IndexError at test_cli_detect.py:" in shown.err
 
 

@@ -1,4 +1,4 @@
-"""The comparison through its command: stored, resumed, judged again, never mixed up."""
+"""The comparison through its command: stored, resumed, scored again, never mixed up."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_answers_of_before_systems_had_their_name_are_read(recipe, tmp_path):
     for path in (tmp_path / "run" / "generations").glob("*.jsonl"):
         path.write_text(path.read_text().replace('"system":', '"arm":'))
     results = compare(recipe, "rescore=true")
-    assert results["systems"]["base"]["clean"]["unjudged"]["rate"] == 0.0
+    assert results["systems"]["base"]["clean"]["unscored"]["rate"] == 0.0
     assert len(before) == sum(
         len(Generations(tmp_path / "run" / "generations").read(system, context))
         for system in results["systems"]

@@ -20,7 +20,7 @@ from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
 from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.evidence.source import Source
-from tablemend.generations import JudgedSystems
+from tablemend.generations import ScoredSystems
 from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
@@ -80,7 +80,7 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
 ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mitigation": "repair"}}
 
 
-def compare(tokens: list[str]) -> tuple[JudgedSystems, dict[str, Any]]:
+def compare(tokens: list[str]) -> tuple[ScoredSystems, dict[str, Any]]:
     config = parse(CompareCommand, tokens)
     run = Run.of(config)
     examples = read_test(config)
@@ -90,23 +90,23 @@ def compare(tokens: list[str]) -> tuple[JudgedSystems, dict[str, Any]]:
         generate(systems, examples, config, run)
         mend(systems, examples, config, run)
     with scorers(config) as scoring:
-        judged = judge(examples, config, run, scoring)
-    return judged, write_results(judged, examples, config, run)
+        scored = judge(examples, config, run, scoring)
+    return scored, write_results(scored, examples, config, run)
 
 
-def hallucinated(judged: JudgedSystems, system: str) -> int:
-    return sum(one.judgement.hallucinated for one in judged[system]["adversarial"].values())
+def hallucinated(scored: ScoredSystems, system: str) -> int:
+    return sum(one.judgement.hallucinated for one in scored[system]["adversarial"].values())
 
 
 def test_repair_mends_the_stored_answers_and_asks_nobody(
     recipe: Callable[..., list[str]], server: AnsweringServer
 ) -> None:
-    judged, results = compare(recipe(ARMS))
+    scored, results = compare(recipe(ARMS))
     assert len(server.bodies) == len(EXAMPLES)
-    assert hallucinated(judged, "base") == len(EXAMPLES)
-    assert hallucinated(judged, "repair") <= 1
+    assert hallucinated(scored, "base") == len(EXAMPLES)
+    assert hallucinated(scored, "repair") <= 1
     recalls = [
-        one.judgement.share("row_recall") for one in judged["repair"]["adversarial"].values()
+        one.judgement.share("row_recall") for one in scored["repair"]["adversarial"].values()
     ]
     assert recalls == [1.0] * len(EXAMPLES)
     base, repair = (results["cost"][system]["adversarial"] for system in ("base", "repair"))
@@ -121,12 +121,12 @@ def test_cave_mends_by_a_model_and_counts_its_calls(
     recipe: Callable[..., list[str]], server: AnsweringServer, model_server: Callable[..., str]
 ) -> None:
     systems = {"base": {}, "cave": {"after": "base", "mitigation": "cave", "model": model_server()}}
-    judged, results = compare(recipe(systems))
+    scored, results = compare(recipe(systems))
     assert len(server.bodies) == len(EXAMPLES)
-    assert hallucinated(judged, "base") == len(EXAMPLES)
+    assert hallucinated(scored, "base") == len(EXAMPLES)
     findings = [
         finding.type
-        for one in judged["cave"]["adversarial"].values()
+        for one in scored["cave"]["adversarial"].values()
         for finding in one.judgement.findings
     ]
     assert findings.count("order_mismatch") == len(EXAMPLES)  # CAVE sorts nothing
@@ -199,19 +199,19 @@ def test_answers_that_failed_or_were_cut_stay_as_they_are(
         return fault or misled(body)
 
     server.reply = reply
-    judged, _ = compare(recipe(ARMS))
-    failed, cut = (judged["repair"]["adversarial"][e.id] for e in (first, second))
-    assert failed.judgement.unjudged and failed.stored.edits == 0
+    scored, _ = compare(recipe(ARMS))
+    failed, cut = (scored["repair"]["adversarial"][e.id] for e in (first, second))
+    assert failed.judgement.unscored and failed.stored.edits == 0
     assert [finding.type for finding in cut.judgement.findings] == ["format_error"]
     told.clear()
-    judged, _ = compare(recipe(ARMS))  # asks again what failed, and mends it now
-    assert judged["repair"]["adversarial"][first.id].stored.edits > 0
+    scored, _ = compare(recipe(ARMS))  # asks again what failed, and mends it now
+    assert scored["repair"]["adversarial"][first.id].stored.edits > 0
 
 
 def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
-    judged, _ = compare(recipe(ARMS))
+    scored, _ = compare(recipe(ARMS))
     again, _ = compare(recipe(ARMS, "rescore=true"))
-    assert again == judged
+    assert again == scored
 
 
 def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:

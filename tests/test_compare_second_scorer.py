@@ -104,7 +104,7 @@ def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path:
     assert len(said) == 4 and "once more" not in said[0]["differences"][0]["text"]
 
 
-def test_an_old_run_is_judged_again_without_generating(
+def test_an_old_run_is_scored_again_without_generating(
     recipe: list[str], tmp_path: Path, server: AnsweringServer
 ) -> None:
     compare(recipe, "evaluation.second_scorer=none")
@@ -125,7 +125,7 @@ def terminal_and_page(run: Path) -> str:
     return terminal_table(write_reports(run)) + (run / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_model_judges_once_and_what_it_mumbles_is_unjudged(
+def test_a_model_judges_once_and_what_it_mumbles_is_unscored(
     recipe: list[str], server: AnsweringServer
 ) -> None:
     judge = server.model.replace("tester", "judge")
@@ -135,7 +135,7 @@ def test_a_model_judges_once_and_what_it_mumbles_is_unjudged(
     assert name == "llm:openai:judge, second_scorer/1"
     own = results["second"]["systems"][name]["base"]["adversarial"]
     assert (own["total_hallu"]["rate"], own["total_hallu"]["n"]) == (1 / (N - 1), N - 1)
-    assert own["unjudged"]["rate"] == 1 / N
+    assert own["unscored"]["rate"] == 1 / N
     assert own["agreement"]["kappa"] == 1.0 and own["agreement"]["n"] == N - 1
     asked = [body for body in server.bodies if body["model"] == "judge"]
     assert len(asked) == N  # both systems gave the same answers, asked about once
@@ -145,7 +145,7 @@ def test_a_model_judges_once_and_what_it_mumbles_is_unjudged(
     other = server.model.replace("tester", "third")
     silent = compare(recipe, f"evaluation.second_scorer=exact+llm:{other}", "rescore=true")
     own = silent["second"]["systems"]["llm:openai:third, second_scorer/1"]["base"]["adversarial"]
-    assert own["unjudged"]["rate"] == 1.0 and own["total_hallu"]["rate"] is None
+    assert own["unscored"]["rate"] == 1.0 and own["total_hallu"]["rate"] is None
 
 
 def test_no_model_judges_itself(recipe: list[str], server: AnsweringServer) -> None:
@@ -180,7 +180,7 @@ def test_a_verdict_is_never_guessed(text: str) -> None:
         read_verdict(text)
 
 
-def test_cut_and_failed_answers_are_judged_alike(
+def test_cut_and_failed_answers_are_scored_alike(
     recipe: list[str], server: AnsweringServer
 ) -> None:
     gold = server.reply
@@ -195,22 +195,22 @@ def test_cut_and_failed_answers_are_judged_alike(
 
     server.reply = cut_or_fail
     exact = compare(recipe)["second"]["systems"]["exact 1"]["base"]["adversarial"]
-    assert (exact["total_hallu"]["n"], exact["unjudged"]["rate"]) == (N - 1, 1 / N)
+    assert (exact["total_hallu"]["n"], exact["unscored"]["rate"]) == (N - 1, 1 / N)
     assert exact["differences"] == {"extra_row": 2, "unreadable": 1}
     assert exact["agreement"]["n"] == N - 1
-    exact = compare(recipe, "evaluation.cut=unjudged", "rescore=true")["second"]["systems"][
+    exact = compare(recipe, "evaluation.cut=unscored", "rescore=true")["second"]["systems"][
         "exact 1"
     ]
     assert exact["base"]["adversarial"]["total_hallu"]["n"] == N - 2
 
 
-def test_agreement_counts_what_both_judged() -> None:
+def test_agreement_counts_what_both_scored() -> None:
     finding = Finding("attribute", 0, "a", "1", "2", "")
     verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}
     judgements = {
         name: Judgement((finding,) if said else (), judge="d")
         for name, (said, _) in verdicts.items()
-    } | {"e": Judgement(unjudged="failed", judge="d")}
+    } | {"e": Judgement(unscored="failed", judge="d")}
     opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
     opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
     found = compare_judges(judgements, opinions)

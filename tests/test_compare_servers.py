@@ -1,4 +1,4 @@
-"""The comparison with models behind servers: what is sent, stored, asked again and judged."""
+"""The comparison with models behind servers: what is sent, stored, asked again and scored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.evaluation.results import share_seconds
-from tablemend.generations import Judged, Stored
+from tablemend.generations import Scored, Stored
 from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
@@ -91,7 +91,7 @@ def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) 
     return 0
 
 
-def test_each_system_is_asked_and_judged_in_its_own_format(recipe, tmp_path: Path, server) -> None:
+def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Path, server) -> None:
     systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
     results = compare(recipe(systems))
     for name in systems:
@@ -159,7 +159,7 @@ def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None
     assert (spent["requests"], spent["cached"]) == (0, N)
 
 
-def test_half_a_surrogate_pair_is_stored_judged_and_reported(recipe, tmp_path, server) -> None:
+def test_half_a_surrogate_pair_is_stored_scored_and_reported(recipe, tmp_path, server) -> None:
     name = EXAMPLES[0].gold_table.rows[0][0]
 
     def reply(body):
@@ -195,15 +195,15 @@ def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> No
 
 
 def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None:
-    def judged(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Judged:
+    def scored(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Scored:
         answer = Answer("x", system, "clean", "", prompt, completion, "stop")
         verdict = Judgement(judge="judge")
-        return Judged(Stored(answer, seconds, cached), verdict)
+        return Scored(Stored(answer, seconds, cached), verdict)
 
     systems = {
-        "first": judged("first", 100, 0, 50, 9.0),
-        "second": judged("second", 100, 100, 50, 0.0),
-        "local": judged("local", 100, 0, 50, 3.0),
+        "first": scored("first", 100, 0, 50, 9.0),
+        "second": scored("second", 100, 100, 50, 0.0),
+        "local": scored("local", 100, 0, 50, 3.0),
     }
     engines = {"first": "vllm", "second": "vllm", "local": "hf"}
     shared = share_seconds(
@@ -218,7 +218,7 @@ def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None
     }
 
 
-def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, capsys) -> None:
+def test_a_failed_request_is_unscored_and_asked_again(recipe, tmp_path, server, capsys) -> None:
     failing = {EXAMPLES[1].id, EXAMPLES[3].id}
 
     def reply(body):
@@ -227,7 +227,7 @@ def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, 
     server.reply = reply
     tokens = recipe({"base": {}})
     rates = compare(tokens)["systems"]["base"]["adversarial"]
-    assert rates["unjudged"]["rate"] == 2 / N
+    assert rates["unscored"]["rate"] == 2 / N
     assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N - 2)
     said = capsys.readouterr().err
     assert "2 requests failed" in said and "the same command asks them again" in said
@@ -240,7 +240,7 @@ def test_a_failed_request_is_unjudged_and_asked_again(recipe, tmp_path, server, 
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"error": 1, "stop": N - 1}
     assert "failed requests" in terminal_table(results)
     failing.clear()
-    assert compare(tokens)["systems"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    assert compare(tokens)["systems"]["base"]["adversarial"]["unscored"]["rate"] == 0.0
     server.bodies.clear()
     compare(tokens)
     assert server.bodies == []
@@ -280,7 +280,7 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     for system in ("base", "cot"):
         rates = results["systems"][system]["adversarial"]
-        assert (rates["unjudged"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
+        assert (rates["unscored"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
 
 
 def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
@@ -294,7 +294,7 @@ def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
     ended = [run_script("compare.py", tokens, monkeypatch) for _ in range(2)]
     assert ended == [1, 0]
     rates = compare(tokens, "rescore=true")["systems"]["base"]["adversarial"]
-    assert rates["unjudged"]["rate"] == 25 / 35
+    assert rates["unscored"]["rate"] == 25 / 35
     assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 10)
 
 
@@ -336,7 +336,7 @@ def test_judging_again_asks_nobody(recipe, server, monkeypatch) -> None:
     assert server.bodies == []
 
 
-def test_a_cut_answer_is_judged_by_rule_and_counted(recipe, server) -> None:
+def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:
     halves = {EXAMPLES[0].id, EXAMPLES[1].id}
 
     def reply(body):
@@ -354,13 +354,13 @@ def test_a_cut_answer_is_judged_by_rule_and_counted(recipe, server) -> None:
     rates = results["systems"]["base"]["adversarial"]
     assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 3 / N
     assert rates["cell_recall"]["rate"] < 1.0
-    assert rates["unjudged"]["rate"] == rates["abstention"]["rate"] == 0.0
+    assert rates["unscored"]["rate"] == rates["abstention"]["rate"] == 0.0
     assert "cut at the token limit" in terminal_table(results)
-    rates = compare(tokens, "rescore=true", "evaluation.cut=unjudged")["systems"]["base"][
+    rates = compare(tokens, "rescore=true", "evaluation.cut=unscored")["systems"]["base"][
         "adversarial"
     ]
     assert (rates["format_error"]["rate"], rates["format_error"]["n"]) == (0.0, N - 3)
-    assert rates["unjudged"]["rate"] == 3 / N
+    assert rates["unscored"]["rate"] == 3 / N
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
@@ -376,21 +376,21 @@ def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_pa
     assert results["systems"]["md"] == results["systems"]["js"] == results["systems"]["tex"]
     rates = results["systems"]["md"]["adversarial"]
     assert (rates["format_error"]["rate"], rates["cell_recall"]["rate"]) == (1.0, 0.0)
-    judged = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
-    found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in judged}
+    scored = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
+    found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in scored}
     assert found == {(1, "cut at the token limit, after 50 tokens")}
-    assert len(judged) == 3 * N and not any(one["abstained"] for one in judged)
+    assert len(scored) == 3 * N and not any(one["abstained"] for one in scored)
     assert "answers cut at the token limit are format errors" in write_markdown(results)
 
 
-def test_a_refusal_is_judged_by_its_text_and_counted(recipe, server) -> None:
+def test_a_refusal_is_scored_by_its_text_and_counted(recipe, server) -> None:
     refusal = {"finish_reason": "content_filter", "message": {"content": "I cannot help."}}
     server.reply = lambda body: (
         refusal if asked(body, MANY)[0].id == EXAMPLES[0].id else right_answer(body, MANY)
     )
     results = compare(recipe({"base": {}}))
     rates = results["systems"]["base"]["adversarial"]
-    assert rates["format_error"]["rate"] == 1 / N and rates["unjudged"]["rate"] == 0.0
+    assert rates["format_error"]["rate"] == 1 / N and rates["unscored"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"refusal": 1, "stop": N - 1}
     assert "refusals" in write_markdown(results)
 
@@ -558,7 +558,7 @@ def test_a_server_that_knows_the_examples_is_a_model_too(
     path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
     tokens = recipe({"base": {"model": model_server(f"--examples={path}")}})
     results = compare(tokens)
-    assert results["systems"]["base"]["adversarial"]["unjudged"]["rate"] == 0.0
+    assert results["systems"]["base"]["adversarial"]["unscored"]["rate"] == 0.0
     assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
     stored = lines(tmp_path, "base")
     capsys.readouterr()

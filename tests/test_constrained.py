@@ -23,7 +23,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge, scorers
 from tablemend.evaluation.systems import begin, plan_systems, read_test
-from tablemend.generations import JudgedSystems
+from tablemend.generations import ScoredSystems
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.runs import Run
@@ -215,7 +215,7 @@ def comparison(tmp_path: Path, model: str, **system: Any) -> list[str]:
     return [f"recipe={path}", f"run={tmp_path / 'run'}"]
 
 
-def compare(tokens: list[str]) -> JudgedSystems:
+def compare(tokens: list[str]) -> ScoredSystems:
     config = parse(CompareCommand, tokens)
     examples = read_test(config)
     run = Run.of(config)
@@ -228,14 +228,14 @@ def compare(tokens: list[str]) -> JudgedSystems:
 def test_a_constrained_system_never_makes_a_format_error_of_a_whole_answer(
     tmp_path: Path, tiny_model: Path
 ) -> None:
-    judged = compare(comparison(tmp_path, str(tiny_model)))
-    for one in judged["constrained"]["clean"].values():
+    scored = compare(comparison(tmp_path, str(tiny_model)))
+    for one in scored["constrained"]["clean"].values():
         if one.stored.answer.finish_reason == "stop":
             assert "format_error" not in {finding.type for finding in one.judgement.findings}
         assert one.stored.answer.text.startswith("####\n| ")
     assert any(
         not one.stored.answer.text.startswith("####\n| ")
-        for one in judged["base"]["clean"].values()
+        for one in scored["base"]["clean"].values()
     )
 
 
@@ -259,8 +259,8 @@ def test_a_server_that_passes_over_the_grammar_is_found_out(tmp_path: Path) -> N
     with answering(lambda body: str(right_answer(body, examples))) as server:
         kept = tmp_path / "kept"
         kept.mkdir()
-        judged = compare(comparison(kept, server.model))
-    assert all(not one.judgement.findings for one in judged["constrained"]["clean"].values())
+        scored = compare(comparison(kept, server.model))
+    assert all(not one.judgement.findings for one in scored["constrained"]["clean"].values())
 
 
 def test_widths_of_free_headers_are_what_a_table_has() -> None:

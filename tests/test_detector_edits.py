@@ -1,4 +1,4 @@
-"""Planted edits on real tables: each is flagged as its own type and as nothing else."""
+"""Injected edits on real tables: each is flagged as its own type and as nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from planted import EDITS, Edit, context_of, with_cell
+from injected import EDITS, Edit, context_of, with_cell
 
 from tablemend.detector.judge import judge, judge_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
@@ -90,7 +90,7 @@ def test_the_gold_table_is_clean_in_every_format(tables: list[Table]) -> None:
             text = write_table(table, format)
             asked = "auto" if (number + turn) % 5 == 0 and format != "csv" else format
             judgement = judge_answer(text, table, "", rule, asked)
-            assert not judgement.unjudged
+            assert not judgement.unscored
             assert found(judgement) == {}, (asked, text, judgement.findings)
             assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
             assert not judgement.abstained

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from planted import EDITS, context_of
+from injected import EDITS, context_of
 
 from tablemend.detector.judge import (
     DETECTOR_VERSION,
@@ -92,7 +92,7 @@ def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
         assert found(judgement) == {"format_error": 1}
         assert judgement.findings[0].evidence.startswith("no readable table: ")
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
-        assert not judgement.abstained and not judgement.unjudged
+        assert not judgement.abstained and not judgement.unscored
 
 
 def test_an_empty_table_abstains_and_is_no_success() -> None:
@@ -149,7 +149,7 @@ def test_extra_rows_do_not_disturb_the_order_of_the_others() -> None:
     assert found(judge(answer, GOLD, "elm", RULE)) == {"out_of_range": 1}
 
 
-def test_what_cannot_be_judged_is_neither_right_nor_wrong() -> None:
+def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
     twice = Table.of(["A", " a "], [["1", "2"]])
     empty = Table.of(["A", "B"], [[None, "-"]])
     cases = [
@@ -160,7 +160,7 @@ def test_what_cannot_be_judged_is_neither_right_nor_wrong() -> None:
     ]
     for submission, reason in cases:
         (judgement,) = judge_answers([submission])
-        assert reason in judgement.unjudged
+        assert reason in judgement.unscored
         assert not judgement.hallucinated and not judgement.abstained
 
 
@@ -216,7 +216,7 @@ def submissions(count: int) -> Iterator[Submission]:
         yield Submission(write_table(edited, "markdown"), GOLD, context_of(GOLD), RULE)
 
 
-def test_a_stream_is_judged_as_its_answers_one_by_one() -> None:
+def test_a_stream_is_scored_as_its_answers_one_by_one() -> None:
     alone = [judge_answer(one.text, one.gold, one.context, one.order) for one in submissions(60)]
     for chunk in (1, 7, 1000):
         assert list(judge_answers(submissions(60), chunk=chunk)) == alone
@@ -248,7 +248,7 @@ def test_findings_survive_json() -> None:
         assert Finding(**finding.to_json()) == finding
 
 
-def test_an_endless_answer_is_judged_in_time() -> None:
+def test_an_endless_answer_is_scored_in_time() -> None:
     header = write_table(Table.of(GOLD.columns, []), "markdown")
     endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
     judgement = judge_answer(endless, GOLD, "Alder", RULE)

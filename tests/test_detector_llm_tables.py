@@ -1,4 +1,4 @@
-"""Tables that real models wrote for real texts, judged against human or automatic gold."""
+"""Tables that real models wrote for real texts, scored against human or automatic gold."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_gold_fields_are_clean(name: str, shared_data: Read) -> None:
         else:
             gold = read_table(record["gold_table"], "markdown")
         judgement = judge(gold, gold, record["text"])
-        assert judgement.unjudged == ""
+        assert judgement.unscored == ""
         assert judgement.findings == ()
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
 
@@ -142,7 +142,7 @@ def test_fields_of_one_sentence_by_three_models(shared_data: Read) -> None:
             if not gold.rows or not answer.rows:
                 continue
             judgement = judge(answer, gold, record["text_detok"])
-            assert judgement.unjudged == "" and judgement.counts["format_error"] == 0
+            assert judgement.unscored == "" and judgement.counts["format_error"] == 0
             flagged = {finding.row for finding in judgement.findings}
             names = Counter(row[0] for table in (gold, answer) for row in table.rows)
             assert not [

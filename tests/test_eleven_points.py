@@ -29,7 +29,7 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
-from tablemend.evaluation.judging import why_unjudged
+from tablemend.evaluation.judging import why_unscored
 from tablemend.evaluation.llm_judge import Unreadable, read_verdict
 from tablemend.generations import Stored
 from tablemend.recipe.experiment import Experiment, Model
@@ -261,12 +261,12 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     test_training_sft.py.
     """
     failed = Stored(Answer("a", "base", "clean", "", 0, 0, "error", error="status 503"), 1.0)
-    why = why_unjudged(failed, recipe())
+    why = why_unscored(failed, recipe())
     assert why == "status 503"
     gold = EXAMPLES[0].gold_table
     asked_for = [Submission("", gold, "", failed=why), Submission("no table", gold, "")]
     rates = summarise(list(judge_answers(asked_for)), METRICS)
-    assert (rates["unjudged"]["n"], rates["unjudged"]["rate"]) == (2, 0.5)
+    assert (rates["unscored"]["n"], rates["unscored"]["rate"]) == (2, 0.5)
     assert (rates["total_hallu"]["n"], rates["total_hallu"]["rate"]) == (1, 1.0)
     with pytest.raises(Unreadable):
         read_verdict("The answer looks fine to me.")

@@ -14,7 +14,7 @@ import pytest
 
 from tablemend.claims.extract import extract_claims
 from tablemend.config import ConfigError, parse
-from tablemend.config.error_types import Encoder, ErrorTypesCommand, Linear, PlantedErrors
+from tablemend.config.error_types import Encoder, ErrorTypesCommand, InjectedErrors, Linear
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
@@ -61,7 +61,7 @@ def asked(text: str, words: str) -> tuple[Claim, tuple[Evidence, ...]]:
 
 @pytest.fixture(scope="module")
 def examples() -> tuple[list[TypedClaim], list[TypedClaim]]:
-    learn, held_out = split(made_up_tables(PlantedErrors(tables=30), seed=5), held_out=0.3)
+    learn, held_out = split(made_up_tables(InjectedErrors(tables=30), seed=5), held_out=0.3)
     return list(typed_claims(learn, 2, 5)), list(typed_claims(held_out, 2, 5))
 
 
@@ -123,7 +123,7 @@ def test_a_number_of_another_row_is_told_from_one_of_no_row() -> None:
 
 
 def test_tables_stand_on_one_side_only() -> None:
-    tables = made_up_tables(PlantedErrors(tables=10), seed=1)
+    tables = made_up_tables(InjectedErrors(tables=10), seed=1)
     learn, held_out = split(tables, 0.4)
     names = [{table.content_hash() for table in side} for side in (learn, held_out)]
     assert names[0] and names[1] and not names[0] & names[1]

@@ -1,4 +1,4 @@
-"""The second scorer: it shares nothing with the detector, accepts gold, and flags planted edits."""
+"""The second scorer: it shares nothing with the detector and flags injected edits, not gold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from planted import EDITS
+from injected import EDITS
 from test_detector_edits import invented_tables, small_tables
 from test_detector_llm_tables import box_scores
 
@@ -75,7 +75,7 @@ def test_on_tables_by_language_models_it_is_the_stricter_one(shared_data: Read) 
     counts: Counter[tuple[bool, bool]] = Counter()
     for text, gold, table in box_scores(shared_data("text2table_rotowire")):
         first, second = detect(table, gold, text), judge(answer(table), gold, sort=None)
-        if not first.unjudged and not second.unjudged:
+        if not first.unscored and not second.unscored:
             counts[first.hallucinated, second.hallucinated] += 1
     assert counts[True, False] == 0
     assert 0 < counts[False, True] < 0.06 * counts.total()
@@ -140,12 +140,12 @@ def test_rows_without_a_name_of_their_own_are_told_apart_by_more_columns() -> No
     assert judge(answer(twice), twice).whole
 
 
-def test_what_cannot_be_compared_with_is_unjudged() -> None:
+def test_what_cannot_be_compared_with_is_unscored() -> None:
     two = Table.of(["A", "a"], [["1", "2"]])
     blank = Table.of(["A", "B"], [[None, "-"]])
     for gold, sort in ((two, None), (blank, None), (GOLD, "Losses")):
         opinion = judge(markdown("Ama | 0 | red"), gold, sort=sort)
-        assert opinion.unjudged and not opinion.hallucinated and opinion.row_recall is None
+        assert opinion.unscored and not opinion.hallucinated and opinion.row_recall is None
 
 
 def test_the_table_behind_the_marker_counts_else_the_last() -> None:

@@ -53,7 +53,7 @@ def test_a_verdict_is_one_json_object_or_its_word_alone() -> None:
         "I think that it is supported.",
         "supported contradicted",
         says("Supported"),
-        says("unjudged"),
+        says("unscored"),
         says("supported") + says("contradicted"),
         says("supported")[:-1],
         '{"reason": "yes"}',
@@ -91,10 +91,10 @@ def test_a_model_judges_every_claim_by_its_own_evidence() -> None:
         ('{"verdict": "maybe"}', "missing or wrong field"),
     ],
 )
-def test_what_cannot_be_read_is_unjudged_and_says_why(answer: Answer, reason: str) -> None:
+def test_what_cannot_be_read_is_unscored_and_says_why(answer: Answer, reason: str) -> None:
     verifier = LLMVerifier(CannedBackend(lambda text: answer))
     ((verdicts, usage),) = verifier.verify([(DOCUMENT, SOURCE)])
-    assert {one.verdict for one in verdicts} == {"unjudged"}
+    assert {one.verdict for one in verdicts} == {"unscored"}
     assert all(reason in one.reason for one in verdicts), verdicts
     assert usage.calls == 2
 
@@ -111,12 +111,12 @@ def test_a_server_that_is_gone_stops_the_run() -> None:
         LLMVerifier(CannedBackend(lambda _: ("", "error"))).verify([(many, SOURCE)])
 
 
-def test_a_prompt_that_does_not_fit_is_unjudged_and_the_rest_goes_on() -> None:
+def test_a_prompt_that_does_not_fit_is_unscored_and_the_rest_goes_on() -> None:
     long = claim("Alba has points. " * 200, 0)
     document = Document("", (DOCUMENT.claims[0], long))
     backend = CannedBackend(lambda _: says("supported"), window=3000)
     ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
-    assert [one.verdict for one in verdicts] == ["supported", "unjudged"]
+    assert [one.verdict for one in verdicts] == ["supported", "unscored"]
     assert "does not fit into a window" in verdicts[1].reason
 
 
@@ -124,7 +124,7 @@ def test_without_evidence_nobody_is_asked() -> None:
     backend = CannedBackend(lambda _: says("supported"))
     other = Document("Zzz qqq.", (claim("Zzz qqq.", 0),))
     ((verdicts, usage),) = LLMVerifier(backend).verify([(other, SOURCE)])
-    assert verdicts[0].verdict == "unjudged" and "no cell or sentence" in verdicts[0].reason
+    assert verdicts[0].verdict == "unscored" and "no cell or sentence" in verdicts[0].reason
     assert usage == Usage() and not backend.asked
 
 
@@ -166,13 +166,13 @@ def test_the_second_verifier_sees_only_what_the_first_leaves() -> None:
     texts = [f"c{number}" for number in range(4)]
     documents = [Document("", (claim(texts[0], 0), claim(texts[1], 0))) for _ in range(1)]
     documents.append(Document("", (claim(texts[2], 0), claim(texts[3], 0))))
-    first = Fixed({"c0": "supported", "c1": "supported", "c2": "unjudged", "c3": "supported"})
-    second = Fixed({"c2": "unjudged"})
+    first = Fixed({"c0": "supported", "c1": "supported", "c2": "unscored", "c3": "supported"})
+    second = Fixed({"c2": "unscored"})
     items = [(document, SOURCE) for document in documents]
     found = CombinedVerifier(first, second).verify(items)
     assert second.seen == [["c2"]]
     assert [usage.calls for _, usage in found] == [2, 3]
-    assert [one.verdict for one in found[1][0]] == ["unjudged", "supported"]
+    assert [one.verdict for one in found[1][0]] == ["unscored", "supported"]
     assert found[1][0][0].reason == "r; r"
 
 

@@ -159,10 +159,10 @@ def test_what_does_not_fit_is_shown_with_fewer_cells_or_not_at_all(tmp_path: Pat
     assert "Alba" in short[0].evidence[0].text
     long = "Alba has 41 points " + "and more " * 30
     ((verdicts, usage),) = verifier.verify([(document(long), SOURCE)])
-    assert verdicts[0].verdict == "unjudged" and verdicts[0].reason == encoders.CELL_TOO_LONG
+    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.CELL_TOO_LONG
     assert usage.calls == 0
     ((other, _),) = verifier.verify([(document("Zzz."), SOURCE)])
-    assert other[0].verdict == "unjudged" and "no cell" in other[0].reason
+    assert other[0].verdict == "unscored" and "no cell" in other[0].reason
 
 
 @pytest.mark.parametrize("kind", [save_tapas, save_tapex])
@@ -176,9 +176,9 @@ def test_table_models_read_the_whole_table_or_nothing(tmp_path: Path, kind: obje
         (Table.of(["Team", "P"], [["Alba", "41"], *[[f"x{n}", "1"] for n in range(60)]]),)
     )
     ((verdicts, _),) = verifier.verify([(document("Alba has 41."), large)])
-    assert verdicts[0].verdict == "unjudged" and verdicts[0].reason == encoders.TABLE_TOO_LONG
+    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.TABLE_TOO_LONG
     ((verdicts, _),) = verifier.verify([(document("Alba has 41."), Source(text="Alba has 41."))])
-    assert verdicts[0].verdict == "unjudged" and verdicts[0].reason == encoders.NO_TABLE
+    assert verdicts[0].verdict == "unscored" and verdicts[0].reason == encoders.NO_TABLE
     verifier.close()
 
 

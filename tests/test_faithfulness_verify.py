@@ -47,8 +47,8 @@ def test_claims_are_printed_with_places_verdicts_and_evidence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = run_json(folder, capsys, TEXT)
-    assert {"staf", "unjudged", "claims"} <= set(found)
-    assert found["staf"] == 0.5 and found["unjudged"] == 0.0
+    assert {"staf", "unscored", "claims"} <= set(found)
+    assert found["staf"] == 0.5 and found["unscored"] == 0.0
     for claim in found["claims"]:
         assert set(claim) >= CLAIM_KEYS
         assert TEXT[claim["start"] : claim["end"]] == claim["text"]
@@ -65,8 +65,8 @@ def test_the_same_is_printed_for_a_person(folder: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "contradicted (NUM): 20-39: Sella has 39 points" in out
     assert "expected: 37" in out and 'Row "Sella", Column "Points": 37' in out
-    assert "STAF            0.500 (1 of 2 judged claims supported)" in out
-    assert "unjudged        0.000 (0 of 2 claims)" in out
+    assert "STAF            0.500 (1 of 2 scored claims supported)" in out
+    assert "unscored        0.000 (0 of 2 claims)" in out
 
 
 def test_an_answer_table_is_verified_against_its_context(
@@ -112,7 +112,7 @@ def test_a_batch_gives_the_mean_or_one_object_a_line(
     assert "no table found" in found[3]["error"] and "no table found" in captured.err
     assert main(["verify", "--batch", str(batch)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("STAF") and "documents       6, 2 without a judged claim" in out
+    assert out.startswith("STAF") and "documents       6, 2 without a scored claim" in out
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_odd_texts_end_in_verdicts_and_in_time(
         assert TEXTS[text][claim["start"] : claim["end"]] == claim["text"]
 
 
-def test_another_script_is_not_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_script_is_not_scored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(folder, TEXTS["another script"], "--json")
     found = json.loads(capsys.readouterr().out)
     assert found["counts"]["supported"] == 0 and found["counts"]["contradicted"] == 0
@@ -310,13 +310,13 @@ def test_odd_tables_end_in_verdicts_and_in_time(
         assert status == 0 and json.loads(captured.out)["claims"]
 
 
-def test_two_rows_of_one_name_and_two_values_are_not_judged(
+def test_two_rows_of_one_name_and_two_values_are_not_scored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "odd.csv").write_text(TABLES["contradictory"], "utf-8")
     assert run(folder, "Alba won 41 points.", "--json", source="odd.csv") == 0
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
-    assert claim["verdict"] == "unjudged" and claim["reason"]
+    assert claim["verdict"] == "unscored" and claim["reason"]
 
 
 def test_the_program_judges_no_answer_without_a_context(
@@ -326,7 +326,7 @@ def test_the_program_judges_no_answer_without_a_context(
     files = ["--answer", str(folder / "answer.md"), "--source", str(folder / "table.csv")]
     assert main(["verify", *files, "--json"]) == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["unjudged"] == 1.0 and "give --context" in captured.err
+    assert json.loads(captured.out)["unscored"] == 1.0 and "give --context" in captured.err
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "!"])
@@ -335,7 +335,7 @@ def test_a_text_without_a_claim_has_no_staf(
 ) -> None:
     assert run(folder, text, "--json") == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["staf"] is None and "nothing is judged" in captured.err
+    assert json.loads(captured.out)["staf"] is None and "nothing is scored" in captured.err
 
 
 def test_the_program_judges_no_text_without_a_table(
@@ -344,7 +344,7 @@ def test_the_program_judges_no_text_without_a_table(
     (folder / "prose.txt").write_text("Sella won 37 points.", "utf-8")
     assert run(folder, TEXT, "--json", source="prose.txt") == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["unjudged"] == 1.0
+    assert json.loads(captured.out)["unscored"] == 1.0
     assert "its source has no table" in captured.err and captured.err.count("\n") == 1
 
 

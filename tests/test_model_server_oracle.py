@@ -395,9 +395,9 @@ def table_chat(example: Example, output: str = "markdown", **more: Any) -> Chat:
 
 def errors_in(text: str, example: Example) -> dict[str, int]:
     rule = sort_rule_from_query(example.query, example.gold_table.columns)
-    judged = judge_answer(text, example.gold_table, example.adversarial_context, rule)
-    assert judged.unjudged == ""
-    return {name: count for name, count in judged.counts.items() if count}
+    scored = judge_answer(text, example.gold_table, example.adversarial_context, rule)
+    assert scored.unscored == ""
+    return {name: count for name, count in scored.counts.items() if count}
 
 
 @pytest.mark.parametrize("output", list(tablehallu.FORMATS))

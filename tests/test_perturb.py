@@ -58,7 +58,7 @@ MONTHS = (
 
 
 def violation(kernel: ProseKernel, made: Perturbation, difficulty: Difficulty) -> str | None:
-    """What is wrong with a perturbation, judged from the kernel and the result alone."""
+    """What is wrong with a perturbation, scored from the kernel and the result alone."""
     table, context = kernel.table, made.context
     conditions = kernel.constraints.conditions
     expansion = len(context) / len(kernel.context)

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from injected_drafts import SHAPE, Kernel, all_problems, defects
 from llm_kernels import CASES, Case
-from planted_drafts import SHAPE, Kernel, all_problems, defects
 
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
@@ -68,9 +68,9 @@ def test_good_kernels_of_a_model_pass(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_defects_in_a_models_kernel_are_found(case: Case) -> None:
     kernel = Kernel(case.draft, case.query, case.constraints, "")
-    planted = list(defects(kernel, Random(case.name)))
-    assert len(planted) >= 17
-    assert [defect for defect in planted if not defect.found] == []
+    injected = list(defects(kernel, Random(case.name)))
+    assert len(injected) >= 17
+    assert [defect for defect in injected if not defect.found] == []
 
 
 def test_program_kernels_pass_and_their_defects_are_found(examples: list[Example]) -> None:

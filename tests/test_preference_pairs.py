@@ -14,7 +14,7 @@ from tablemend.config import parse
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
-from tablemend.generations import Judged, Stored
+from tablemend.generations import Scored, Stored
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.preferences.making import make_pairs
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
@@ -50,13 +50,13 @@ def maker(*overrides: str) -> PairMaker:
         return PairMaker(config, scorer)
 
 
-def judged(text: str, example: Example, finish: FinishReason = "stop") -> Judged:
+def scored(text: str, example: Example, finish: FinishReason = "stop") -> Scored:
     answer = Answer(example.id, "sample-0", "adversarial", text, 1, 1, finish)
     order = SortRule.of(example.constraints)
     judgement = judge_answer(
         text, example.gold_table, example.adversarial_context, order, "markdown"
     )
-    return Judged(Stored(answer, 0.0), judgement)
+    return Scored(Stored(answer, 0.0), judgement)
 
 
 def gold(example: Example) -> str:
@@ -88,7 +88,7 @@ def test_the_recipes_of_the_issue_load_and_say_their_commands() -> None:
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_each_planted_error_is_found_as_its_type(name: str) -> None:
+def test_each_injected_error_is_found_as_its_type(name: str) -> None:
     plant = PLANTS[name]
     tried = found = 0
     for number, example in enumerate(EXAMPLES):
@@ -105,19 +105,19 @@ def test_each_planted_error_is_found_as_its_type(name: str) -> None:
     assert found >= (0.8 * tried if name == "rows shuffled" else tried)
 
 
-def test_the_planted_errors_are_of_all_types() -> None:
+def test_the_injected_errors_are_of_all_types() -> None:
     assert {plant.type for plant in PLANTS.values()} == set(ERROR_TYPES)
 
 
-def test_a_planted_pair_differs_in_its_table_alone_and_carries_the_findings() -> None:
+def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -> None:
     made = maker()
     pairs = made.make(Prompt(example, "adversarial", "train") for example in EXAMPLES)
     assert len(pairs) == len(EXAMPLES) and not made.dropped
     assert {finding.type for pair in pairs for finding in pair.findings} == set(ERROR_TYPES)
     for pair, example in zip(pairs, EXAMPLES, strict=True):
-        assert pair.example_id == example.id and pair.rejected_source == "planted"
-        assert judged(pair.chosen, example).judgement.findings == ()
-        assert judged(pair.rejected, example).judgement.findings == pair.findings != ()
+        assert pair.example_id == example.id and pair.rejected_source == "injected"
+        assert scored(pair.chosen, example).judgement.findings == ()
+        assert scored(pair.rejected, example).judgement.findings == pair.findings != ()
         assert PLANTS[str(pair.edit)].type in {finding.type for finding in pair.findings}
         thought, table = pair.chosen.split("</think>")
         other_thought, other_table = pair.rejected.split("</think>")
@@ -127,7 +127,7 @@ def test_a_planted_pair_differs_in_its_table_alone_and_carries_the_findings() ->
     assert len({pair.id for pair in pairs}) == len(pairs)
 
 
-def test_only_the_error_types_that_are_asked_for_are_planted() -> None:
+def test_only_the_error_types_that_are_asked_for_are_injected() -> None:
     made = maker("dpo.pairs.errors=[attribute]")
     pairs = made.make(Prompt(example, "clean", "train") for example in EXAMPLES)
     assert pairs and {finding.type for pair in pairs for finding in pair.findings} == {"attribute"}
@@ -138,12 +138,12 @@ def test_only_the_error_types_that_are_asked_for_are_planted() -> None:
 def test_of_the_models_answers_the_first_with_a_finding_is_rejected() -> None:
     example = EXAMPLES[0]
     answers = [
-        judged(gold(example), example),
-        judged(with_row(example, "Cut"), example, "length"),
-        judged("I cannot.", example, "refusal"),
-        judged("", example, "error"),
-        judged(with_row(example, "First"), example),
-        judged(with_row(example, "Second"), example),
+        scored(gold(example), example),
+        scored(with_row(example, "Cut"), example, "length"),
+        scored("I cannot.", example, "refusal"),
+        scored("", example, "error"),
+        scored(with_row(example, "First"), example),
+        scored(with_row(example, "Second"), example),
     ]
     made = maker()
     (pair,) = made.make([Prompt(example, "adversarial", "train", answers)])
@@ -162,7 +162,7 @@ def test_a_prompt_whose_answers_have_no_finding_is_dropped_and_counted() -> None
     example = EXAMPLES[0]
     respelt = gold(example).replace("| ", "|  ")
     made = maker()
-    answers = [judged(respelt, example)]
+    answers = [scored(respelt, example)]
     assert made.make([Prompt(example, "adversarial", "train", answers)]) == []
     assert made.dropped == {"no answer of the model with a finding": 1}
 
@@ -171,11 +171,11 @@ def test_the_best_own_answer_is_whole_or_it_is_gold() -> None:
     example = next(e for e in EXAMPLES if len(e.gold_table.rows) > 2)
     respelt = gold(example).replace("| ", "|  ")
     short = gold(example).rsplit("\n", 1)[0]
-    wrong = judged(with_row(example, "Other"), example)
-    assert judged(short, example).judgement.findings == ()  # nothing wrong, and not whole
+    wrong = scored(with_row(example, "Other"), example)
+    assert scored(short, example).judgement.findings == ()  # nothing wrong, and not whole
     made = maker("dpo.pairs.chosen=best")
     prompts = [
-        Prompt(example, "adversarial", "train", [judged(text, example), wrong])
+        Prompt(example, "adversarial", "train", [scored(text, example), wrong])
         for text in (short, respelt)
     ]
     cut, whole = made.make(prompts)
@@ -183,7 +183,7 @@ def test_the_best_own_answer_is_whole_or_it_is_gold() -> None:
     assert (whole.chosen, whole.chosen_source) == (respelt, "sampled")
 
 
-def test_an_example_whose_gold_answer_cannot_be_judged_gives_no_pair() -> None:
+def test_an_example_whose_gold_answer_cannot_be_scored_gives_no_pair() -> None:
     table = EXAMPLES[0].gold_table
     twice = Table.of((*table.columns, table.columns[0]), [(*row, row[0]) for row in table.rows])
     empty = Table.of(table.columns, [[None] * len(table.columns)])
@@ -193,7 +193,7 @@ def test_an_example_whose_gold_answer_cannot_be_judged_gives_no_pair() -> None:
     made = maker()
     assert made.make(prompts) == []
     assert len(made.dropped) == 2
-    assert all(reason.startswith("the chosen answer cannot be judged") for reason in made.dropped)
+    assert all(reason.startswith("the chosen answer cannot be scored") for reason in made.dropped)
 
 
 def command(folder: Path, *overrides: str) -> PairsCommand:

@@ -324,7 +324,7 @@ def _no_record(run: Run) -> None:
 @pytest.mark.parametrize(
     ("damage", "lacks"),
     [
-        (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unjudged"),
+        (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
         (_train_on, "results of these weights"),
         (_no_second_scorer, "a second scorer"),
         (_no_comparison, "a comparison"),

@@ -71,9 +71,9 @@ def test_too_few_tokens_are_refused(thinking: ModuleType) -> None:
 def test_a_row_of_the_table(thinking: ModuleType) -> None:
     rate = {"rate": 0.25, "low": 0.1, "high": 0.5}
     context = {"total_hallu": rate, "row_recall": rate}
-    unjudged = {"total_hallu": dict.fromkeys(rate), "row_recall": dict.fromkeys(rate)}
+    unscored = {"total_hallu": dict.fromkeys(rate), "row_recall": dict.fromkeys(rate)}
     results = {
-        "systems": {"sft": {"adversarial": context, "clean": unjudged}},
+        "systems": {"sft": {"adversarial": context, "clean": unscored}},
         "cost": {"sft": {"adversarial": {"completion_tokens": 100, "answers": 8}}},
     }
     assert thinking.row("quote", 1, {"rows": 160, "tokens": 4000}, results) == (

@@ -6,7 +6,7 @@ import random
 
 import llm_kernels
 import pytest
-from planted import EDITS, with_cell
+from injected import EDITS, with_cell
 
 from tablemend.detector.judge import judge
 from tablemend.detector.order import SortRule, is_sorted, sort_rows
@@ -135,7 +135,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_planted_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
+def test_injected_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
     before = after = 0
     for number, example in enumerate(examples()):
         edited = EDITS[name][1](example.gold_table, random.Random(number))

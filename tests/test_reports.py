@@ -264,19 +264,19 @@ def test_report_of_one_system_and_one_context(contexts):
     assert "nothing to compare" in write_markdown(results)
 
 
-def test_report_where_nothing_could_be_judged():
+def test_report_where_nothing_could_be_scored():
     examples = [make_example()]
-    unjudged = Judgement(unjudged="no answer", judge="tablemend 0, lexical")
+    unscored = Judgement(unscored="no answer", judge="tablemend 0, lexical")
     views = {"clean": {examples[0].id: TASK.show(examples[0], "clean")}}
     results, *_ = make_results(contexts=("clean",))
     results |= tabulate(
-        {a: {"clean": {examples[0].id: unjudged}} for a in ("base", "sft")}, views, TASK.metrics
+        {a: {"clean": {examples[0].id: unscored}} for a in ("base", "sft")}, views, TASK.metrics
     )
     answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
-    shown = {a: {"clean": {examples[0].id: Shown(answer, unjudged)}} for a in ("base", "sft")}
+    shown = {a: {"clean": {examples[0].id: Shown(answer, unscored)}} for a in ("base", "sft")}
     Page(write_html(results, views, shown))
     assert results["systems"]["base"]["clean"]["total_hallu"]["rate"] is None
-    assert "no example judged in both" in write_markdown(results)
+    assert "no example scored in both" in write_markdown(results)
 
 
 def test_plots_are_the_same_every_time():

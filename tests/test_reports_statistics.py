@@ -24,10 +24,10 @@ from tablemend.reports.rates import mean_interval, rate_interval, summarise
 from tablemend.tasks.table_generation import METRICS
 
 
-def make_judgement(*errors: str, matched: int = 4, abstained=False, unjudged="") -> Judgement:
+def make_judgement(*errors: str, matched: int = 4, abstained=False, unscored="") -> Judgement:
     findings = tuple(Finding(error, 0, None, None, None, "made up") for error in errors)
     shares = {"row_recall": Share(matched, 4), "cell_recall": Share(matched, 4)}
-    return Judgement(findings, shares, abstained, unjudged, "test judge")
+    return Judgement(findings, shares, abstained, unscored, "test judge")
 
 
 def test_the_metrics_are_those_of_the_results_file():
@@ -44,7 +44,7 @@ def test_the_metrics_are_those_of_the_results_file():
         "row_recall",
         "cell_recall",
         "abstention",
-        "unjudged",
+        "unscored",
     }
 
 
@@ -65,26 +65,26 @@ def test_summary_counts_answers_not_findings():
     assert rates["context_violation"]["rate"] == 0.25
     assert rates["abstention"]["rate"] == 0.25
     assert rates["row_recall"]["rate"] == pytest.approx(1.5 / 4)
-    assert rates["unjudged"] == rate_interval(0, 4)
+    assert rates["unscored"] == rate_interval(0, 4)
 
 
-def test_unjudged_is_neither_right_nor_wrong():
+def test_unscored_is_neither_right_nor_wrong():
     wrong, right = make_judgement("attribute", matched=0), make_judgement()
-    unjudged = make_judgement(matched=0, unjudged="the request failed")
-    with_them = summarise([wrong, right, unjudged, unjudged], METRICS)
+    unscored = make_judgement(matched=0, unscored="the request failed")
+    with_them = summarise([wrong, right, unscored, unscored], METRICS)
     without = summarise([wrong, right], METRICS)
-    assert {k: v for k, v in with_them.items() if k != "unjudged"} == {
-        k: v for k, v in without.items() if k != "unjudged"
+    assert {k: v for k, v in with_them.items() if k != "unscored"} == {
+        k: v for k, v in without.items() if k != "unscored"
     }
-    assert (with_them["unjudged"]["rate"], with_them["unjudged"]["n"]) == (0.5, 4)
+    assert (with_them["unscored"]["rate"], with_them["unscored"]["n"]) == (0.5, 4)
 
 
-def test_no_judged_answer_has_no_rate():
-    rates = summarise([make_judgement(unjudged="no answer")], METRICS)
+def test_no_scored_answer_has_no_rate():
+    rates = summarise([make_judgement(unscored="no answer")], METRICS)
     assert rates["total_hallu"] == {"rate": None, "low": None, "high": None, "n": 0}
     assert rates["row_recall"]["rate"] is None
-    assert rates["unjudged"]["rate"] == 1.0
-    assert summarise([], METRICS)["unjudged"]["n"] == 0
+    assert rates["unscored"]["rate"] == 1.0
+    assert summarise([], METRICS)["unscored"]["n"] == 0
 
 
 def test_wilson_against_published_values():
@@ -217,13 +217,13 @@ def test_holm():
     assert holm([]) == []
 
 
-def test_only_examples_judged_in_both_are_compared():
+def test_only_examples_scored_in_both_are_compared():
     wrong, right = make_judgement("attribute"), make_judgement()
-    unjudged = make_judgement(unjudged="no answer")
+    unscored = make_judgement(unscored="no answer")
     judgements = {
         "clean": {
-            "base": {"e1": wrong, "e2": wrong, "e3": unjudged, "e4": right},
-            "sft": {"e1": right, "e2": unjudged, "e3": right},
+            "base": {"e1": wrong, "e2": wrong, "e3": unscored, "e4": right},
+            "sft": {"e1": right, "e2": unscored, "e3": right},
         }
     }
     tests = {test.metric: test for test in compare_systems(judgements, METRICS)}

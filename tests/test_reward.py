@@ -363,7 +363,7 @@ def test_gold_earns_exactly_1(format: OutputFormat, thinking: tablehallu.Thinkin
 @pytest.mark.parametrize("name", PLANTS)
 def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
     """The reward is never whole where the detector has a finding."""
-    rules, planted = RULES._replace(format=format), 0
+    rules, injected = RULES._replace(format=format), 0
     for example in small_world.examples(seed=8, n=40):
         table = PLANTS[name].make(example, Random(example.seed))
         if table is None:
@@ -372,9 +372,9 @@ def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
         order = SortRule.of(example.constraints)
         found = judge_answer(text, example.gold_table, example.adversarial_context, order, format)
         assert found.findings, table
-        planted += 1
+        injected += 1
         assert 0.0 <= score_example(text, example, "clean", rules).reward < 1.0
-    assert planted
+    assert injected
 
 
 def test_step_by_step_prose_may_stand_before_the_marker_and_nowhere_else() -> None:

@@ -143,7 +143,7 @@ def test_what_was_not_read_is_said(words: str, said: str, query: str) -> None:
     (note,) = found.notes
     assert said in note and note in found.to_json()["notes"]
     rows = [one for one in found.verdicts if one.claim.column is None]
-    assert {one.verdict for one in rows} == {"unjudged"}
+    assert {one.verdict for one in rows} == {"unscored"}
     assert all("was not read" in one.reason for one in rows)
     assert all(one.verdict == "supported" for one in found.verdicts if one not in rows)
     assert repair_table(ANSWER, CONTEXT, asked).table.rows == ANSWER.rows
@@ -192,14 +192,14 @@ def test_the_name_of_an_event_may_be_what_the_text_is_about() -> None:
         for one in verify_answer(ANSWER, Source(text=mixed), query).verdicts
         if one.claim.column is None
     ]
-    assert rows == ["supported", "unjudged", "unjudged", "unjudged"]
+    assert rows == ["supported", "unscored", "unscored", "unscored"]
 
 
 def test_a_year_in_a_title_is_open_where_a_row_is_set_in_another() -> None:
     found = verify_answer(ANSWER, Source(text=CONTEXT), BOTH[0].format("of the 2031 season"))
     assert "2031 season" in found.notes[0]
     rows = [one for one in found.verdicts if one.claim.column is None]
-    assert [one.verdict for one in rows] == ["supported", "supported", "unjudged", "unjudged"]
+    assert [one.verdict for one in rows] == ["supported", "supported", "unscored", "unscored"]
 
 
 def test_a_value_in_the_place_of_others_is_expected() -> None:
@@ -217,7 +217,7 @@ def test_a_time_that_is_set_before_is_not_missing() -> None:
     text = "The cup was held in 2031. " + CONTEXT.replace("In 2031, ", "")
     found = repair_table(ANSWER, text)
     year = {v.claim.row: v.verdict for v in found.before.verdicts if v.claim.column == "Year"}
-    assert year == {0: "unjudged", 1: "unjudged", 2: "supported", 3: "supported"}
+    assert year == {0: "unscored", 1: "unscored", 2: "supported", 3: "supported"}
     assert not found.edits
 
 

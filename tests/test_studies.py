@@ -128,7 +128,7 @@ def test_a_step_that_fails_stops_the_study() -> None:
         steps.step("false")
 
 
-def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -> None:
+def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -> None:
     """A finished comparison of two systems over four examples; ``wrong`` by system."""
     ids = ["a", "b", "c", "d"]
     lines = [
@@ -138,7 +138,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
             "context": context,
             "findings": [{"type": "attribute"}] if one in wrong[system] else [],
             "shares": {"row_recall": [1, 2 if one in wrong[system] else 1]},
-            "unjudged": "no" if one in unjudged else "",
+            "unscored": "no" if one in unscored else "",
         }
         for system in wrong
         for context in ("clean", "adversarial")
@@ -146,7 +146,7 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
     ]
     opinions = [
         {
-            **{key: line[key] for key in ("example_id", "system", "context", "unjudged")},
+            **{key: line[key] for key in ("example_id", "system", "context", "unscored")},
             "hallucinated": bool(line["findings"]),
             "row_recall": None if line["findings"] else 1.0,
         }
@@ -154,14 +154,14 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unjudged: set[str]) -
     ]
     write_jsonl(run.path / "judgements.jsonl", lines)
     write_jsonl(run.path / "opinions.jsonl", opinions)
-    judged = [one for one in ids if one not in unjudged]
+    scored = [one for one in ids if one not in unscored]
 
     def rate(system: str) -> dict[str, Any]:
-        return {"rate": len(wrong[system] & set(judged)) / len(judged)}
+        return {"rate": len(wrong[system] & set(scored)) / len(scored)}
 
     own = {
         system: {"total_hallu": rate(system), "row_recall": {"rate": 1.0}}
-        | {"unjudged": {"rate": len(unjudged) / 4}}
+        | {"unscored": {"rate": len(unscored) / 4}}
         for system in wrong
     }
     cost = {"answers": 4, "calls": 8, "edits": 0, "prompt_tokens": 400}
@@ -203,7 +203,7 @@ def write_study(folder: Path) -> tuple[EqualBudget, list[Seed]]:
     return study, seeds
 
 
-def test_figures_are_means_over_seeds_and_unjudged_answers_count_nowhere(
+def test_figures_are_means_over_seeds_and_unscored_answers_count_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -216,7 +216,7 @@ def test_figures_are_means_over_seeds_and_unjudged_answers_count_nowhere(
         assert own[side]["low"] < 0.5 < own[side]["high"]
     assert own["row_recall"]["rate"] == pytest.approx((0.5 + 0.75 + 1) / 3)
     assert own["exact_recall"]["rate"] == 1.0  # where the exact judge has one
-    assert own["unjudged"] == 0.25
+    assert own["unscored"] == 0.25
     assert own["calls"] == 2 and own["completion_tokens"] == 10
     assert own["disagreement"] == 2 and own["answers"] == 8
     dpo = results["training"]["dpo"]

@@ -232,7 +232,7 @@ def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
         rule = SortRule(example.constraints.sort_column, example.constraints.sort_order)
         table = example.gold_table
         found = judge(table, table, example.adversarial_context, rule)
-        assert not found.unjudged
+        assert not found.unscored
         assert not found.findings, (table, found.findings)
         assert primary_key(table) == 0
 
@@ -448,6 +448,6 @@ def test_real_tables_give_verified_examples(
         assert Example.from_json(json.loads(json.dumps(example.to_json()))) == example
         table, rule = example.gold_table, SortRule.of(example.constraints)
         found = judge(table, table, example.adversarial_context, rule)
-        assert not found.unjudged
+        assert not found.unscored
         assert not found.findings
         assert primary_key(table) == 0

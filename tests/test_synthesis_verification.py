@@ -1,4 +1,4 @@
-"""The verification: it accepts what the engine makes and names each planted violation."""
+"""The verification: it accepts what the engine makes and names each injected violation."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ PLANTED: dict[Callable[[Example], Example], str] = {
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
-def test_a_planted_violation_is_named(
+def test_a_injected_violation_is_named(
     example: Example, plant: Callable[[Example], Example]
 ) -> None:
     assert verify(example) is None
@@ -289,13 +289,13 @@ def test_a_gold_value_repeated_around_its_fact_is_named(example: Example) -> Non
         )
         for fact in example.facts
     )
-    planted = edited(
+    injected = edited(
         example,
         facts=facts,
         adversarial_context=text[:last] + addition + text[last:],
         gold_context=clean[:clean_last] + addition + clean[clean_last:],
     )
-    assert verify(planted) == "value repeated in its sentence"
+    assert verify(injected) == "value repeated in its sentence"
 
 
 @pytest.mark.parametrize(

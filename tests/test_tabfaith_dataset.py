@@ -219,7 +219,7 @@ def test_damaged_files_are_one_line(tmp_path: Path) -> None:
         ([f"sizes.{domain}=0" for domain in SMALL], "no domain"),
         (["mix.num=0", "mix.rel=0", "mix.cmp=0", "mix.tmp=0", "mix.att=0"], "all shares are 0"),
         (["verifier=nli"], "only read where a generator is set"),
-        (["generator=hf:a/b", "faithful=0.5"], "nothing is planted"),
+        (["generator=hf:a/b", "faithful=0.5"], "nothing is injected"),
         (["generator=gpt"], "generator"),
         (["sources.dataset_config=x"], "only a `hub:` source has one"),
         (["max_eror=2"], "did you mean"),
@@ -302,6 +302,6 @@ def test_the_model_server_plants_what_it_is_told_to() -> None:
     slots = recognise(ask_for("general", table, (3, 3)))
     assert slots is not None
     right, _ = summarise(slots.slots, None, Random(1))
-    wrong, made = summarise(slots.slots, "planted-error", Random(1))
+    wrong, made = summarise(slots.slots, "injected-error", Random(1))
     assert made and wrong != right and len(wrong.split(". ")) == len(right.split(". "))
     assert summarise(slots.slots, "listed", Random(1))[0].count("\n- ") == 3

@@ -1,4 +1,4 @@
-"""Planted errors: exact places, named types, false beyond doubt, never two in one place."""
+"""Injected errors: exact places, named types, false beyond doubt, never two in one place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tablemend.tabfaith.lookup import read_stated
 from tablemend.tabfaith.periods import read_period
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import PlantedError, Summary
+from tablemend.tabfaith.summary import InjectedError, Summary
 from tablemend.tabfaith.verbaliser import Verbaliser, verbalise
 from tablemend.tables.table import Table, TableError
 
@@ -33,63 +33,63 @@ def tables() -> list[Table]:
     return found + [make_table(5, number).table for number in range(15)]
 
 
-def undone(planted: Unfaithful) -> str:
+def undone(injected: Unfaithful) -> str:
     """The faithful text, from the errors alone."""
-    text = planted.text
-    for error in reversed(planted.errors):
+    text = injected.text
+    for error in reversed(injected.errors):
         assert text[error.start : error.end] == error.text
         text = text[: error.start] + error.original + text[error.end :]
     return text
 
 
-def truths(table: Table, planted: Unfaithful) -> list[bool | None]:
+def truths(table: Table, injected: Unfaithful) -> list[bool | None]:
     judge = Recomputation(table)
     return [
         judge.holds(fact.operation, {part.role: part.text for part in fact.parts})
-        for fact in planted.facts
+        for fact in injected.facts
     ]
 
 
-def planted_ones(type: ClaimError) -> list[tuple[Table, Summary, Unfaithful]]:
+def injected_ones(type: ClaimError) -> list[tuple[Table, Summary, Unfaithful]]:
     found = []
     for number, table in enumerate(tables()):
         summary = verbalise(table, number)
-        planted = inject(summary, table, number, [type])
-        if planted is not None:
-            found.append((table, summary, planted))
+        injected = inject(summary, table, number, [type])
+        if injected is not None:
+            found.append((table, summary, injected))
     return found
 
 
 @pytest.mark.parametrize("type", TYPES)
 def test_one_error_of_each_type_is_undone_by_its_own_record(type: ClaimError) -> None:
-    found = planted_ones(type)
+    found = injected_ones(type)
     assert len(found) >= 12
-    for table, summary, planted in found:
-        (error,) = planted.errors
+    for table, summary, injected in found:
+        (error,) = injected.errors
         assert error.type == type and error.text != error.original
-        assert undone(planted) == summary.text != planted.text
-        judged = truths(table, planted)
-        for index, truth in enumerate(judged):
+        assert undone(injected) == summary.text != injected.text
+        scored = truths(table, injected)
+        for index, truth in enumerate(scored):
             made_up = type == "TMP" and truth is None  # a period that the table has nowhere
             assert (truth is False or made_up) if index in error.facts else truth is True
-        for fact in planted.facts:
+        for fact in injected.facts:
             for part in fact.parts:
-                assert planted.text[part.start : part.end] == part.text
+                assert injected.text[part.start : part.end] == part.text
 
 
 def test_wrong_numbers_match_no_cell() -> None:
-    for table, _, planted in planted_ones("NUM"):
-        (error,) = planted.errors
+    for table, _, injected in injected_ones("NUM"):
+        (error,) = injected.errors
         stated = read_stated(error.text)
         assert stated is not None
-        if planted.facts[error.facts[0]].operation == "value":
+        if injected.facts[error.facts[0]].operation == "value":
             assert not Recomputation(table).lookup.has_number(stated.value)
 
 
 def test_wrong_values_of_relational_errors_stand_in_the_table() -> None:
-    for table, _, planted in planted_ones("REL"):
-        (error,) = planted.errors
-        fact = planted.facts[error.facts[0]]
+    for table, _, injected in injected_ones("REL"):
+        (error,) = injected.errors
+        fact = injected.facts[error.facts[0]]
         stated = read_stated(error.text)
         part = next(
             part for part in fact.parts if (part.start, part.end) == (error.start, error.end)
@@ -117,9 +117,9 @@ def many(domain: Any, tried: int, *types: ClaimError) -> list[tuple[Table, Summa
             continue
         injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
         for type in types:
-            planted = injector.plant([type], Random(f"{number}{type}"))
-            if planted is not None:
-                found.append((table, summary, planted))
+            injected = injector.plant([type], Random(f"{number}{type}"))
+            if injected is not None:
+                found.append((table, summary, injected))
     return found
 
 
@@ -140,11 +140,11 @@ def around(table: Table, row: int, column: int) -> tuple[str, ...]:
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_no_unit_or_scale_gives_an_error_away(domain: str) -> None:
     checked: Counter[str] = Counter()
-    for table, summary, planted in many(domain, 75, "REL", "ATT"):
-        (error,) = planted.errors
+    for table, summary, injected in many(domain, 75, "REL", "ATT"):
+        (error,) = injected.errors
         judge = Recomputation(table)
         for index in error.facts:
-            fact, before = planted.facts[index], summary.facts[index]
+            fact, before = injected.facts[index], summary.facts[index]
             role = next(p.role for p in fact.parts if (p.start, p.end) == (error.start, error.end))
             if before.kind in ("attribute", "temporal"):
                 continue  # a text has no unit
@@ -154,15 +154,15 @@ def test_no_unit_or_scale_gives_an_error_away(domain: str) -> None:
                 continue
             cell = judge.lookup.cell({part.role: part.text for part in fact.parts})
             assert cell is not None
-            assert around(table, *cell) == around(table, *before.cells[0]), (planted.text, error)
+            assert around(table, *cell) == around(table, *before.cells[0]), (injected.text, error)
     assert checked["REL"] >= 40 and checked["ATT"] >= 15
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_wrong_numbers_are_off_by_7_to_110_percent_as_printed(domain: str) -> None:
     checked = 0
-    for _, _, planted in many(domain, 60, "NUM"):
-        (error,) = planted.errors
+    for _, _, injected in many(domain, 60, "NUM"):
+        (error,) = injected.errors
         one, other = read_stated(error.original), read_stated(error.text)
         assert one is not None and other is not None
         if error.original.isalpha():
@@ -173,18 +173,18 @@ def test_wrong_numbers_are_off_by_7_to_110_percent_as_printed(domain: str) -> No
     assert checked >= 35
 
 
-def test_planted_counts_are_possible() -> None:
+def test_injected_counts_are_possible() -> None:
     checked = 0
     for domain in DOMAINS:
-        for table, _, planted in many(domain, 60, "NUM"):
-            (error,) = planted.errors
-            fact = planted.facts[error.facts[0]]
+        for table, _, injected in many(domain, 60, "NUM"):
+            (error,) = injected.errors
+            fact = injected.facts[error.facts[0]]
             if fact.operation != "count":
                 continue
             checked += 1
             counts = {
                 bool(other.part("column")): read_stated(part.text)
-                for other in planted.facts
+                for other in injected.facts
                 if other.operation == "count"
                 and other.sentence == fact.sentence
                 and (part := other.part("value")) is not None
@@ -197,8 +197,8 @@ def test_planted_counts_are_possible() -> None:
 
 
 def test_wrong_periods_are_of_the_same_sort() -> None:
-    for _, _, planted in planted_ones("TMP"):
-        (error,) = planted.errors
+    for _, _, injected in injected_ones("TMP"):
+        (error,) = injected.errors
         one, other = read_period(error.text), read_period(error.original)
         assert (one is None) == (other is None)
         if one is not None and other is not None:
@@ -210,19 +210,19 @@ def test_up_to_five_errors_never_share_a_place_or_a_claim() -> None:
     for number, table in enumerate(tables()[::2]):
         summary = verbalise(table, f"k{number}", (4, 5))
         for count in range(1, 6):
-            planted = inject(summary, table, number, count=count)
-            if planted is None:
+            injected = inject(summary, table, number, count=count)
+            if injected is None:
                 continue
             sizes[count] += 1
-            assert len(planted.errors) == count
-            assert undone(planted) == summary.text
-            for before, after in zip(planted.errors, planted.errors[1:], strict=False):
+            assert len(injected.errors) == count
+            assert undone(injected) == summary.text
+            for before, after in zip(injected.errors, injected.errors[1:], strict=False):
                 assert before.end < after.start
-            hit = [index for error in planted.errors for index in error.facts]
+            hit = [index for error in injected.errors for index in error.facts]
             assert len(hit) == len(set(hit))
-            judged = truths(table, planted)
-            assert all(truth is True for i, truth in enumerate(judged) if i not in hit)
-            assert all(judged[i] is not True for i in hit)
+            scored = truths(table, injected)
+            assert all(truth is True for i, truth in enumerate(scored) if i not in hit)
+            assert all(scored[i] is not True for i in hit)
     assert sizes[1] >= 28 and sizes[3] >= 22 and sizes[5] >= 10
 
 
@@ -233,9 +233,9 @@ def test_types_are_drawn_by_the_papers_mix() -> None:
         verbaliser = Verbaliser(table)
         summary = verbaliser.summarise(Random(number), (4, 5))
         injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-        planted = injector.plant_mixed(2, Random(f"mix{number}"))
-        if planted is not None:
-            drawn.update(error.type for error in planted.errors)
+        injected = injector.plant_mixed(2, Random(f"mix{number}"))
+        if injected is not None:
+            drawn.update(error.type for error in injected.errors)
     assert sum(MIX.values()) == pytest.approx(100)
     assert [type for type, _ in drawn.most_common(1)] == ["NUM"]
     assert set(drawn) == set(TYPES)
@@ -269,9 +269,9 @@ def test_accidental_truth_is_refused() -> None:
             continue
         checked += 1
         for type in ("REL", "ATT"):
-            planted = inject(summary, table, seed, [type])
-            if planted is not None:
-                fact = planted.facts[planted.errors[0].facts[0]]
+            injected = inject(summary, table, seed, [type])
+            if injected is not None:
+                fact = injected.facts[injected.errors[0].facts[0]]
                 assert fact.kind == "attribute"  # only the cities differ
     assert checked >= 10
 
@@ -287,18 +287,18 @@ def test_an_entity_that_a_later_sentence_takes_up_is_not_exchanged() -> None:
             for part in fact.parts
             if part.start < fact.sentence.start
         }
-        planted = inject(summary, table, number, ["ATT"])
-        if not carried or planted is None:
+        injected = inject(summary, table, number, ["ATT"])
+        if not carried or injected is None:
             continue
         checked += 1
-        (error,) = planted.errors
+        (error,) = injected.errors
         assert error.start not in carried
     assert checked >= 10
 
 
 def test_errors_are_read_back() -> None:
-    error = PlantedError("NUM", 3, 5, "42", "41", "41", (0, 2))
-    assert PlantedError.from_json(error.to_json()) == error
+    error = InjectedError("NUM", 3, 5, "42", "41", "41", (0, 2))
+    assert InjectedError.from_json(error.to_json()) == error
 
 
 def test_real_tables_take_errors(shared_data: Callable[[str], list[dict[str, Any]]]) -> None:
@@ -310,8 +310,8 @@ def test_real_tables_take_errors(shared_data: Callable[[str], list[dict[str, Any
         except (Unverbalisable, TableError):
             continue
         made["summaries"] += 1
-        planted = inject(summary, table, number, count=2)
-        if planted is not None:
-            made["planted"] += 1
-            assert undone(planted) == summary.text
-    assert made["planted"] >= 0.9 * made["summaries"] > 30
+        injected = inject(summary, table, number, count=2)
+        if injected is not None:
+            made["injected"] += 1
+            assert undone(injected) == summary.text
+    assert made["injected"] >= 0.9 * made["summaries"] > 30

@@ -57,13 +57,13 @@ def samples(folder: Path) -> list[TabFaithExample]:
     ]
 
 
-def judged(texts: Sequence[tuple[TabFaithExample, str]]) -> list[Any]:
+def scored(texts: Sequence[tuple[TabFaithExample, str]]) -> list[Any]:
     with TASK.scorer() as scorer:
         return list(scorer.score([Submission(one, "table", text) for one, text in texts]))
 
 
 def test_faithful_summaries_are_clean_and_errors_are_found(samples: list[TabFaithExample]) -> None:
-    found = judged([(one, one.summary) for one in samples])
+    found = scored([(one, one.summary) for one in samples])
     wrong = [
         judgement.hallucinated == (one.label == "faithful")
         for one, judgement in zip(samples, found, strict=True)
@@ -78,21 +78,21 @@ def test_faithful_summaries_are_clean_and_errors_are_found(samples: list[TabFait
 def test_places_are_those_of_the_raw_answer(samples: list[TabFaithExample]) -> None:
     one = next(one for one in samples if one.label == "unfaithful")
     thought = "<think>\nLet me see: 1999.\n</think>\n\n"
-    plain, thinking = judged([(one, one.summary), (one, thought + one.summary)])
+    plain, thinking = scored([(one, one.summary), (one, thought + one.summary)])
     assert plain.findings and len(plain.findings) == len(thinking.findings)
     for short, long in zip(plain.findings, thinking.findings, strict=True):
         assert short.got == long.got and long.start == short.start + len(thought)
 
 
-def test_what_says_nothing_abstains_and_what_cannot_be_judged_is_unjudged(
+def test_what_says_nothing_abstains_and_what_cannot_be_scored_is_unscored(
     samples: list[TabFaithExample],
 ) -> None:
-    silent, vague = judged([(samples[0], ""), (samples[0], "Life is what happens, they say.")])
-    assert silent.abstained and not silent.findings and not silent.unjudged
-    assert vague.abstained or vague.unjudged
+    silent, vague = scored([(samples[0], ""), (samples[0], "Life is what happens, they say.")])
+    assert silent.abstained and not silent.findings and not silent.unscored
+    assert vague.abstained or vague.unscored
     with TASK.scorer() as scorer:
         (failed,) = scorer.score([Submission(samples[0], "table", "", "timeout")])
-    assert failed.unjudged == "no answer: timeout" and not failed.shares
+    assert failed.unscored == "no answer: timeout" and not failed.shares
 
 
 def test_only_faithful_summaries_are_taught(samples: list[TabFaithExample]) -> None:
@@ -140,7 +140,7 @@ def test_corruptions_are_found_and_typed(samples: list[TabFaithExample]) -> None
         )
     ]
     assert {corruption.type for _, corruption in made} == set(CLAIM_ERRORS)
-    found = judged([(one, corruption.text) for one, corruption in made])
+    found = scored([(one, corruption.text) for one, corruption in made])
     right = sum(
         corruption.type in judgement.counts
         for (_, corruption), judgement in zip(made, found, strict=True)
@@ -224,7 +224,7 @@ def test_the_comparison_before_and_after_editing(
     recipe: Callable[..., list[str]], tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     """TabFaith, Table 3 and Figure 2, by a server that makes errors in half of its summaries."""
-    model = model_server("--faults=planted-error:0.5", "--seed=1")
+    model = model_server("--faults=injected-error:0.5", "--seed=1")
     systems = {
         "base": {"model": model},
         "careful": {"model": model, "prompt": "careful"},
@@ -251,19 +251,19 @@ def test_the_comparison_before_and_after_editing(
         assert "Row recall" not in text
     lines = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
     assert len(lines) == 4 * N
-    assert all(bool(line["shares"]) != bool(line["unjudged"]) for line in lines)
+    assert all(bool(line["shares"]) != bool(line["unscored"]) for line in lines)
 
 
 def test_another_verifier_judges_the_stored_summaries(
     recipe: Callable[..., list[str]], model_server: Callable[..., str]
 ) -> None:
-    tokens = recipe({"base": {"model": model_server("--faults=planted-error:0.5", "--seed=1")}})
+    tokens = recipe({"base": {"model": model_server("--faults=injected-error:0.5", "--seed=1")}})
     first = compare(parse(CompareCommand, tokens))
     verifier = f"evaluation.verifier=llm:{model_server()}"
     again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))
     assert first["judge"].startswith("program/") and again["judge"].startswith("llm:")
     rates = [one["systems"]["base"]["table"] for one in (first, again)]
-    assert [one["staf"]["n"] + round(one["unjudged"]["rate"] * N) for one in rates] == [N, N]
+    assert [one["staf"]["n"] + round(one["unscored"]["rate"] * N) for one in rates] == [N, N]
     assert rates[0]["staf"]["rate"] != rates[1]["staf"]["rate"]  # three cells show it less
 
 
@@ -333,14 +333,14 @@ def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None
     assert 0 < again < once < 1
 
 
-def test_a_text_that_no_extractor_could_take_apart_is_unjudged(
+def test_a_text_that_no_extractor_could_take_apart_is_unscored(
     samples: list[TabFaithExample], model_server: Callable[..., str]
 ) -> None:
     failing = f"llm:{model_server('--faults=refusal!:1')}"
     task = TableSummary(TaskOptions(extractor=failing))
     with task.scorer() as scorer:
         (found,) = scorer.score([Submission(samples[0], "table", samples[0].summary)])
-    assert found.unjudged.startswith("no claims") and not found.abstained
+    assert found.unscored.startswith("no claims") and not found.abstained
 
 
 def test_editing_leaves_thoughts_alone(samples: list[TabFaithExample]) -> None:

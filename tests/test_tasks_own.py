@@ -27,7 +27,7 @@ from tablemend.recipe.experiment import SftCommand
 from tablemend.records import Finding, Judgement, Metric, SampleView, Share
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
+from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
 
@@ -63,8 +63,8 @@ class Adds:
     def score(self, answers: Any) -> Iterator[Judgement]:
         for one in answers:
             right = str(one.sample.one + one.sample.other)
-            if one.unjudged:
-                yield Judgement(unjudged=one.unjudged, judge=self.name)
+            if one.unscored:
+                yield Judgement(unscored=one.unscored, judge=self.name)
             else:
                 found = Finding("wrong_sum", None, None, right, one.text, "not the sum")
                 is_right = one.text.strip() == right
@@ -98,7 +98,7 @@ class Sums(Task[Sum]):
         total((WRONG,), "a wrong sum"),
         Metric("right", "Right", "right", "share of sums that are right", "share"),
         ABSTENTION,
-        UNJUDGED,
+        UNSCORED,
     )
     makes = "nothing"
     slots = ("question",)
@@ -183,7 +183,7 @@ def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
         },
         "evaluation": {
             "max_new_tokens": 8,
-            "cut": "unjudged",
+            "cut": "unscored",
             "second_scorer": "none",
             "systems": {
                 "base": {"model": seven},
@@ -221,7 +221,7 @@ def test_supervised_fine_tuning_comparison_and_report(
         assert own["calculator"]["total_hallu"]["rate"] == 0.0
         assert own["calculator"]["right"]["rate"] == 1.0
         assert own["base"]["total_hallu"]["rate"] == 1.0
-        assert own["sft"]["unjudged"]["n"] == 8
+        assert own["sft"]["unscored"]["n"] == 8
     for report in ("report.md", "report.html"):
         text = (run.path / report).read_text(encoding="utf-8")
         assert "Wrong sum" in text and "Before and after editing" in text and "Format" not in text

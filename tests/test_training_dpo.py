@@ -34,7 +34,7 @@ LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.l
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """16 pairs of planted errors: no model is needed."""
+    """16 pairs of injected errors: no model is needed."""
     folder = tmp_path_factory.mktemp("pairs")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)

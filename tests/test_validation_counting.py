@@ -1,4 +1,4 @@
-"""What counts as right, wrong and unjudged, on verdicts and marks written by hand."""
+"""What counts as right, wrong and unscored, on verdicts and marks written by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Verdict, VerdictName, Verification
-from tablemend.tabfaith.summary import Fact, Part, PlantedError
+from tablemend.tabfaith.summary import Fact, InjectedError, Part
 from tablemend.tables.table import Table
 from tablemend.validation.baselines import balanced_threshold, best_threshold, score_items
 from tablemend.validation.called import Called, about, by_person, by_verifier
@@ -61,7 +61,7 @@ def verified(*verdicts: Verdict) -> Verification:
 ALL = verified(
     verdict("Alba scored 41", "supported"),
     verdict("Vey scored 12", "contradicted", "12"),
-    verdict("It rained", "unjudged"),
+    verdict("It rained", "unscored"),
 )
 
 
@@ -87,7 +87,7 @@ def test_a_span_is_right_where_it_shares_a_character() -> None:
     assert counts["characters_marked"] == len("12 in") + len("rained")
 
 
-def test_an_error_in_a_judged_claim_that_passed_is_missed_and_not_open() -> None:
+def test_an_error_in_a_scored_claim_that_passed_is_missed_and_not_open() -> None:
     counts = count_spans([mark("Alba")], by_verifier(ALL))
     assert (counts["found"], counts["open"], counts["hits"]) == (0, 0, 0)
 
@@ -114,13 +114,13 @@ def test_one_to_one_a_span_finds_a_single_error() -> None:
     ("names", "expected"),
     [
         (("supported", "supported"), "bad_accepted"),
-        (("supported", "unjudged"), "bad_unjudged"),
-        (("contradicted", "unjudged"), "bad_rejected"),
+        (("supported", "unscored"), "bad_unscored"),
+        (("contradicted", "unscored"), "bad_rejected"),
         (("not_in_source", "supported"), "bad_rejected"),
-        ((), "bad_unjudged"),
+        ((), "bad_unscored"),
     ],
 )
-def test_a_text_is_wrong_if_a_claim_is_and_unjudged_if_one_is(names, expected) -> None:
+def test_a_text_is_wrong_if_a_claim_is_and_unscored_if_one_is(names, expected) -> None:
     words = ("Alba scored 41", "Vey scored 12")
     found = verified(*(verdict(w, name) for w, name in zip(words, names, strict=False)))
     assert count_text(True, by_verifier(found)) == {expected: 1}
@@ -131,13 +131,13 @@ def test_each_sentence_is_decided_alone() -> None:
     assert counts == {
         "sentence bad_accepted": 1,
         "sentence bad_rejected": 1,
-        "sentence good_unjudged": 1,
+        "sentence good_unscored": 1,
     }
 
 
 def test_a_text_of_two_annotators_counts_for_each() -> None:
     counts = count_item(item(((mark("12"),), ())), ALL)
-    assert (counts["texts"], counts["claims"], counts["unjudged_claims"]) == (1, 3, 1)
+    assert (counts["texts"], counts["claims"], counts["unscored_claims"]) == (1, 3, 1)
     assert (counts["bad_rejected"], counts["good_rejected"]) == (1, 1)
     assert (counts["predicted"], counts["hits"]) == (2, 1)
 
@@ -157,21 +157,21 @@ def test_people_score_a_text_by_rating_label_or_clean_sentences() -> None:
     assert human_score(item()) is None
 
 
-def test_unjudged_counts_neither_as_right_nor_as_wrong() -> None:
+def test_unscored_counts_neither_as_right_nor_as_wrong() -> None:
     counts = [
         count_item(item(label="contradicted"), verified(verdict("It rained", name)))
-        for name in ("contradicted", "supported", "unjudged", "unjudged")
+        for name in ("contradicted", "supported", "unscored", "unscored")
     ]
     counts += [
         count_item(item(label="supported"), verified(verdict("It rained", name)))
-        for name in ("supported", "unjudged")
+        for name in ("supported", "unscored")
     ]
     found = rates(counts, [str(index) for index in range(6)], TEXT | COVERAGE)
     value = {name: rate["rate"] for name, rate in found.items()}
     assert value["precision"] == 1 and value["recall"] == 0.5
     assert value["recall_all"] == 0.25 and value["accuracy"] == pytest.approx(2 / 3)
     assert value["balanced_accuracy"] == 0.75
-    parts = (value["right"], value["wrong"], value["unjudged"])
+    parts = (value["right"], value["wrong"], value["unscored"])
     assert parts == pytest.approx((2 / 6, 1 / 6, 3 / 6)) and value["coverage"] == 0.5
     assert value["right_with_coin"] == pytest.approx(2 / 6 + 3 / 12)
 
@@ -230,21 +230,21 @@ def fact(words: str) -> Fact:
     return Fact("numeric", "value", (part,), 0, ((0, 1),), span("Alba scored 41."))
 
 
-def test_planted_errors_are_found_in_claims_and_exactly_in_words() -> None:
+def test_injected_errors_are_found_in_claims_and_exactly_in_words() -> None:
     facts = [fact("12"), fact("May"), fact("rained")]
     errors = [
-        PlantedError("NUM", *span("12"), "12", "10", "10", (0,)),
-        PlantedError("TMP", *span("May"), "May", "June", "June", (1,)),
-        PlantedError("CMP", *span("rained"), "rained", "snowed", "snowed", (2,)),
+        InjectedError("NUM", *span("12"), "12", "10", "10", (0,)),
+        InjectedError("TMP", *span("May"), "May", "June", "June", (1,)),
+        InjectedError("CMP", *span("rained"), "rained", "snowed", "snowed", (2,)),
     ]
     found = verified(
         verdict("Alba scored 41", "contradicted", "41"),
         verdict("Vey scored 12 in May", "contradicted", "12"),
-        verdict("It rained", "unjudged"),
+        verdict("It rained", "unscored"),
     )
     counts = count_injected(errors, facts, found)
     assert (counts["called"], counts["called_right"]) == (2, 1)
-    assert (counts["planted"], counts["detected"], counts["exact"]) == (3, 2, 1)
+    assert (counts["injected"], counts["detected"], counts["exact"]) == (3, 2, 1)
     assert counts["open"] == counts["open CMP"] == 1
     assert counts["detected TMP"] == 1 and counts["exact TMP"] == 0
     assert counts["typed NUM NUM"] == 1
@@ -253,7 +253,7 @@ def test_planted_errors_are_found_in_claims_and_exactly_in_words() -> None:
 
 def test_a_claim_is_rightly_called_wrong_where_a_name_before_it_makes_it_false() -> None:
     """Vey scored 12 is false because of another name, though "scored 12" holds no error."""
-    name = PlantedError("ATT", *span("Vey"), "Vey", "Sella", "Sella", (0,))
+    name = InjectedError("ATT", *span("Vey"), "Vey", "Sella", "Sella", (0,))
     called = verified(verdict("scored 12", "contradicted", "12"))
     counts = count_injected([name], [fact("12")], called)
     assert (counts["called_right"], counts["detected"], counts["exact"]) == (1, 1, 0)

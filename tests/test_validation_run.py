@@ -125,7 +125,7 @@ def test_the_injection_study_plants_and_counts(results: dict) -> None:
     assert set(study["by_errors"]) == set("012345")
     first = study["by_errors"]["1"]
     assert first["texts"] > 8 and set(first["text"]) >= {"STAF", "parent", "bleu", "overlap"}
-    assert sum(own["planted"] for own in study["by_type"].values()) > 30
+    assert sum(own["injected"] for own in study["by_type"].values()) > 30
     assert sum(one["texts"] for one in study["size"]["bins"]) > 16
 
 

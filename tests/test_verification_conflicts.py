@@ -16,9 +16,9 @@ def verdict(columns: str, *rows: str, text: str = "Alba won 41 points.") -> Verd
     return found
 
 
-def test_a_value_that_another_row_of_the_name_denies_is_unjudged_and_says_so() -> None:
+def test_a_value_that_another_row_of_the_name_denies_is_unscored_and_says_so() -> None:
     found = verdict("Team Points", "Alba 41", "Sella 37", "Alba 52")
-    assert found.verdict == "unjudged"
+    assert found.verdict == "unscored"
     assert "rows of one name with different values" in found.reason
 
 
@@ -37,4 +37,4 @@ def test_rows_that_agree_or_differ_in_name_do_not_conflict(table: tuple[str, ...
 
 def test_what_neither_row_says_is_contradicted_but_not_mended() -> None:
     found = verdict("Team Points", "Alba 41", "Alba 52", text="Alba won 60 points.")
-    assert found.verdict in ("contradicted", "unjudged") and found.expected != ("41",)
+    assert found.verdict in ("contradicted", "unscored") and found.expected != ("41",)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import llm_kernels
 import pytest
 from growth import growth
-from planted import EDITS, with_cell
+from injected import EDITS, with_cell
 
 from tablemend.claims.answers import answer_claims
 from tablemend.evidence.source import Source
@@ -86,9 +86,9 @@ def test_without_a_query_every_named_row_belongs() -> None:
     assert verdicts(table, query="")[2, None].verdict == "supported"
 
 
-def test_a_column_to_be_worked_out_is_unjudged() -> None:
+def test_a_column_to_be_worked_out_is_unscored() -> None:
     query = QUERY + ' The column "Length (m)" is the sum of two other columns.'
-    assert verdicts(with_cell(GOLD, 0, 2, "99"), query=query)[0, "Length (m)"].verdict == "unjudged"
+    assert verdicts(with_cell(GOLD, 0, 2, "99"), query=query)[0, "Length (m)"].verdict == "unscored"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_gold_tables_in_prose_are_clean() -> None:
         found = verdicts(case.draft.table, case.draft.context, case.query)
         assert not [one for one in found.values() if one.wrong], case.query
         for one in found.values():
-            is_row, is_open = one.claim.column is None, one.verdict == "unjudged"
+            is_row, is_open = one.claim.column is None, one.verdict == "unscored"
             cells, open_cells = cells + (not is_row), open_cells + (is_open and not is_row)
             rows, open_rows = rows + is_row, open_rows + (is_open and is_row)
     assert cells > 700 and open_cells < 0.05 * cells
@@ -153,7 +153,7 @@ PLANTED = ["row repeated", "row invented", "key invented", "cell distorted", "bl
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_planted_errors_are_found(name: str) -> None:
+def test_injected_errors_are_found(name: str) -> None:
     kind, edit = EDITS[name]
     is_row = kind in ("out_of_range", "entity_fabrication")
     tried = missed = 0
@@ -187,7 +187,7 @@ def test_odd_tables_have_verdicts(make: Callable[[], Table], context: str) -> No
     found = verify_answer_claims(document, Source(text=context))
     assert [one.claim for one in found] == list(document.claims)
     if not context.strip():
-        assert {one.verdict for one in found} <= {"unjudged"}
+        assert {one.verdict for one in found} <= {"unscored"}
 
 
 @pytest.mark.parametrize("name", ["Player {}", "Player One"])

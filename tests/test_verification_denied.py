@@ -21,13 +21,13 @@ QUARTERS = read_source(
 )
 
 
-def judged(text: str, source: Source) -> tuple[Verdict, ...]:
+def scored(text: str, source: Source) -> tuple[Verdict, ...]:
     return verify_document(extract_claims(text), source)
 
 
 def said(text: str, source: Source) -> set[str]:
     """The verdicts on a text, less those left open."""
-    return {verdict.verdict for verdict in judged(text, source)} - {"unjudged"}
+    return {verdict.verdict for verdict in scored(text, source)} - {"unscored"}
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,20 @@ def said(text: str, source: Source) -> set[str]:
         ("Revenue grew by 20.5 million between Q1 and Q4.", QUARTERS, {"supported"}),
     ],
 )
-def test_each_is_judged_as_it_is_meant(text: str, source: Source, expected: set[str]) -> None:
+def test_each_is_scored_as_it_is_meant(text: str, source: Source, expected: set[str]) -> None:
     assert said(text, source) == expected
 
 
 def test_a_false_follower_is_wrong() -> None:
     (wrong,) = (
-        v for v in judged("Cy Dow had the most goals, followed by Bob Ray.", PLAYERS) if v.wrong
+        v for v in scored("Cy Dow had the most goals, followed by Bob Ray.", PLAYERS) if v.wrong
     )
     assert wrong.expected == ("Ann Lee",)
 
 
 def test_a_wrong_gain_of_a_fraction_is_in_points() -> None:
     text = "Margins improved by 6 percentage points between Q1 and Q4."
-    wrong = [v for v in judged(text, QUARTERS) if v.wrong]
+    wrong = [v for v in scored(text, QUARTERS) if v.wrong]
     assert wrong
     assert {v.expected for v in wrong} == {("4",)}
 
@@ -86,7 +86,7 @@ def test_a_denial_within_a_name_denies_nothing() -> None:
 @pytest.mark.parametrize("amount", ["9" * 5000, "1e999", "1e-999", "9" * 400, "-1e400", "1e60"])
 def test_a_number_without_bounds_is_no_traceback(amount: str) -> None:
     for text in (f"Ann Lee scored {amount} goals.", f"The total is {amount}.", f"{amount} players"):
-        assert all(v.verdict != "supported" for v in judged(text, PLAYERS))
+        assert all(v.verdict != "supported" for v in scored(text, PLAYERS))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_table_in_the_same_script_is_used() -> None:
     source = read_source("სახელი,გოლი\nანა,12\nლევანი,9\n")
     assert any(
         v.reason != "the text is in another script than the tables"
-        for v in judged("ანა: 12.", source)
+        for v in scored("ანა: 12.", source)
     )
 
 
@@ -161,5 +161,5 @@ def test_edits_stay_in_what_the_text_counts(text: str, source: Source, mended: s
 
 
 def test_no_gain_is_read_into_a_count() -> None:
-    found = judged("Revenue grew in three of the four quarters.", QUARTERS)
+    found = scored("Revenue grew in three of the four quarters.", QUARTERS)
     assert all("20.5" not in verdict.expected for verdict in found)

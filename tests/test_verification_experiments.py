@@ -30,7 +30,7 @@ def verdict(text: str, table: Table = TABLE) -> str:
         ("Deep does not outperform Plain.", "contradicted"),
         ("Plain outperforms Deep.", "contradicted"),
         ("Wide outperforms Plain in terms of BLEU.", "supported"),
-        ("Wide outperforms Plain.", "unjudged"),  # better in BLEU, worse in WER
+        ("Wide outperforms Plain.", "unscored"),  # better in BLEU, worse in WER
         ("Deep shows a lower WER than Wide.", "supported"),
         ("Deep shows a higher WER than Wide.", "contradicted"),
         ("Early fusion (27.1%) shows a higher WER than late fusion (31.0%).", "contradicted"),
@@ -48,7 +48,7 @@ def test_methods_are_compared_in_the_measures_named(text: str, expected: str) ->
     ],
 )
 def test_what_papers_write_out_is_left_open(text: str) -> None:
-    assert verdict(text) == "unjudged"
+    assert verdict(text) == "unscored"
 
 
 def test_a_stranger_to_a_table_of_no_experiments_is_still_found() -> None:

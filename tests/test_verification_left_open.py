@@ -83,7 +83,7 @@ def _of(table: Table, text: str, focus: str) -> Verdict:
     ],
 )
 def test_what_no_column_counts_is_left_open(text: str, focus: str) -> None:
-    assert _of(PLAYERS, text, focus).verdict == "unjudged"
+    assert _of(PLAYERS, text, focus).verdict == "unscored"
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_what_no_column_counts_is_left_open(text: str, focus: str) -> None:
         ("Ann Lee never played for the Reds.", "Reds", "contradicted"),
     ],
 )
-def test_what_a_column_says_is_judged(text: str, focus: str, verdict: str) -> None:
+def test_what_a_column_says_is_scored(text: str, focus: str, verdict: str) -> None:
     assert _of(PLAYERS, text, focus).verdict == verdict
 
 
-def test_a_birth_year_is_judged_by_its_own_column() -> None:
+def test_a_birth_year_is_scored_by_its_own_column() -> None:
     table = Table.of(
         ["Player", "Born", "Joined"],
         [["Ann Lee", "1980", "2001"], ["Bob Ray", "1981", "2002"], ["Cy Dow", "1979", "2003"]],
@@ -118,10 +118,10 @@ def test_a_birth_year_is_judged_by_its_own_column() -> None:
         "Het noorden verkocht 1200 lampen.",
     ],
 )
-def test_another_language_is_not_judged(text: str) -> None:
+def test_another_language_is_not_scored(text: str) -> None:
     verdicts = _verdicts(SHOPS, text)
     assert verdicts
-    assert {v.verdict for v in verdicts} == {"unjudged"}
+    assert {v.verdict for v in verdicts} == {"unscored"}
     assert {v.reason for v in verdicts} == {"the text is not in English"}
 
 
@@ -227,9 +227,9 @@ def test_a_number_in_words_rounds_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "focus", "verdict"),
     [
-        ("Sella has 39 points.", "39", "unjudged"),
-        ("Sella is 39 years old.", "39 years", "unjudged"),
-        ("Bob is 4. Sella is aged 39.", "39", "unjudged"),
+        ("Sella has 39 points.", "39", "unscored"),
+        ("Sella is 39 years old.", "39 years", "unscored"),
+        ("Bob is 4. Sella is aged 39.", "39", "unscored"),
         ("Bob is 39 years old.", "39 years", "contradicted"),
         ("The age is 39.", "39", "contradicted"),
     ],
@@ -267,8 +267,8 @@ STANDINGS = Table.of(
         ("Lund have won 71.4% of their games.", "71.4%", "supported", ()),
         ("Lund have won 75.4% of their games.", "75.4%", "contradicted", ("71.4",)),
         ("Lund had 30 wins.", "30", "supported", ()),
-        ("Lund finished 41 points ahead.", "finished 41", "unjudged", ()),
-        ("Ash Town are 36 points adrift of the leaders.", "36", "unjudged", ()),
+        ("Lund finished 41 points ahead.", "finished 41", "unscored", ()),
+        ("Ash Town are 36 points adrift of the leaders.", "36", "unscored", ()),
         ("Lund finished 7 points clear of Ash Town.", "finished 7", "supported", ()),
         ("Lund finished with 41 points, ahead of Ash Town.", "41", "contradicted", ("42",)),
     ],
@@ -282,12 +282,12 @@ def test_shares_and_margins_are_no_values(
 
 def test_a_share_that_no_column_gives_stays_open() -> None:
     table = Table.of(["Club", "W", "L"], [["Lund", "30", "12"], ["Ash Town", "22", "20"]])
-    assert _of(table, "Lund have won 71.4% of their games.", "71.4%").verdict == "unjudged"
+    assert _of(table, "Lund have won 71.4% of their games.", "71.4%").verdict == "unscored"
 
 
 @pytest.mark.parametrize("text", ["The Reds lost 12 games.", "The Reds won 1 game."])
 def test_games_are_not_counted_by_rows_of_players(text: str) -> None:
-    assert {v.verdict for v in _verdicts(SQUAD, text)} == {"unjudged"}
+    assert {v.verdict for v in _verdicts(SQUAD, text)} == {"unscored"}
 
 
 def test_a_wrong_cell_is_not_a_wrong_period_too() -> None:

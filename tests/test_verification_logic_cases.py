@@ -1,4 +1,4 @@
-"""Constructed claims, one operator each: supported, contradicted, unjudged."""
+"""Constructed claims, one operator each: supported, contradicted, unscored."""
 
 from __future__ import annotations
 

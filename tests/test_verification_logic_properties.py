@@ -45,11 +45,11 @@ def test_counts(rows: list[tuple[str, str, int]], city: str, off: int) -> None:
     number = sum(row[1] == city for row in rows)
     if number == 0 or number + off <= 0:
         return
-    judged = judge(table_of(rows), f"There are {number + off} employees in {city}")
-    assert judged is not None
-    assert judged.verdict == ("contradicted" if off else "supported")
+    scored = judge(table_of(rows), f"There are {number + off} employees in {city}")
+    assert scored is not None
+    assert scored.verdict == ("contradicted" if off else "supported")
     mends = off and number > 1  # "There are 1 employees" would be no mending
-    assert judged.expected == ((str(number),) if mends else ())
+    assert scored.expected == ((str(number),) if mends else ())
 
 
 @settings(max_examples=60, deadline=None)

@@ -61,7 +61,7 @@ def verdicts(table: Table, text: str) -> tuple[Verdict, ...]:
 
 
 def said(table: Table, text: str) -> set[str]:
-    return {verdict.verdict for verdict in verdicts(table, text)} - {"unjudged"}
+    return {verdict.verdict for verdict in verdicts(table, text)} - {"unscored"}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def said(table: Table, text: str) -> set[str]:
 )
 def test_nothing_is_computed_over_rows_that_contradict_one_another(text: str) -> None:
     found = verdicts(TORN, text)
-    assert {verdict.verdict for verdict in found} == {"unjudged"}
+    assert {verdict.verdict for verdict in found} == {"unscored"}
     assert any("rows of one name with different values" in v.reason for v in found)
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_computed_over_rows_that_contradict_one_another(text: str) ->
         (GAMES, "They won three games.", "contradicted"),
     ],
 )
-def test_each_is_judged_as_it_is_meant(table: Table, text: str, expected: str) -> None:
+def test_each_is_scored_as_it_is_meant(table: Table, text: str, expected: str) -> None:
     assert expected in said(table, text)
     assert said(table, text) <= {"supported", expected}
 
@@ -125,7 +125,7 @@ def test_each_is_judged_as_it_is_meant(table: Table, text: str, expected: str) -
     "text",
     ["Two games went to overtime.", "They won two home games.", "All games were sold out."],
 )
-def test_what_the_table_does_not_tell_is_unjudged(text: str) -> None:
+def test_what_the_table_does_not_tell_is_unscored(text: str) -> None:
     assert not said(GAMES, text)
 
 

@@ -45,9 +45,9 @@ TABLES = {"hospitals": HOSPITALS, "box": BOX, "league": LEAGUE, "staff": STAFF}
 
 
 def said(table: str, text: str) -> set[str]:
-    """The verdicts on a text, the unjudged ones left out."""
+    """The verdicts on a text, the unscored ones left out."""
     verdicts = verify_text(text, Source((TABLES[table],))).verdicts
-    return {verdict.verdict for verdict in verdicts} - {"unjudged"}
+    return {verdict.verdict for verdict in verdicts} - {"unscored"}
 
 
 def claim(table: str, text: str, focus: str) -> Verdict:
@@ -76,7 +76,7 @@ def claim(table: str, text: str, focus: str) -> Verdict:
 def test_a_condition_that_nobody_can_read_is_no_count_of_all_rows(
     table: str, text: str, focus: str
 ) -> None:
-    assert claim(table, text, focus).verdict == "unjudged"
+    assert claim(table, text, focus).verdict == "unscored"
     assert mend_text(text, Source((TABLES[table],))).text == text
 
 

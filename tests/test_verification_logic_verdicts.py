@@ -41,23 +41,23 @@ def test_fault_and_mend(
         assert verdict(table, text) == "supported"
         return
     assert fault(table, text) == (words, expected)
-    judged = judge(table, text)
-    assert judged is not None and judged.error_type == error
+    scored = judge(table, text)
+    assert scored is not None and scored.error_type == error
 
 
 def test_evidence_names_the_deciding_cells_and_the_computation() -> None:
-    judged = judge(PLAYERS, "Maria Costa scored the most goals")
-    assert judged is not None and judged.verdict == "supported"
-    computed, cell = judged.evidence
+    scored = judge(PLAYERS, "Maria Costa scored the most goals")
+    assert scored is not None and scored.verdict == "supported"
+    computed, cell = scored.evidence
     assert computed.row is None and "15" in computed.text and "Maria Costa" in computed.text
     assert (cell.table, cell.row, cell.column) == (0, 1, 3)
     assert cell.text.endswith(": 15")
 
 
 def test_evidence_of_a_turned_table_has_the_place_in_the_table() -> None:
-    judged = judge(QUARTERS, "Revenue peaked in Q3 2023")
-    assert judged is not None
-    places = [(e.row, e.column) for e in judged.evidence if e.row is not None]
+    scored = judge(QUARTERS, "Revenue peaked in Q3 2023")
+    assert scored is not None
+    places = [(e.row, e.column) for e in scored.evidence if e.row is not None]
     assert places == [(0, 3)]
 
 
@@ -70,8 +70,8 @@ def test_evidence_of_a_turned_table_has_the_place_in_the_table() -> None:
         "The season was more exciting than the last one",
     ],
 )
-def test_what_the_table_cannot_decide_is_unjudged(text: str) -> None:
-    assert verdict(PLAYERS, text) == "unjudged"
+def test_what_the_table_cannot_decide_is_unscored(text: str) -> None:
+    assert verdict(PLAYERS, text) == "unscored"
 
 
 @pytest.mark.parametrize("text", ["It rained.", "", "?!", "Спартак выиграл", "今日は良い天気です"])
@@ -81,15 +81,15 @@ def test_no_logical_claim_is_left_to_others(text: str) -> None:
 
 def test_a_number_beside_a_right_comparison_is_not_thereby_right() -> None:
     text = "Anna Berg (12) scored more goals than Lucia Vega (9)"
-    judged = judge(PLAYERS, text, focus="9", kind="numeric")
-    assert judged is not None and judged.verdict == "contradicted"
-    assert judged.expected == ("6",)
+    scored = judge(PLAYERS, text, focus="9", kind="numeric")
+    assert scored is not None and scored.verdict == "contradicted"
+    assert scored.expected == ("6",)
 
 
 def test_the_comparison_beside_a_wrong_number_is_not_the_claim_on_the_other_number() -> None:
     text = "Anna Berg (12) scored more goals than Lucia Vega (9)"
-    judged = judge(PLAYERS, text, focus="12", kind="numeric")
-    assert judged is None or judged.verdict == "unjudged"
+    scored = judge(PLAYERS, text, focus="12", kind="numeric")
+    assert scored is None or scored.verdict == "unscored"
 
 
 @pytest.mark.parametrize(("number", "expected"), [("six", "supported"), ("eight", "contradicted")])
@@ -159,7 +159,7 @@ def test_ties_share_the_first_place() -> None:
     ],
 )
 def test_odd_tables_never_crash(table: Table, text: str) -> None:
-    assert verdict(table, text) in ("none", "unjudged", "supported", "contradicted")
+    assert verdict(table, text) in ("none", "unscored", "supported", "contradicted")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_odd_tables_never_crash(table: Table, text: str) -> None:
         ("Revenue increased quarter after quarter between Q1 2023 and Q3 2023", "supported"),
         ("Revenue increased quarter after quarter between Q1 2023 and Q4 2023", "contradicted"),
         ("Revenue increased between Q1 2023 and Q4 2023", "supported"),
-        ("Revenue increased in three consecutive quarters", "unjudged"),
+        ("Revenue increased in three consecutive quarters", "unscored"),
     ],
 )
 def test_every_step_counts_only_where_it_is_said(text: str, expected: str) -> None:
@@ -177,14 +177,14 @@ def test_every_step_counts_only_where_it_is_said(text: str, expected: str) -> No
 
 def test_rows_of_one_name_that_disagree_prove_nothing() -> None:
     table = Table.of(["Team", "Points"], [["Alba", "41"], ["Alba", "52"], ["Bell", "3"]])
-    assert verdict(table, "Alba won 41 points") in ("none", "unjudged")
+    assert verdict(table, "Alba won 41 points") in ("none", "unscored")
     assert verdict(table, "Bell won 3 points") == "supported"
 
 
 def test_a_long_sentence_is_bounded() -> None:
     text = "Anna Berg scored more goals than Lucia Vega and " * 200
     started = time.process_time()
-    assert verdict(PLAYERS, text) in ("none", "unjudged")
+    assert verdict(PLAYERS, text) in ("none", "unscored")
     assert time.process_time() - started < 5
 
 
@@ -196,5 +196,5 @@ def test_time_grows_no_faster_than_the_table() -> None:
         )
         return lambda: verdict(table, "There are 5 people in Oslo")
 
-    assert judging(1_000)() in ("contradicted", "unjudged")
+    assert judging(1_000)() in ("contradicted", "unscored")
     assert growth(judging, 1_000, 8_000) < 32  # linear is 8, squared 64

@@ -51,7 +51,7 @@ def test_the_module_can_be_read_back() -> None:
 def test_statements_of_people_on_real_tables(
     shared_data: Callable[[str], list[dict[str, Any]]],
 ) -> None:
-    judged = right = total = 0
+    scored = right = total = 0
     for record in shared_data("tabfact"):
         if half_of(record["split_key"]) != "rules":
             continue
@@ -60,7 +60,7 @@ def test_statements_of_people_on_real_tables(
             found = verdict(table, statement["text"])
             total += 1
             if found in ("supported", "contradicted"):
-                judged += 1
+                scored += 1
                 right += (found == "supported") == bool(statement["label"])
-    assert judged / total > 0.45
-    assert right / judged > 0.8
+    assert scored / total > 0.45
+    assert right / scored > 0.8

@@ -156,7 +156,7 @@ def test_contradicted(
     assert judge(text, table)[focus] == ("contradicted", error, (fault,), expected)
 
 
-UNJUDGED: list[tuple[str, str, Table]] = [
+UNSCORED: list[tuple[str, str, Table]] = [
     ("Nora Blum of the Kings had 31 points.", "31", BOX),  # a name that no table has
     ("Venn has averaged 30 points this season.", "30", BOX),  # another time than the table's
     ("The five of them have 12 fouls.", "12", BOX),  # no column of fouls
@@ -165,9 +165,9 @@ UNJUDGED: list[tuple[str, str, Table]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "focus", "table"), UNJUDGED)
+@pytest.mark.parametrize(("text", "focus", "table"), UNSCORED)
 def test_not_contradicted_on_doubt(text: str, focus: str, table: Table) -> None:
-    assert judge(text, table)[focus][0] in ("unjudged", "not_in_source")
+    assert judge(text, table)[focus][0] in ("unscored", "not_in_source")
     assert judge(text, table)[focus][0] != "contradicted"
 
 
@@ -236,13 +236,13 @@ def test_the_loser_did_not_win() -> None:
 
 def test_rows_of_one_name_that_differ_leave_it_open() -> None:
     table = Table.of(["Item", "Price"], [["Lamp", "10"], ["Lamp", "14"], ["Desk", "90"]])
-    assert judge("The lamp has a price of 10.", table)["10"][0] == "unjudged"
+    assert judge("The lamp has a price of 10.", table)["10"][0] == "unscored"
     (verdict,) = [
         v
         for v in verify_document(extract_claims("The lamp has a price of 12."), Source((table,)))
         if v.claim.kind == "numeric"
     ]
-    assert verdict.verdict == "unjudged"
+    assert verdict.verdict == "unscored"
     assert "different values" in verdict.reason
     assert judge("The desk has a price of 80.", table)["80"][0] == "contradicted"
 
@@ -316,11 +316,11 @@ def test_no_table_breaks_it(table: Table) -> None:
     assert len(verify_document(extract_claims(text), Source((table,)))) > 0
 
 
-def test_claims_without_a_place_or_a_table_are_unjudged() -> None:
+def test_claims_without_a_place_or_a_table_are_unscored() -> None:
     claim = Claim("x", None, None, "numeric", "x")
-    assert verify_document(Document("", (claim,)), Source((BOX,)))[0].verdict == "unjudged"
+    assert verify_document(Document("", (claim,)), Source((BOX,)))[0].verdict == "unscored"
     document = extract_claims("Venn had 28 points.")
-    assert {v.verdict for v in verify_document(document, Source())} == {"unjudged"}
+    assert {v.verdict for v in verify_document(document, Source())} == {"unscored"}
 
 
 def test_time_is_linear_in_cells() -> None:

@@ -32,31 +32,31 @@ def settled(text: str, *said: str, table: Table = TABLE, closed: bool = False) -
 
 
 def test_a_false_sentence_is_called_false_once() -> None:
-    found = settled("Bo Lind scored more points than Ann Vey.", "unjudged")
+    found = settled("Bo Lind scored more points than Ann Vey.", "unscored")
     assert found.count("contradicted") == 1
 
 
 def test_what_a_true_computation_names_is_right_too() -> None:
-    found = settled("Ann Vey scored more points than Bo Lind.", "supported", "unjudged")
+    found = settled("Ann Vey scored more points than Bo Lind.", "supported", "unscored")
     assert set(found) == {"supported"}
 
 
 def test_a_sentence_without_any_verdict_is_not_made_true() -> None:
-    found = settled("Ann Vey scored more points than Bo Lind.", "unjudged")
-    assert set(found) == {"unjudged"}
+    found = settled("Ann Vey scored more points than Bo Lind.", "unscored")
+    assert set(found) == {"unscored"}
 
 
 def test_words_that_limit_a_sentence_are_not_left_out() -> None:
-    found = settled("Bo Lind never scored more points than Ann Vey before.", "unjudged")
+    found = settled("Bo Lind never scored more points than Ann Vey before.", "unscored")
     assert "supported" not in found
 
 
 def test_one_row_computes_nothing() -> None:
     one = Table.of(["Driver", "Team", "Points"], [["Ann Vey", "Red", "40"]])
-    found = settled("Bo Lind scored more points than Ann Vey.", "unjudged", table=one)
-    assert set(found) == {"unjudged"}
+    found = settled("Bo Lind scored more points than Ann Vey.", "unscored", table=one)
+    assert set(found) == {"unscored"}
 
 
 def test_a_sentence_that_is_closed_stays_as_it_is() -> None:
-    found = settled("Bo Lind scored more points than Ann Vey.", "unjudged", closed=True)
-    assert set(found) == {"unjudged"}
+    found = settled("Bo Lind scored more points than Ann Vey.", "unscored", closed=True)
+    assert set(found) == {"unscored"}

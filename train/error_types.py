@@ -1,4 +1,4 @@
-"""Train a classifier of the five error types on planted errors, and measure it on other tables.
+"""Train a classifier of the five error types on injected errors, and measure it on other tables.
 
 python train/error_types.py recipe=error-types [data.real=../shared/data page=docs/error-types.md]
 """

@@ -105,7 +105,7 @@ class Seed:
         return Training(name, "train/sft.py", (*common, f"thinking={thinking}"), tokens)
 
     def preferences(self) -> Training:
-        """DPO on pairs of the start's own answers and of planted errors."""
+        """DPO on pairs of the start's own answers and of injected errors."""
         pairs = f"dpo.pairs.path={self.path / 'pairs'}"
         return self._second("dpo", "train/dpo.py", pairs, "dpo.pairs.samples=1")
 

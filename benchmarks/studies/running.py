@@ -178,18 +178,18 @@ def _exact(results: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _values(run: Run) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
-    """What was found of each judged answer: (system, context) -> measure -> example -> 0 to 1."""
+    """What was found of each scored answer: (system, context) -> measure -> example -> 0 to 1."""
     found: dict[tuple[str, str], dict[str, dict[str, float]]] = defaultdict(
         lambda: {measure: {} for measure in MEASURES}
     )
     for line in read_jsonl(run.path / "judgements.jsonl"):
-        if not line["unjudged"]:
+        if not line["unscored"]:
             own, example = found[line["system"], line["context"]], line["example_id"]
             own["detector"][example] = float(bool(line["findings"]))
             part, total = line["shares"]["row_recall"]
             own["row_recall"][example] = part / (total or 1)
     for line in read_jsonl(run.path / "opinions.jsonl"):
-        if not line["unjudged"]:
+        if not line["unscored"]:
             own, example = found[line["system"], line["context"]], line["example_id"]
             own["exact"][example] = float(line["hallucinated"])
             if line["row_recall"] is not None:
@@ -213,16 +213,16 @@ def _figures(
         **{
             measure: {
                 **mean_interval(_means([one[measure] for one in values])),
-                "seeds": [one[name]["rate"] for one in judged],
+                "seeds": [one[name]["rate"] for one in scored],
             }
-            for measure, name, judged in (
+            for measure, name, scored in (
                 ("detector", "total_hallu", results),
                 ("row_recall", "row_recall", results),
                 ("exact", "total_hallu", exact),
                 ("exact_recall", "row_recall", exact),
             )
         },
-        "unjudged": fmean(one["unjudged"]["rate"] for one in results),
+        "unscored": fmean(one["unscored"]["rate"] for one in results),
         "disagreement": sum(one["agreement"]["disagreement"] for one in exact),
         "answers": answers,
         **{name: sum(one[name] for one in costs) / answers for name in COSTS},

@@ -72,7 +72,7 @@ def results_table(results: Figures, context: str = "adversarial") -> str:
     """Every system: rates by both judges with intervals, coverage, and what an answer costs."""
     head = (
         "system|TotalHallu, detector (95 %)|seeds|TotalHallu, exact judge (95 %)|of base|"
-        "row recall|judged|the judges differ|calls|tokens read|tokens written|seconds"
+        "row recall|scored|the judges differ|calls|tokens read|tokens written|seconds"
     )
     rows = [head.split("|")]
     base = results["systems"]["base"][context]["detector"]["rate"]
@@ -91,7 +91,7 @@ def results_table(results: Figures, context: str = "adversarial") -> str:
                     with_interval(own["exact"]),
                     DASH if not base or rate is None else f"{rate / base:.2f}",
                     percent(own["row_recall"]["rate"]),
-                    percent(1 - own["unjudged"]),
+                    percent(1 - own["unscored"]),
                     f"{own['disagreement']} of {own['answers']}",
                     f"{own['calls']:.2f}",
                     f"{own['prompt_tokens']:.0f}",

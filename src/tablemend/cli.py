@@ -37,7 +37,7 @@ from tablemend.values.foreign import parse_json, shown, whole_fields
 from tablemend.values.text import on_one_line
 
 NO_TABLE = 1
-"""Exit status of ``detect`` where the answer cannot be judged as a table (none, a column twice,
+"""Exit status of ``detect`` where the answer cannot be scored as a table (none, a column twice,
 too large); the verdict is still printed."""
 
 _COUNTED = {metric.name: metric for metric in METRICS}
@@ -105,8 +105,8 @@ def detect(options: argparse.Namespace) -> int:
     similarity = load_similarity(options.similarity)
     format = answer_format(options.answer, options.format)
     judgement = judge_answer(answer, gold, context, order, format, similarity)
-    if judgement.unjudged:
-        raise TablemendError(f"{options.gold}: {judgement.unjudged}; no answer can be judged by it")
+    if judgement.unscored:
+        raise TablemendError(f"{options.gold}: {judgement.unscored}; no answer can be scored by it")
     if options.json:
         print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
     else:
@@ -127,9 +127,9 @@ def detect_batch(options: argparse.Namespace) -> int:
     if not judgements:
         raise TablemendError(f"the batch file {options.batch} holds no answer")
     for number, one in enumerate(judgements, 1):
-        if one.unjudged:
-            print(f"{options.batch}, answer {number}: {one.unjudged}", file=sys.stderr)
-    status = int(any(one.unjudged.startswith(DEFECT) for one in judgements))
+        if one.unscored:
+            print(f"{options.batch}, answer {number}: {one.unscored}", file=sys.stderr)
+    status = int(any(one.unscored.startswith(DEFECT) for one in judgements))
     rates = summarise(judgements, METRICS)
     judge = judge_name(similarity)
     if options.json:
@@ -138,7 +138,7 @@ def detect_batch(options: argparse.Namespace) -> int:
     for name, rate in rates.items():
         title = _title(name)
         if rate["rate"] is None:
-            print(f"{title:<22}no answer could be judged")
+            print(f"{title:<22}no answer could be scored")
         else:
             print(
                 f"{title:<22}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
@@ -213,7 +213,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
         "findings": [finding.to_json() for finding in judgement.findings],
         "detector_version": DETECTOR_VERSION,
         "abstained": judgement.abstained,
-        "unjudged": judgement.unjudged,
+        "unscored": judgement.unscored,
         "judge": judgement.judge,
     }
 

@@ -61,7 +61,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Scored:
     """One stored answer and its judgement.
 
     Attributes:
@@ -75,7 +75,7 @@ class Judged:
     opinions: tuple[Opinion, ...] = ()
 
 
-JudgedSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Judged]]]
+ScoredSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Scored]]]
 """system -> context -> example id -> answer and judgement; systems in the recipe's order."""
 
 

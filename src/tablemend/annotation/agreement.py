@@ -18,7 +18,7 @@ class Agreement(TypedDict):
         alpha: 1 is perfect, 0 is what chance gives; ``None`` where it is not defined.
         low, high: 95 % interval; ``None`` where resampling cannot give one.
         observed: share of agreeing pairs, unadjusted for chance; ``None`` without pairs.
-        units: examples that at least two annotators judged.
+        units: examples that at least two annotators scored.
         judgements: answers to them.
         reason: why alpha or its interval is missing; empty where both are there.
     """
@@ -55,7 +55,7 @@ def agreement(counts: Sequence[Sequence[int]], seed: int = 0) -> Agreement:
         reason="",
     )
     if not len(pairable):
-        return {**found, "reason": "no example was judged by two annotators"}
+        return {**found, "reason": "no example was scored by two annotators"}
     judges = pairable.sum(axis=1)
     # of a unit's coincidences, those off the diagonal
     disagreeing = (judges**2 - (pairable**2).sum(axis=1)) / (judges - 1)

@@ -51,7 +51,7 @@ def write_marked(out: Path, data: Data, report: dict[str, Any]) -> None:
 
 
 def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
-    """The data set without the examples that were judged wrong, and how many those are.
+    """The data set without the examples that were scored wrong, and how many those are.
 
     Other splits are copied. What counts or resumes the making of the original is not.
 
@@ -60,7 +60,7 @@ def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
     """
     failed = {case["example"] for case in report["cases"] if case["verdict"] == "wrong"}
     if failed == set(data.examples):
-        raise TablemendError("every example was judged wrong: there is nothing to write")
+        raise TablemendError("every example was scored wrong: there is nothing to write")
     with _new_folder(out) as folder:
         own = _own_file(data)
         for path in _files(data, everything=False):
@@ -69,7 +69,7 @@ def write_without_failed(out: Path, data: Data, report: dict[str, Any]) -> int:
         _write_split(folder, own, data, failed)
         _write_verdicts(folder, data, report)
         note = (
-            f"Left out of this data set because they were judged wrong: {len(failed)}. The counts "
+            f"Left out of this data set because they were scored wrong: {len(failed)}. The counts "
             "of this card, and this table, are those before."
         )
         _write_card(folder, data, report, note)
@@ -194,8 +194,8 @@ def section(data: Data, report: dict[str, Any], note: str) -> str:
         f"{read}, in three steps (TableHallu, Appendix B): is the query clear and complete, does "
         "the gold table agree with the gold context and the query, and does the adversarial "
         "context keep the gold table the only right answer. An example is right when the "
-        "majority judges all three right. Ties, unsure and missing answers are unjudged and "
-        f"count neither way: {whole['unjudged']} examples. Intervals are 95 % (Wilson's; "
+        "majority judges all three right. Ties, unsure and missing answers are unscored and "
+        f"count neither way: {whole['unscored']} examples. Intervals are 95 % (Wilson's; "
         "alpha's: bootstrap over examples).",
         results_table(report),
         *alpha_notes(report),

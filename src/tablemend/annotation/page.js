@@ -10,7 +10,7 @@
   const HINTS = {
     yes: "A note is optional.",
     no: "What is wrong, and where?",
-    unsure: "What is in doubt? Unsure counts as not judged, never as right or wrong.",
+    unsure: "What is in doubt? Unsure counts as not scored, never as right or wrong.",
   };
   const PREFIX = `tablemend ${content.data} ${content.sample}`;
 
@@ -201,7 +201,7 @@
         make("li", {}, make("b", {}, step.title), make("span", {}, step.question)))),
       make("p", {},
         "Answer yes only if every point of the list beside the question holds. Answer unsure "
-        + "rather than guess: it counts as not judged. Do not discuss examples with the other "
+        + "rather than guess: it counts as not scored. Do not discuss examples with the other "
         + "annotators before all have finished."),
       form,
       make("p", { class: "note" },

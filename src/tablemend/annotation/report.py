@@ -62,15 +62,15 @@ def _part(
 ) -> dict[str, Any]:
     """Accuracy and agreement of one step, or of whole examples."""
     verdicts = Counter(verdict for verdict, _ in outcomes)
-    causes = Counter(cause for verdict, cause in outcomes if verdict == "unjudged")
-    judged = verdicts["right"] + verdicts["wrong"]
+    causes = Counter(cause for verdict, cause in outcomes if verdict == "unscored")
+    scored = verdicts["right"] + verdicts["wrong"]
     return {
         "examples": len(outcomes),
         "right": verdicts["right"],
         "wrong": verdicts["wrong"],
-        "unjudged": verdicts["unjudged"],
-        "unjudged_by": {cause: causes[cause] for cause in ("tie", "unsure", "unanswered")},
-        "accuracy": rate_interval(verdicts["right"], judged),
+        "unscored": verdicts["unscored"],
+        "unscored_by": {cause: causes[cause] for cause in ("tie", "unsure", "unanswered")},
+        "accuracy": rate_interval(verdicts["right"], scored),
         "agreement": agreement(counts),
     }
 
@@ -96,7 +96,7 @@ def results_table(report: dict[str, Any]) -> str:
         "examples",
         "right",
         "wrong",
-        "unjudged",
+        "unscored",
         "accuracy, %",
         "Krippendorff's alpha",
         "same answer, %",
@@ -108,7 +108,7 @@ def results_table(report: dict[str, Any]) -> str:
             if name == OVERALL
             else next(guide.title for step, guide in GUIDES.items() if step == name)
         )
-        counts = [str(part[key]) for key in ("examples", "right", "wrong", "unjudged")]
+        counts = [str(part[key]) for key in ("examples", "right", "wrong", "unscored")]
         observed = percent(part["agreement"]["observed"])
         rows.append(
             [
@@ -161,13 +161,13 @@ def describe(report: dict[str, Any]) -> str:
         "",
         *alpha_notes(report),
     ]
-    causes = report["results"][OVERALL]["unjudged_by"]
+    causes = report["results"][OVERALL]["unscored_by"]
     if any(causes.values()):
         named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
-        lines.append(f"unjudged examples: {named}")
+        lines.append(f"unscored examples: {named}")
     lines += ["", _people(report)]
-    lines += _listing(report, "wrong", "Judged wrong")
-    lines += _listing(report, "unjudged", "To discuss")
+    lines += _listing(report, "wrong", "Scored wrong")
+    lines += _listing(report, "unscored", "To discuss")
     return "\n".join(lines)
 
 

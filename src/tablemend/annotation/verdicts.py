@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypedDict
 from tablemend.annotation.answers import Ballots, Vote
 from tablemend.annotation.steps import CHOICES, STEPS, Choice, Step
 
-Verdict = Literal["right", "wrong", "unjudged"]
+Verdict = Literal["right", "wrong", "unscored"]
 Cause = Literal["", "tie", "unsure", "unanswered"]
 """Why there is no verdict."""
 
@@ -55,12 +55,12 @@ def rule(choices: Iterable[Choice | None]) -> Ruling:
     if votes["yes"] != votes["no"]:
         return Ruling("right" if votes["yes"] > votes["no"] else "wrong", "", votes)
     if votes["yes"]:
-        return Ruling("unjudged", "tie", votes)
-    return Ruling("unjudged", "unsure" if votes["unsure"] else "unanswered", votes)
+        return Ruling("unscored", "tie", votes)
+    return Ruling("unscored", "unsure" if votes["unsure"] else "unanswered", votes)
 
 
 def combine(rulings: Iterable[Ruling]) -> tuple[Verdict, Cause]:
-    """An example is wrong if one step is, right if all are, and else unjudged."""
+    """An example is wrong if one step is, right if all are, and else unscored."""
     rulings = list(rulings)
     verdicts = {ruling.verdict for ruling in rulings}
     if "wrong" in verdicts:
@@ -69,7 +69,7 @@ def combine(rulings: Iterable[Ruling]) -> tuple[Verdict, Cause]:
         return "right", ""
     causes = {ruling.cause for ruling in rulings}
     order: tuple[Cause, ...] = ("unanswered", "tie", "unsure")
-    return "unjudged", next(cause for cause in order if cause in causes)
+    return "unscored", next(cause for cause in order if cause in causes)
 
 
 def judge(ballots: Ballots) -> list[Case]:
@@ -106,7 +106,7 @@ def tally(ballots: Ballots) -> list[Voter]:
 def _count(voter: Voter, vote: Vote, all_votes: Mapping[str, Vote]) -> None:
     voter[vote.choice or "unanswered"] += 1
     others = rule(other.choice for name, other in all_votes.items() if name != vote.annotator)
-    if vote.choice in ("yes", "no") and others.verdict != "unjudged":
+    if vote.choice in ("yes", "no") and others.verdict != "unscored":
         voter["compared"] += 1
         voter["agreed"] += (vote.choice == "yes") == (others.verdict == "right")
 

@@ -10,8 +10,8 @@ from pydantic import Field
 from tablemend.config.section import Recipe, Section
 
 
-class PlantedErrors(Section):
-    """Faithful summaries of made-up tables, each with one planted error."""
+class InjectedErrors(Section):
+    """Faithful summaries of made-up tables, each with one injected error."""
 
     tables: int = Field(default=300, ge=4)
     """Tables of each domain: financial, clinical, operations, and the small world."""
@@ -61,7 +61,7 @@ class ErrorTypes(Recipe):
 
     kind: Literal["error-types"]
     """What the recipe is for; a script reads only its own kind."""
-    data: PlantedErrors = PlantedErrors()
+    data: InjectedErrors = InjectedErrors()
     """What is learnt from and measured on."""
     linear: Linear | None = None
     """The embedded classifier; this or `encoder`."""

@@ -40,7 +40,7 @@ class Submission:
         context: the text that was shown to the model.
         order: the sort that the query demands; ``None`` leaves the order check out.
         format: the serialisation that was asked for; ``"auto"`` is any but CSV.
-        failed: why there is no answer (a failed request): the judgement is then *unjudged*.
+        failed: why there is no answer (a failed request): the judgement is then *unscored*.
     """
 
     text: str
@@ -106,17 +106,17 @@ def judge_answers(
     Args:
         submissions: any iterable; read ``chunk`` at a time.
         similarity: decides what equality and inclusion leave open.
-        chunk: answers judged side by side.
+        chunk: answers scored side by side.
 
     Yields:
         One judgement a submission. A failed request, an unusable gold table or a defect of ours
-        gives an unjudged one, with the reason.
+        gives an unscored one, with the reason.
     """
     name = judge_name(similarity)
     stream = iter(submissions)
     while part := list(islice(stream, chunk)):
         scores: dict[Pair, float] = {}
-        runs = [_or_unjudged(_judge_submission(one, scores, name), name) for one in part]
+        runs = [_or_unscored(_judge_submission(one, scores, name), name) for one in part]
         yield from _run_together(runs, scores, similarity)
 
 
@@ -147,17 +147,17 @@ def _run_together(
     return [done[index] for index in range(len(runs))]
 
 
-def _or_unjudged(steps: Steps[Judgement], name: str) -> Steps[Judgement]:
-    """A judgement that a defect of ours ends is unjudged: the others of its stream go on."""
+def _or_unscored(steps: Steps[Judgement], name: str) -> Steps[Judgement]:
+    """A judgement that a defect of ours ends is unscored: the others of its stream go on."""
     try:
         return (yield from steps)
     except Exception as error:
-        return _unjudged(defect(error), name)
+        return _unscored(defect(error), name)
 
 
 def _judge_submission(one: Submission, scores: dict[Pair, float], name: str) -> Steps[Judgement]:
     if one.failed:
-        return _unjudged(f"no answer: {one.failed}", name)
+        return _unscored(f"no answer: {one.failed}", name)
     found = extract_table(one.text, one.format)
     return (yield from _judge_table(found, one.gold, one.context, one.order, scores, name))
 
@@ -173,9 +173,9 @@ def _judge_table(
     """Algorithm 1."""
     gold = prepare_gold(gold_table)
     if isinstance(gold, str):
-        return _unjudged(gold, name)
+        return _unscored(gold, name)
     if order is not None and header_key(order.column) not in gold.headers:
-        return _unjudged(f"the sort column {order.column!r} is not in the gold table", name)
+        return _unscored(f"the sort column {order.column!r} is not in the gold table", name)
     answer = found.table
     if answer is None:
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
@@ -216,8 +216,8 @@ def why_no_table(judgement: Judgement) -> str:
     return ""
 
 
-def _unjudged(reason: str, name: str) -> Judgement:
-    return Judgement(unjudged=reason, judge=name)
+def _unscored(reason: str, name: str) -> Judgement:
+    return Judgement(unscored=reason, judge=name)
 
 
 def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:

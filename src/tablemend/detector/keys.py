@@ -80,7 +80,7 @@ def column_kind(cells: Sequence[Cell]) -> str:
 
 @lru_cache(maxsize=512)
 def prepare_gold(table: Table) -> Gold | str:
-    """Read a gold table once; a text says why no answer can be judged against it."""
+    """Read a gold table once; a text says why no answer can be scored against it."""
     headers = tuple(header_key(name) for name in table.columns)
     if len(set(headers)) < len(headers):
         name = next(c for c, h in zip(table.columns, headers, strict=True) if headers.count(h) > 1)

@@ -50,7 +50,7 @@ class Disorder(NamedTuple):
 def find_disorder(gold: Sequence[Cell], answer: Sequence[int], order: SortOrder) -> Disorder | None:
     """The first place where the answer breaks the order, or ``None``.
 
-    Judged on *gold* values, so that a wrong cell is never an order error too. Ties are free,
+    Scored on *gold* values, so that a wrong cell is never an order error too. Ties are free,
     and so are rows whose sort cell is blank. Values are compared as numbers, dates, months
     and weekdays, or text, in the first of these ways that the gold table itself follows; where
     it follows none, only what the gold table has the other way round counts.

@@ -94,7 +94,7 @@ def sort_rule_from_query(query: str, columns: Sequence[str]) -> SortRule | None:
     """Read "sort the table by 'X' in descending order" and its variants from a query.
 
     The column must be one of ``columns`` (case, spaces and quotes do not matter) and the
-    direction must be said; else there is no rule, and order is not judged. Of several sort
+    direction must be said; else there is no rule, and order is not scored. Of several sort
     columns the first counts.
     """
     for match in _SORT_BY.finditer(query):

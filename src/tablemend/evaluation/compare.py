@@ -35,5 +35,5 @@ def compare(config: CompareCommand) -> dict[str, Any]:
             mend(systems, samples, config, run)
             ask_judge(samples, config, run)
         say(f"judging {len(samples):,} examples")
-        judged = judge(samples, config, run, scoring)
-        return write_results(judged, samples, config, run)
+        scored = judge(samples, config, run, scoring)
+        return write_results(scored, samples, config, run)

@@ -164,7 +164,7 @@ class _Asked:
             (reason, _), *_ = failures.most_common(1)
             print(
                 f"{self.backend.name}: {failures.total()} requests failed, most often: {reason}. "
-                "They count as unjudged; the same command asks them again",
+                "They count as unscored; the same command asks them again",
                 file=sys.stderr,
             )
 

@@ -20,7 +20,7 @@ from tablemend.evaluation.llm_judge import (
 )
 from tablemend.evaluation.systems import asked_of
 from tablemend.exact_match import Difference, Opinion
-from tablemend.generations import Generations, Judged, JudgedSystems, Stored
+from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.runs import Run
@@ -47,7 +47,7 @@ def scorers(config: Comparison) -> Iterator[Scorers]:
 
 def judge(
     examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers
-) -> JudgedSystems:
+) -> ScoredSystems:
     """Judge the stored answers of every system.
 
     Args:
@@ -79,7 +79,7 @@ def _judge_part(
     config: Comparison,
     scorers: Scorers,
     replies: Replies,
-) -> dict[str, Judged]:
+) -> dict[str, Scored]:
     stored = generations.read(system, context)
     missing = sum(example.id not in stored for example in examples)
     if missing:
@@ -94,13 +94,13 @@ def _judge_part(
             example,
             context,
             "" if is_cut(stored[example.id]) else stored[example.id].answer.text,
-            why_unjudged(stored[example.id], config),
+            why_unscored(stored[example.id], config),
         )
         for example in examples
     ]
     judgements = scorers[task.format].score(submissions)
     return {
-        one.sample.id: Judged(
+        one.sample.id: Scored(
             stored[one.sample.id],
             _fault_cut(stored[one.sample.id], judgement, task),
             tuple(_second_opinions(stored[one.sample.id], one, task, config, replies)),
@@ -121,8 +121,8 @@ def _second_opinions(
         return
     model = judging_model(config)
     names = [task.second_scorer] if model is None else [task.second_scorer, judge_name(model)]
-    if why := submission.unjudged:
-        yield from (Opinion(name, hallucinated=False, unjudged=why) for name in names)
+    if why := submission.unscored:
+        yield from (Opinion(name, hallucinated=False, unscored=why) for name in names)
     elif is_cut(stored):
         cut = (Difference("unreadable", "cut at the token limit"),)
         yield from (Opinion(name, True, cut, row_recall=0.0, whole=False) for name in names)
@@ -141,30 +141,30 @@ def is_cut(stored: Stored) -> bool:
 
 
 def _fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgement:
-    """A cut table is a format error, whatever stands before the cut; a cut text is unjudged.
+    """A cut table is a format error, whatever stands before the cut; a cut text is unscored.
 
     Half a Markdown table can be read and half a JSON table cannot: by what is there, the same
-    answer would be judged otherwise in another format.
+    answer would be scored otherwise in another format.
     """
-    if not is_cut(stored) or judgement.unjudged:
+    if not is_cut(stored) or judgement.unscored:
         return judgement
     if task.format is None:
-        return Judgement(unjudged="cut at the token limit", judge=judgement.judge)
+        return Judgement(unscored="cut at the token limit", judge=judgement.judge)
     evidence = f"cut at the token limit, after {stored.answer.completion_tokens} tokens"
     finding = Finding("format_error", None, None, None, None, evidence)
     return replace(judgement, findings=(finding,), abstained=False)
 
 
-def why_unjudged(stored: Stored, config: Comparison) -> str:
+def why_unscored(stored: Stored, config: Comparison) -> str:
     """Why an answer gets no verdict, before anybody reads it; empty where it gets one.
 
     A failed request never does, an answer cut at the limit only with ``cut: format_error``, a
-    refusal always: its text is judged like any other.
+    refusal always: its text is scored like any other.
     """
     answer = stored.answer
     if stored.failed:
         return answer.error or "the request failed"
-    if is_cut(stored) and config.evaluation.cut == "unjudged":
+    if is_cut(stored) and config.evaluation.cut == "unscored":
         return f"cut after {answer.completion_tokens} tokens"
     return ""
 
@@ -172,7 +172,7 @@ def why_unjudged(stored: Stored, config: Comparison) -> str:
 def _refuse_other_settings(
     generations: Generations, system: str, context: ContextKind, config: Comparison
 ) -> None:
-    """Answers asked for in JSON must not be judged as Markdown, nor a cot system's as base's."""
+    """Answers asked for in JSON must not be scored as Markdown, nor a cot system's as base's."""
     made = generations.made_with(system, context)
     changes = [
         f"{name} was {made.get(name)!r}, is {value!r}"

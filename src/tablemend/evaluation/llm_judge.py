@@ -59,7 +59,7 @@ def judge_name(model: ModelName) -> str:
 
 
 def ask_judge(examples: Sequence[Sample], config: Comparison, run: Run) -> None:
-    """Ask the judging model about every stored answer that it has not judged yet.
+    """Ask the judging model about every stored answer that it has not scored yet.
 
     Raises:
         Stopped: its server is gone; the replies are stored.
@@ -109,18 +109,18 @@ def read_replies(run: Run) -> Replies:
 
 
 def opinion_of(model: ModelName, view: SampleView, text: str, replies: Replies) -> Opinion:
-    """What the model said of one answer; what cannot be read is unjudged, never guessed."""
+    """What the model said of one answer; what cannot be read is unscored, never guessed."""
     name = judge_name(model)
     completion = replies.get(reply_key(model, _request(view, text).messages))
     if completion is None:
         why = "not asked yet: run the command without rescore=true"
-        return Opinion(name, hallucinated=False, unjudged=why)
+        return Opinion(name, hallucinated=False, unscored=why)
     if problem := why_no_answer(completion):
-        return Opinion(name, hallucinated=False, unjudged=f"{problem.kind}: {problem.text}")
+        return Opinion(name, hallucinated=False, unscored=f"{problem.kind}: {problem.text}")
     try:
         hallucinated, reason = read_verdict(completion.answer)
     except Unreadable as error:
-        return Opinion(name, hallucinated=False, unjudged=f"the model's reply: {error}")
+        return Opinion(name, hallucinated=False, unscored=f"the model's reply: {error}")
     differences = (Difference("model", reason),) if hallucinated else ()
     return Opinion(name, hallucinated, differences)
 

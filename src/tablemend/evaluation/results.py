@@ -9,7 +9,7 @@ from typing import Any
 
 from tablemend.backends.names import ModelName
 from tablemend.evaluation.systems import hash_examples, model_of
-from tablemend.generations import Generations, JudgedSystems
+from tablemend.generations import Generations, ScoredSystems
 from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind
 from tablemend.reports.results import RESULTS_VERSION, Judgements, cost, tabulate
@@ -19,7 +19,7 @@ from tablemend.tasks.task import Sample
 
 
 def write_results(
-    judged: JudgedSystems, examples: Sequence[Sample], config: Comparison, run: Run
+    scored: ScoredSystems, examples: Sequence[Sample], config: Comparison, run: Run
 ) -> dict[str, Any]:
     """Write examples.jsonl, views.jsonl, judgements.jsonl, opinions.jsonl and results.json.
 
@@ -37,22 +37,22 @@ def write_results(
             context: {example_id: one.judgement for example_id, one in own.items()}
             for context, own in kinds.items()
         }
-        for system, kinds in judged.items()
+        for system, kinds in scored.items()
     }
     opinions = {
         system: {
             context: {example_id: one.opinions for example_id, one in own.items()}
             for context, own in kinds.items()
         }
-        for system, kinds in judged.items()
+        for system, kinds in scored.items()
     }
-    options = {system: config.options_of(config.evaluation.systems[system]) for system in judged}
+    options = {system: config.options_of(config.evaluation.systems[system]) for system in scored}
     settings = {
-        system: generations.made_with(system, next(iter(kinds))) for system, kinds in judged.items()
+        system: generations.made_with(system, next(iter(kinds))) for system, kinds in scored.items()
     }
-    models = {system: model_of(config, system) for system in judged}
+    models = {system: model_of(config, system) for system in scored}
     after = {system: own.after for system, own in config.evaluation.systems.items() if own.after}
-    seconds = share_seconds(judged, models, after)
+    seconds = share_seconds(scored, models, after)
     results: dict[str, Any] = {
         "run": run.path.name,
         "version": RESULTS_VERSION,
@@ -81,7 +81,7 @@ def write_results(
                 )
                 for context, own in kinds.items()
             }
-            for system, kinds in judged.items()
+            for system, kinds in scored.items()
         },
         **tabulate(judgements, views, task.metrics),
         "second": tabulate_second(opinions, judgements),
@@ -120,7 +120,7 @@ def _warnings(config: Comparison, run: Run) -> Iterator[str]:
 
 
 def share_seconds(
-    judged: JudgedSystems, models: Mapping[str, ModelName], after: Mapping[str, str]
+    scored: ScoredSystems, models: Mapping[str, ModelName], after: Mapping[str, str]
 ) -> dict[tuple[str, ContextKind], float]:
     """Seconds of generating, by system and context.
 
@@ -130,14 +130,14 @@ def share_seconds(
     mends has the seconds of the answers beside its own.
 
     Args:
-        judged: the answers.
+        scored: the answers.
         models: of each system.
         after: the systems that mend, and whose answers.
     """
     own: dict[tuple[str, ContextKind], float] = {}
     computed: dict[tuple[str, ContextKind], int] = {}
     groups: dict[object, list[tuple[str, ContextKind]]] = {}
-    for system, kinds in judged.items():
+    for system, kinds in scored.items():
         for context, answers in kinds.items():
             stored = [one.stored for one in answers.values()]
             own[system, context] = sum(one.seconds for one in stored)
@@ -153,7 +153,7 @@ def share_seconds(
         for place in places:
             shared[place] = seconds * computed[place] / tokens if tokens else own[place]
     for system, answering in after.items():
-        for context in judged[system]:
+        for context in scored[system]:
             shared[system, context] = own[system, context] + shared[answering, context]
     return shared
 

@@ -55,7 +55,7 @@ class Opinion:
         row_recall: share of the gold rows whose key the answer has; ``None`` from a judge that
             does not count.
         whole: whether the answer is the gold table, none of its rows missing; ``None`` likewise.
-        unjudged: why there is no verdict; empty where there is one.
+        unscored: why there is no verdict; empty where there is one.
     """
 
     judge: str
@@ -63,7 +63,7 @@ class Opinion:
     differences: tuple[Difference, ...] = ()
     row_recall: float | None = None
     whole: bool | None = None
-    unjudged: str = ""
+    unscored: str = ""
 
 
 def compare_exactly(
@@ -84,13 +84,13 @@ def compare_exactly(
             without a value anywhere. ``None``: order does not count.
 
     Returns:
-        The opinion; unjudged where the gold table itself cannot be compared with.
+        The opinion; unscored where the gold table itself cannot be compared with.
     """
     gold = Grid(
         tuple(map(_plain, columns)), tuple(tuple(cell or "" for cell in row) for row in rows)
     )
     if problem := _why_not(gold, sort_column):
-        return Opinion(JUDGE, hallucinated=False, unjudged=problem)
+        return Opinion(JUDGE, hallucinated=False, unscored=problem)
     try:
         answer = read_answer(text, format)
     except Unreadable as error:

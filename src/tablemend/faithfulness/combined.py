@@ -1,4 +1,4 @@
-"""The program first, and a model for what it leaves unjudged."""
+"""The program first, and a model for what it leaves unscored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tablemend.records import Document, Verdict
 
 
 class CombinedVerifier:
-    """Two verifiers, the second for the claims that the first leaves unjudged.
+    """Two verifiers, the second for the claims that the first leaves unscored.
 
     Args:
         first: judges every claim.
@@ -26,19 +26,19 @@ class CombinedVerifier:
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
         """See :class:`Verifier`; what the first judges whole, the second never sees."""
-        judged = self._first.verify(items)
+        scored = self._first.verify(items)
         left = [
-            (number, [v.claim for v in verdicts if v.verdict == "unjudged"])
-            for number, (verdicts, _) in enumerate(judged)
+            (number, [v.claim for v in verdicts if v.verdict == "unscored"])
+            for number, (verdicts, _) in enumerate(scored)
         ]
         left = [(number, claims) for number, claims in left if claims]
         answers = self._second.verify(
             [(replace(items[n][0], claims=tuple(claims)), items[n][1]) for n, claims in left]
         )
         for (number, _), (verdicts, usage) in zip(left, answers, strict=True):
-            before, used = judged[number]
-            judged[number] = _joined(before, verdicts), used + usage
-        return judged
+            before, used = scored[number]
+            scored[number] = _joined(before, verdicts), used + usage
+        return scored
 
     def close(self) -> None:
         """Close both."""
@@ -51,9 +51,9 @@ def _joined(first: Sequence[Verdict], second: Sequence[Verdict]) -> tuple[Verdic
     answers = iter(second)
     joined = []
     for verdict in first:
-        if verdict.verdict == "unjudged":
+        if verdict.verdict == "unscored":
             answer = next(answers)
-            if answer.verdict == "unjudged" and verdict.reason:
+            if answer.verdict == "unscored" and verdict.reason:
                 reasons = "; ".join(filter(None, (verdict.reason, answer.reason)))
                 answer = replace(answer, reason=reasons)
             verdict = answer

@@ -1,4 +1,4 @@
-"""``tablemend verify``: every claim of a text or an answer table, judged by its source."""
+"""``tablemend verify``: every claim of a text or an answer table, scored by its source."""
 
 from __future__ import annotations
 
@@ -62,33 +62,33 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines, why_failed
     from tablemend.reports.rates import mean_interval  # scipy.stats takes a second to import
 
-    judged = []
+    scored = []
     status = 0
     for line, found in of_lines(lines, partial(_verify, options)):
         if options.json:
             print(line_json(line, found))
-        judged += [] if found is None else [found]
+        scored += [] if found is None else [found]
         status |= line.failed
-    if why := why_failed(judged):
+    if why := why_failed(scored):
         print(f"{options.batch}: {why}", file=sys.stderr)
         status = NOTHING
     if options.json:
         return status
-    scores = [one.staf for one in judged if one.staf is not None]
+    scores = [one.staf for one in scored if one.staf is not None]
     rate = mean_interval(scores)
     if rate["rate"] is None:
-        print(f"{'STAF':<16}no document has a claim that could be judged")
+        print(f"{'STAF':<16}no document has a claim that could be scored")
     else:
         print(
             f"{'STAF':<16}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
             f"  n = {rate['n']}"
         )
-    print(f"{'documents':<16}{len(lines)}, {len(lines) - len(scores)} without a judged claim")
+    print(f"{'documents':<16}{len(lines)}, {len(lines) - len(scores)} without a scored claim")
     totals: Counter[VerdictName] = Counter()
-    for verification in judged:
+    for verification in scored:
         totals.update(verification.counts)
     print(_counts(totals))
-    print(_judge(judged))
+    print(_judge(scored))
     return status
 
 
@@ -116,12 +116,12 @@ def describe(found: Verification) -> str:
     lines = [line for verdict in found.verdicts for line in _describe_claim(verdict)]
     lines += [f"note: {note}" for note in found.notes]
     counts = found.counts
-    judged = len(found.verdicts) - counts["unjudged"]
-    score = "no claim could be judged"
+    scored = len(found.verdicts) - counts["unscored"]
+    score = "no claim could be scored"
     if found.staf is not None:
-        score = f"{found.staf:.3f} ({counts['supported']} of {judged} judged claims supported)"
-    share = f"{found.unjudged:.3f} ({counts['unjudged']} of {len(found.verdicts)} claims)"
-    lines += ["", f"{'STAF':<16}{score}", f"{'unjudged':<16}{share}", _counts(counts)]
+        score = f"{found.staf:.3f} ({counts['supported']} of {scored} scored claims supported)"
+    share = f"{found.unscored:.3f} ({counts['unscored']} of {len(found.verdicts)} claims)"
+    lines += ["", f"{'STAF':<16}{score}", f"{'unscored':<16}{share}", _counts(counts)]
     return "\n".join([*lines, _judge([found])]).lstrip("\n")
 
 

@@ -24,7 +24,7 @@ from tablemend.tables.table import Table, TableError
 from tablemend.values.foreign import parse_json, whole_fields
 
 NOTHING = 1
-"""Exit status where nothing can be judged: no claim, an answer without a table, a text by the
+"""Exit status where nothing can be scored: no claim, an answer without a table, a text by the
 program against a source without one, an answer by the program without a context."""
 T = TypeVar("T")
 
@@ -257,21 +257,21 @@ def line_json(line: Line, found: P | None) -> str:
 
 
 def why_nothing(given: Input, found: Verification, verifier: str) -> str:
-    """Why nothing could be judged, whatever it says; empty where something could."""
+    """Why nothing could be scored, whatever it says; empty where something could."""
     if why := why_failed([found]):
         return f"{given.name}: {why}"
     if not found.verdicts:
-        return f"{given.name}: no claim was found, so nothing is judged"
+        return f"{given.name}: no claim was found, so nothing is scored"
     if verifier != PROGRAM:
         return ""
     if given.table is None and not given.source.tables:
         return (
-            f"{given.name}: nothing is judged: its source has no table, and the program judges a"
+            f"{given.name}: nothing is scored: its source has no table, and the program judges a"
             " text by tables; name one, or a model with --verifier"
         )
     if given.table is not None and not given.source.text:
         return (
-            f"{given.name}: nothing is judged: there is no text to go by, and the program judges an"
+            f"{given.name}: nothing is scored: there is no text to go by, and the program judges an"
             " answer by its context; give --context, or a model with --verifier"
         )
     return ""

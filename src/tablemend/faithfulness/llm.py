@@ -10,7 +10,7 @@ from tablemend.backends.asking import ask
 from tablemend.backends.requests import Completion, Request
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.asking import Asker, usage_of
-from tablemend.faithfulness.premise import Shown, about, gather, judged, premise, unjudged
+from tablemend.faithfulness.premise import Shown, about, gather, premise, scored, unscored
 from tablemend.faithfulness.prompting import PROMPTS, VERIFY
 from tablemend.faithfulness.verifier import Usage
 from tablemend.prompting.replies import (
@@ -21,7 +21,7 @@ from tablemend.prompting.replies import (
 )
 from tablemend.records import VERDICTS, Claim, Document, Verdict, VerdictName
 
-NAMES: tuple[VerdictName, ...] = tuple(name for name in VERDICTS if name != "unjudged")
+NAMES: tuple[VerdictName, ...] = tuple(name for name in VERDICTS if name != "unscored")
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": NAMES}},
@@ -89,14 +89,14 @@ class LLMVerifier(Asker):
         self, claim: Claim, shown: Shown, completion: Completion | None, source: Source
     ) -> Verdict:
         if completion is None:
-            return unjudged(claim, shown, shown.reason, self.name)
+            return unscored(claim, shown, shown.reason, self.name)
         if problem := why_no_answer(completion):
-            return unjudged(claim, shown, f"{problem.kind}: {problem.text}", self.name)
+            return unscored(claim, shown, f"{problem.kind}: {problem.text}", self.name)
         try:
             verdict, reason = read_verdict(completion.answer)
         except Unreadable as error:
-            return unjudged(claim, shown, f"the model's answer: {error}", self.name)
-        return judged(claim, verdict, shown.evidence, source, reason, self.name)
+            return unscored(claim, shown, f"the model's answer: {error}", self.name)
+        return scored(claim, verdict, shown.evidence, source, reason, self.name)
 
 
 def read_verdict(text: str) -> tuple[VerdictName, str]:

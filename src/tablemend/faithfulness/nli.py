@@ -26,7 +26,7 @@ from tablemend.faithfulness.encoders import (
     TapexEncoder,
 )
 from tablemend.faithfulness.labels import read_labels
-from tablemend.faithfulness.premise import Shown, gather, judged, unjudged
+from tablemend.faithfulness.premise import Shown, gather, scored, unscored
 from tablemend.faithfulness.verifier import Usage
 from tablemend.records import Claim, Document, Verdict
 
@@ -93,7 +93,7 @@ class NLIVerifier:
             for place, claim in enumerate(document.claims)
         ]
         verdicts = {
-            one.place: unjudged(
+            one.place: unscored(
                 one.claim, one.shown, one.encoded.why_not or one.shown.reason, self.name
             )
             for one in asked
@@ -146,7 +146,7 @@ class NLIVerifier:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict = self._verdicts[best]
         reason = f"the model: {verdict.replace('_', ' ')}, {shares[best]:.2f}"
-        return judged(one.claim, verdict, one.encoded.evidence, one.source, reason, self.name)
+        return scored(one.claim, verdict, one.encoded.evidence, one.source, reason, self.name)
 
 
 def _length(one: _Asked) -> int:

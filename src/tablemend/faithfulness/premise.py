@@ -10,7 +10,7 @@ from tablemend.records import Claim, Document, Evidence, Verdict, VerdictName
 from tablemend.verification.error_types import classify
 
 TOP = 3
-"""Cells, and sentences, that a claim is judged by (TabFaith 4.1, step 2)."""
+"""Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""
 CELLS = "Table cells: "
 MOST_CHARACTERS = 8_000
 """Longest evidence that is shown; what is longer is left out whole, never cut."""
@@ -29,7 +29,7 @@ class Shown(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why a claim without evidence cannot be judged by a model."""
+        """Why a claim without evidence cannot be scored by a model."""
         if self.left_out:
             return "the evidence for it is too long for the model"
         return "no cell or sentence of the source has to do with it"
@@ -67,7 +67,7 @@ def about(document: Document, source: Source) -> str:
     return ", ".join(titles) or ("a table" if source.tables else "a text")
 
 
-def judged(
+def scored(
     claim: Claim,
     verdict: VerdictName,
     evidence: tuple[Evidence, ...],
@@ -81,6 +81,6 @@ def judged(
     return Verdict(claim, verdict, error_type, evidence, reason, judge=judge)
 
 
-def unjudged(claim: Claim, shown: Shown, reason: str, judge: str) -> Verdict:
+def unscored(claim: Claim, shown: Shown, reason: str, judge: str) -> Verdict:
     """A claim that a model gave no verdict on."""
-    return Verdict(claim, "unjudged", None, shown.evidence, reason, judge=judge)
+    return Verdict(claim, "unscored", None, shown.evidence, reason, judge=judge)

@@ -172,10 +172,10 @@ def _verify(
     extractor: str,
 ) -> list[Verification]:
     documents = [one.document for one in extractions]
-    judged = verifier.verify(list(zip(documents, sources, strict=True)))
+    scored = verifier.verify(list(zip(documents, sources, strict=True)))
     judge = verifier.name + (f"; claims: {extractor}" if extractor else "")
     found = []
-    for extraction, (verdicts, usage) in zip(extractions, judged, strict=True):
+    for extraction, (verdicts, usage) in zip(extractions, scored, strict=True):
         spent: Usage = extraction.usage + usage
         found.append(
             Verification(

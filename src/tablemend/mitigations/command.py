@@ -207,8 +207,8 @@ def describe(found: Mended) -> str:
     lines += [f"note: {note}" for note in (found.before.notes if found.before else ())]
     if found.before is not None and found.after is not None:
         lines += ["", f"{'STAF':<16}{_staf(found.before)} before, {_staf(found.after)} after"]
-        shares = f"{found.before.unjudged:.3f} before, {found.after.unjudged:.3f} after"
-        lines.append(f"{'unjudged':<16}{shares}")
+        shares = f"{found.before.unscored:.3f} before, {found.after.unscored:.3f} after"
+        lines.append(f"{'unscored':<16}{shares}")
     usage = found.usage
     lines += asked(usage.calls, usage.prompt_tokens, usage.completion_tokens)
     return "\n".join(lines)

@@ -118,7 +118,7 @@ class Mended:
             "undone": [edit.to_json() for edit in self.undone],
             **{f"staf_{when}": None if one is None else one.staf for when, one in found.items()},
             **{
-                f"unjudged_{when}": None if one is None else one.unjudged
+                f"unscored_{when}": None if one is None else one.unscored
                 for when, one in found.items()
             },
             "judge": "" if self.before is None else self.before.judge,

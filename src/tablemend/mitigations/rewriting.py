@@ -91,7 +91,7 @@ def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
     own = verify_document(Document(text, tuple(one.claim for one in verdicts)), source)
     lines: dict[str, None] = {}
     for verdict in own:
-        if verdict.verdict != "unjudged":
+        if verdict.verdict != "unscored":
             said = [one.text for one in verdict.evidence if one.row is None]
             lines |= dict.fromkeys(filter(None, [*said, verdict.reason]))
     return "\n".join(f"- {line}" for line in lines) or "nothing"

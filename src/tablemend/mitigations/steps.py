@@ -53,11 +53,11 @@ def verify_all(
     ]
     found: dict[int, Verification] = {}
     if texts:
-        judged = verify_texts([(text, one.source) for _, text, one in texts], verifier, extractor)
-        found |= dict(zip((n for n, _, _ in texts), judged, strict=True))
+        scored = verify_texts([(text, one.source) for _, text, one in texts], verifier, extractor)
+        found |= dict(zip((n for n, _, _ in texts), scored, strict=True))
     if tables:
-        judged = verify_answers([(t, one.source, one.query) for _, t, one in tables], verifier)
-        found |= dict(zip((n for n, _, _ in tables), judged, strict=True))
+        scored = verify_answers([(t, one.source, one.query) for _, t, one in tables], verifier)
+        found |= dict(zip((n for n, _, _ in tables), scored, strict=True))
     return [found[number] for number in range(len(wanted))]
 
 
@@ -91,8 +91,8 @@ def run_together(
                 documents[number] = wanted
             else:
                 requests[number] = wanted
-        judged = verify_all(list(documents.values()), verifier, extractor)
-        sent = dict(zip(documents, judged, strict=True))
+        scored = verify_all(list(documents.values()), verifier, extractor)
+        sent = dict(zip(documents, scored, strict=True))
         if requests:
             assert backend is not None
             named = {

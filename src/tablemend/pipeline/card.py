@@ -172,13 +172,13 @@ def _cost(counts: dict[str, Any]) -> str:
 
 
 def _verdicts(counts: dict[str, Any]) -> str:
-    """Rates of each verdict; what nobody judged or could read has columns of its own."""
+    """Rates of each verdict; what nobody scored or could read has columns of its own."""
     lines = [
-        f"| stage | {' | '.join(VERDICTS)} | accepted of those judged |",
+        f"| stage | {' | '.join(VERDICTS)} | accepted of those scored |",
         f"|---|{'---:|' * (len(VERDICTS) + 1)}",
     ]
     for stage, found in counts["verdicts"].items():
-        judged = found["accepted"] + found["rejected"]
-        rate = f"{found['accepted'] / judged:.1%}" if judged else "-"
+        scored = found["accepted"] + found["rejected"]
+        rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
         lines.append(f"| {stage} | {' | '.join(str(found[v]) for v in VERDICTS)} | {rate} |")
     return "\n".join(lines)

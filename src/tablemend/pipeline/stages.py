@@ -254,7 +254,7 @@ class Stages:
         verdict = await self._talk.verdict(self._models.verifier, stage, messages, yes, no)
         if verdict.ok:
             return ()
-        return [Problem(f"{stage}: {no}", verdict.reason or f"A reader judged it {no}.")]
+        return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]
 
 
 def draw_difficulty(settings: LlmSynthesis, number: int) -> Difficulty:

@@ -1,4 +1,4 @@
-"""Making the pairs: the model's answers are drawn, judged, and set beside gold ones."""
+"""Making the pairs: the model's answers are drawn, scored, and set beside gold ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge
 from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
-from tablemend.generations import JudgedSystems
+from tablemend.generations import ScoredSystems
 from tablemend.preferences.command import PairsCommand
 from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
 from tablemend.recipe.evaluation import System
@@ -64,7 +64,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
         sampling = sampling_config(config)
         systems = plan_systems(sampling, run) if asked else []
         with config.task_of().scorer() as scorer:
-            answers: JudgedSystems = {}
+            answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
                 answers = judge(asked, sampling, run, {config.task_of().format: scorer})
@@ -176,7 +176,7 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
             "contexts": config.shown,
             "temperature": pairs.temperature,
             "seed": config.seed,
-            "cut": "unjudged",
+            "cut": "unscored",
             "second_scorer": "none",
             "systems": {f"sample-{number}": system for number in range(pairs.samples)},
         }
@@ -184,7 +184,7 @@ def sampling_config(config: DpoExperiment) -> DpoExperiment:
     return config.model_copy(update={"evaluation": evaluation})
 
 
-def _prompts(examples: Examples, config: DpoExperiment, answers: JudgedSystems) -> Iterator[Prompt]:
+def _prompts(examples: Examples, config: DpoExperiment, answers: ScoredSystems) -> Iterator[Prompt]:
     """Every prompt, with what was drawn for it."""
     for split, members in examples.items():
         for example in members:

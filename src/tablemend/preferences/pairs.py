@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.generations import Judged
+from tablemend.generations import Scored
 from tablemend.recipe.experiment import DpoExperiment
 from tablemend.records import ContextKind, Finding, Judgement
 from tablemend.runs import hash_text, read_jsonl
@@ -30,8 +30,8 @@ class Pair:
         chosen, rejected: what the model is to write rather, and rather not: thinking included,
             the end of turn left out.
         chosen_source: ``gold``, or ``sampled`` where it is the model's own.
-        rejected_source: ``sampled``, or ``planted``.
-        edit: name of the planted error; ``None`` for a sampled answer.
+        rejected_source: ``sampled``, or ``injected``.
+        edit: name of the injected error; ``None`` for a sampled answer.
         findings: what the detector says of the rejected answer. It says nothing of the chosen one,
             so these are the difference.
         id: hash of all the rest.
@@ -43,7 +43,7 @@ class Pair:
     chosen: str
     rejected: str
     chosen_source: Literal["gold", "sampled"]
-    rejected_source: Literal["sampled", "planted"]
+    rejected_source: Literal["sampled", "injected"]
     edit: str | None
     findings: tuple[Finding, ...]
     id: str = field(default="")
@@ -99,12 +99,12 @@ def check_pairs(config: DpoExperiment) -> None:
 
 
 class Prompt(NamedTuple):
-    """One prompt, and the model's own answers to it; ``None`` where it gets a planted error."""
+    """One prompt, and the model's own answers to it; ``None`` where it gets an injected error."""
 
     example: Sample
     context: ContextKind
     split: Split
-    answers: Sequence[Judged] | None = None
+    answers: Sequence[Scored] | None = None
 
 
 @dataclass
@@ -135,13 +135,13 @@ class PairMaker:
             self.dropped[f"{error.kind}: {error}"] += 1
             return None
         judgement = self._judge(gold, prompt)
-        if judgement.unjudged:
-            self.dropped[f"the chosen answer cannot be judged: {judgement.unjudged}"] += 1
+        if judgement.unscored:
+            self.dropped[f"the chosen answer cannot be scored: {judgement.unscored}"] += 1
             return None
         if judgement.findings:
             self.dropped[f"the chosen answer has a finding: {judgement.findings[0].type}"] += 1
             return None
-        make = self._planted_pair if prompt.answers is None else self._sampled_pair
+        make = self._injected_pair if prompt.answers is None else self._sampled_pair
         pair = make(gold, prompt)
         if pair is None:
             kind = "edit" if prompt.answers is None else "answer of the model"
@@ -150,8 +150,8 @@ class PairMaker:
 
     def _sampled_pair(self, gold: str, prompt: Prompt) -> Pair | None:
         """Of the model's answers the first with a finding, beside gold or its best."""
-        rejected: Judged | None = None
-        best: Judged | None = None
+        rejected: Scored | None = None
+        best: Scored | None = None
         for one in prompt.answers or ():
             reason = why_no_rejected(one)
             if reason:
@@ -175,7 +175,7 @@ class PairMaker:
             rejected.judgement.findings,
         )
 
-    def _planted_pair(self, gold: str, prompt: Prompt) -> Pair | None:
+    def _injected_pair(self, gold: str, prompt: Prompt) -> Pair | None:
         """Gold beside itself with one error, which the scorer finds and calls by its type."""
         sample, view, task = prompt.example, prompt.context, self.config.task_of()
         rng = random.Random(f"{self.config.seed}/plant/{sample.id}/{view}")
@@ -185,7 +185,7 @@ class PairMaker:
         for one in task.corruptions(sample, view, gold, types, rng):
             findings = self._judge(one.text, prompt).findings
             if one.type not in {finding.type for finding in findings}:
-                self.passed_over[f"planted: {one.name} is no finding"] += 1
+                self.passed_over[f"injected: {one.name} is no finding"] += 1
                 continue
             return Pair(
                 sample.id,
@@ -194,7 +194,7 @@ class PairMaker:
                 gold,
                 one.text,
                 "gold",
-                "planted",
+                "injected",
                 one.name,
                 findings,
             )
@@ -205,7 +205,7 @@ class PairMaker:
         return found
 
 
-def why_no_rejected(one: Judged) -> str:
+def why_no_rejected(one: Scored) -> str:
     """Why a sampled answer cannot be a rejected one; empty where it can."""
     if one.stored.failed:
         return "the request failed"
@@ -213,12 +213,12 @@ def why_no_rejected(one: Judged) -> str:
         return "cut at the token limit"  # with an end of turn it would be another answer
     if one.stored.answer.finish_reason == "refusal":
         return "the model declined"
-    if one.judgement.unjudged:
-        return "unjudged"
+    if one.judgement.unscored:
+        return "unscored"
     return "" if one.judgement.findings else "without a finding"
 
 
-def _is_flawless(one: Judged) -> bool:
+def _is_flawless(one: Scored) -> bool:
     """Whether an answer states all that it should, and nothing else."""
     whole = all(share.value == 1.0 for share in one.judgement.shares.values())
     return why_no_rejected(one) == "without a finding" and whole

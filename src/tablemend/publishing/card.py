@@ -174,8 +174,8 @@ def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> lis
     )
     parts = [
         f"{results['n']} held-out examples ({_named(data)}, hash `{data['hash']}`), the same for "
-        f"every system; {_held_out(recorded, data)}. Judged by {' and '.join(judges)}{apart}. "
-        f"Shares of the judged answers in percent, with 95 % intervals; {say_cut(results)}. "
+        f"every system; {_held_out(recorded, data)}. Scored by {' and '.join(judges)}{apart}. "
+        f"Shares of the scored answers in percent, with 95 % intervals; {say_cut(results)}. "
         f"TotalHallu is the share of answers with {total_of(results).meaning}: lower is better."
         f"{reading}",
     ]
@@ -234,7 +234,7 @@ def _rates(scores: Scores, context: ContextKind) -> str:
     counts = [str(results["systems"][system][context][TOTAL]["n"]) for system in scores.systems]
     places = [list(results["systems"]).index(system) + 1 for system in scores.systems]
     endings = [[row[0], *(row[place] for place in places)] for row in ending_rows(results, context)]
-    return align([*rows, ["judged answers (n)", *counts], *endings])
+    return align([*rows, ["scored answers (n)", *counts], *endings])
 
 
 def _tests(scores: Scores, context: ContextKind) -> list[str]:

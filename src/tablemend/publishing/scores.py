@@ -16,7 +16,7 @@ from tablemend.reports.shape import read_results
 from tablemend.reports.words import contexts_of
 from tablemend.training.checkpoints import revision_of
 
-LOWEST_JUDGED = 0.5
+LOWEST_SCORED = 0.5
 """Share of a system's answers that must have a verdict, on every context."""
 
 
@@ -105,13 +105,13 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
         found.append("a system of the comparison with model: base")
     for system in scores.systems:
         for context in scores.contexts:
-            judged = (
+            scored = (
                 scores.results["systems"][system][context]["total_hallu"]["n"] / scores.results["n"]
             )
-            if judged < LOWEST_JUDGED:
+            if scored < LOWEST_SCORED:
                 found.append(
-                    f"verdicts: {1 - judged:.0%} of the answers of {system} on {context} contexts "
-                    "are unjudged"
+                    f"verdicts: {1 - scored:.0%} of the answers of {system} on {context} contexts "
+                    "are unscored"
                 )
     if recorded.config.task_of().second_scorer is not None and not second_scorers(scores.results):
         found.append(

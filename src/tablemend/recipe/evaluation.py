@@ -83,9 +83,9 @@ class Evaluation(Section):
     """0 is greedy; above it, sampling is seeded."""
     seed: int = Field(default=0, ge=0)
     """Seed of the sampling."""
-    cut: Literal["format_error", "unjudged"] = "format_error"
+    cut: Literal["format_error", "unscored"] = "format_error"
     """A table cut at max_new_tokens: a format error, whatever stands before the cut; or never
-    judged, as a text that is cut."""
+    scored, as a text that is cut."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
     verifier: str = "program"

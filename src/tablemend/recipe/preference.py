@@ -20,7 +20,7 @@ class Pairs(Section):
     """Folder of the pairs: written by data_gen/preference.py, read by train/dpo.py."""
     sampled: float = Field(default=0.5, ge=0, le=1)
     """Share of the prompts that the model is asked: its first answer with a finding is rejected,
-    and a prompt where none has one is dropped. All others get a gold table with a planted error."""
+    and a prompt where none has one is dropped. Others get a gold table with an injected error."""
     samples: int = Field(default=4, ge=1)
     """Answers drawn from the model for each prompt that it is asked."""
     temperature: float = Field(default=1.0, gt=0, le=2)
@@ -30,9 +30,9 @@ class Pairs(Section):
     (`openai:MODEL@URL` for a server of the same weights)."""
     chosen: Literal["gold", "best"] = "gold"
     """The chosen answer beside one of the model's own: gold, or the first of its answers that is
-    whole and without a finding (gold where none is). A planted error always stands beside gold."""
+    whole and without a finding (gold where none is). Injected errors are always paired with gold."""
     errors: tuple[str, ...] = ()
-    """Error types of the task to plant; all of them where it is empty."""
+    """Error types of the task to inject; all of them where it is empty."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A file in place of the folder."""

@@ -93,7 +93,7 @@ class Judgement:
         findings: every error found; empty for a faithful answer.
         shares: what is counted beside errors, by the name of its metric.
         abstained: the answer can be read and says nothing.
-        unjudged: why no verdict is possible; empty where there is one. An unjudged answer
+        unscored: why no verdict is possible; empty where there is one. An unscored answer
             is neither right nor wrong and has no findings.
         judge: the scorer with its version, as printed in every report.
     """
@@ -101,7 +101,7 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     shares: Mapping[str, Share] = field(default_factory=dict)
     abstained: bool = False
-    unjudged: str = ""
+    unscored: str = ""
     judge: str = ""
 
     @property
@@ -127,7 +127,7 @@ class Judgement:
         """The inverse of :meth:`to_json`."""
         findings = tuple(Finding(**finding) for finding in data["findings"])
         shares = {name: Share(*own) for name, own in data["shares"].items()}
-        return cls(findings, shares, data["abstained"], data["unjudged"], data["judge"])
+        return cls(findings, shares, data["abstained"], data["unscored"], data["judge"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Metric:
         meaning: what is counted, in a sentence.
         kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
             error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is
-            better. ``abstention``, ``unjudged``: answers that say nothing, or get no verdict.
+            better. ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
         types: of a group.
     """
 
@@ -148,7 +148,7 @@ class Metric:
     title: str
     column: str
     meaning: str
-    kind: Literal["error", "group", "share", "abstention", "unjudged"] = "error"
+    kind: Literal["error", "group", "share", "abstention", "unscored"] = "error"
     types: tuple[str, ...] = ()
 
     def value(self, judgement: Judgement) -> float | None:
@@ -162,5 +162,5 @@ class Metric:
                 return judgement.share(self.name)
             case "abstention":
                 return float(judgement.abstained)
-            case "unjudged":
-                return float(bool(judgement.unjudged))
+            case "unscored":
+                return float(bool(judgement.unscored))

@@ -18,7 +18,7 @@ ClaimKind = Literal["numeric", "relational", "comparative", "temporal", "attribu
 CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 """The five of TabFaith 4.1, and ``presence``: a row of an answer table belongs there."""
 
-VerdictName = Literal["supported", "contradicted", "not_in_source", "unjudged"]
+VerdictName = Literal["supported", "contradicted", "not_in_source", "unscored"]
 VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
 
 ClaimError = Literal["NUM", "REL", "CMP", "TMP", "ATT"]
@@ -101,7 +101,7 @@ class Verdict:
 
     Attributes:
         claim: the claim.
-        verdict: ``unjudged`` is neither right nor wrong.
+        verdict: ``unscored`` is neither right nor wrong.
         error_type: set exactly where the claim is contradicted or not in the source.
         evidence: what decided it, or what was looked at.
         reason: one line for a person.
@@ -178,38 +178,38 @@ class Verification:
 
     @property
     def staf(self) -> float | None:
-        """Share of supported claims among those judged (equation 2); ``None`` without any.
+        """Share of supported claims among those scored (equation 2); ``None`` without any.
 
-        The paper's model gives each claim 0 or 1. Here a claim that cannot be judged counts
-        neither way; :attr:`unjudged` stands beside.
+        The paper's model gives each claim 0 or 1. Here a claim that cannot be scored counts
+        neither way; :attr:`unscored` stands beside.
         """
         counts = self.counts
-        judged = len(self.verdicts) - counts["unjudged"]
-        return counts["supported"] / judged if judged else None
+        scored = len(self.verdicts) - counts["unscored"]
+        return counts["supported"] / scored if scored else None
 
     @property
-    def unjudged(self) -> float:
+    def unscored(self) -> float:
         """Share of claims without a verdict; 0 for a document without claims."""
-        return self.counts["unjudged"] / len(self.verdicts) if self.verdicts else 0.0
+        return self.counts["unscored"] / len(self.verdicts) if self.verdicts else 0.0
 
     @property
     def verdict(self) -> VerdictName:
         """Of the document as one statement.
 
-        Wrong if one claim is; else unjudged if one claim is, or there is none; else supported.
+        Wrong if one claim is; else unscored if one claim is, or there is none; else supported.
         """
         counts = self.counts
         if counts["contradicted"]:
             return "contradicted"
         if counts["not_in_source"]:
             return "not_in_source"
-        return "unjudged" if counts["unjudged"] or not self.verdicts else "supported"
+        return "unscored" if counts["unscored"] or not self.verdicts else "supported"
 
     def to_json(self) -> dict[str, Any]:
         """What ``tablemend verify --json`` prints."""
         return {
             "staf": self.staf,
-            "unjudged": self.unjudged,
+            "unscored": self.unscored,
             "counts": dict(self.counts),
             "claims": [verdict.to_json() for verdict in self.verdicts],
             "judge": self.judge,

@@ -195,8 +195,8 @@ def show_text(text: str, findings: Sequence[Finding], look: Look) -> Markup:
 
 
 def _badge(judgement: Judgement, answer: Answer) -> Markup:
-    if judgement.unjudged:
-        return tag("span", f"unjudged: {judgement.unjudged}", class_="badge")
+    if judgement.unscored:
+        return tag("span", f"unscored: {judgement.unscored}", class_="badge")
     count = len(judgement.findings)
     if judgement.abstained:
         verdict = tag("span", "says nothing", class_="badge")

@@ -199,7 +199,7 @@ def _meanings(results: Mapping[str, Any]) -> Markup:
         "meanings",
         tag(
             "p",
-            "Rates are shares of the judged answers; an answer counts once for every kind of "
+            "Rates are shares of the scored answers; an answer counts once for every kind of "
             "error that it shows, however often. Read a low rate beside the shares: who writes "
             "nothing makes no mistake.",
         ),
@@ -256,7 +256,7 @@ def _rates(results: Mapping[str, Any]) -> Markup:
                 rows += _second_rows(results, context)
         counts = [str(kinds[context][TOTAL]["n"]) for kinds in results["systems"].values()]
         rows.append(
-            tag("tr", tag("th", "judged answers", scope="row"), *(tag("td", n) for n in counts))
+            tag("tr", tag("th", "scored answers", scope="row"), *(tag("td", n) for n in counts))
         )
         rows += [
             tag("tr", tag("th", name, scope="row"), *(tag("td", n) for n in counts))

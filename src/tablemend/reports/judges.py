@@ -39,7 +39,7 @@ AGREEMENT_HEAD = (
     "judge",
     "system",
     "context",
-    "both judged",
+    "both scored",
     "both: error",
     "detector alone",
     "second alone",

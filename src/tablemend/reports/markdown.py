@@ -82,7 +82,7 @@ def write_markdown(results: Mapping[str, Any]) -> str:
     parts = [
         f"# Comparison of {listed(list(results['systems']))}: run {results['run']}",
         f"{results['n']} examples, the same for every system. Judge: {results['judge']}. "
-        "Rates are percentages of the judged answers; an answer counts once for every kind of "
+        "Rates are percentages of the scored answers; an answer counts once for every kind of "
         "error that it shows. Intervals are 95 %.",
         *(f"**Warning.** {line}." for line in results.get("warnings", ())),
     ]
@@ -137,7 +137,7 @@ def _interval_table(results: Mapping[str, Any], context: ContextKind) -> str:
 
 def _counts(systems: Mapping[str, Mapping[str, Rate]]) -> list[str]:
     """The row below a table of rates that says what they are rates of."""
-    return ["judged answers (n)", *(str(own[TOTAL]["n"]) for own in systems.values())]
+    return ["scored answers (n)", *(str(own[TOTAL]["n"]) for own in systems.values())]
 
 
 def _test_lists(results: Mapping[str, Any]) -> list[str]:

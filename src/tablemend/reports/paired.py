@@ -23,13 +23,13 @@ from tablemend.reports.rates import (
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two systems on the examples that were judged in both.
+    """Two systems on the examples that were scored in both.
 
     Attributes:
         context: the context shown to both.
         metric: an error, a violation or a recall.
         system_a, system_b: the systems; ``system_a`` is the one compared against.
-        n: examples judged in both.
+        n: examples scored in both.
         a_only, b_only: examples that show the error in one system alone; for a recall, examples
             in which that system's is higher.
         difference, low, high: rate of b minus rate of a, with a 95 % paired interval.
@@ -67,7 +67,7 @@ def compare_systems(
     Args:
         judgements: context -> system -> example id -> judgement; the order of the systems decides
             which one of a pair is ``system_a``.
-        metrics: what is compared, all but unjudged answers.
+        metrics: what is compared, all but unscored answers.
     """
     tests = [
         test
@@ -84,18 +84,18 @@ def _compare(
     context: str,
     system_a: str,
     system_b: str,
-    judged_a: Mapping[str, Judgement],
-    judged_b: Mapping[str, Judgement],
+    scored_a: Mapping[str, Judgement],
+    scored_b: Mapping[str, Judgement],
     metrics: Sequence[Metric],
 ) -> list[PairedTest]:
     pairs = [
-        (judged_a[example], judged_b[example])
-        for example in judged_a
-        if example in judged_b and not judged_a[example].unjudged and not judged_b[example].unjudged
+        (scored_a[example], scored_b[example])
+        for example in scored_a
+        if example in scored_b and not scored_a[example].unscored and not scored_b[example].unscored
     ]
     tests = []
     for metric in metrics:
-        if metric.kind == "unjudged":
+        if metric.kind == "unscored":
             continue
         values = [
             (first, second)

@@ -209,7 +209,7 @@ def _dots(axes: Axes, labels: Sequence[str], rates: Mapping[str, Sequence[Any]])
         axes.axhline(border - 0.5, color=LINE, linewidth=0.7)
     _name_rows(axes, labels)
     axes.grid(axis="y", visible=False)
-    _percent_axis(axes, "% of the judged answers")
+    _percent_axis(axes, "% of the scored answers")
 
 
 def _shift(index: int, count: int) -> float:

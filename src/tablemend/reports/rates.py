@@ -17,7 +17,7 @@ RESAMPLES = 10_000
 
 
 class Rate(TypedDict):
-    """A rate or a mean with its 95 % interval; all ``None`` where nothing could be judged."""
+    """A rate or a mean with its 95 % interval; all ``None`` where nothing could be scored."""
 
     rate: float | None
     low: float | None
@@ -84,12 +84,12 @@ def resample_means(rows: np.ndarray, seed: int) -> np.ndarray:
 def summarise(judgements: Sequence[Judgement], metrics: Sequence[Metric]) -> dict[str, Rate]:
     """All metrics over one system's judgements of one context.
 
-    Unjudged answers count in ``unjudged`` alone: elsewhere they are neither 0 nor 1.
+    Unscored answers count in ``unscored`` alone: elsewhere they are neither 0 nor 1.
     """
-    judged = [judgement for judgement in judgements if not judgement.unjudged]
+    scored = [judgement for judgement in judgements if not judgement.unscored]
     rates = {}
     for metric in metrics:
-        among = judgements if metric.kind == "unjudged" else judged
+        among = judgements if metric.kind == "unscored" else scored
         values = [value for one in among if (value := metric.value(one)) is not None]
         if metric.kind == "share":
             rates[metric.name] = mean_interval(values)

@@ -25,7 +25,7 @@ def tabulate_second(opinions: Opinions, judgements: Judgements) -> dict[str, Any
 
     Returns:
         ``judges``, ``systems`` (judge -> system -> context -> ``total_hallu``, ``row_recall``,
-        ``whole``, ``unjudged``, ``differences``, ``agreement``) and ``paired`` (judge -> tests of
+        ``whole``, ``unscored``, ``differences``, ``agreement``) and ``paired`` (judge -> tests of
         TotalHallu). Empty lists and dicts where there is no second scorer.
     """
     names = _judges(opinions)
@@ -64,15 +64,15 @@ def _of_judge(own: Mapping[str, Sequence[Opinion]], place: int) -> dict[str, Opi
 
 
 def _summarise(own: Mapping[str, Opinion], judgements: Mapping[str, Judgement]) -> dict[str, Any]:
-    judged = [one for one in own.values() if not one.unjudged]
-    recalls = [one.row_recall for one in judged if one.row_recall is not None]
-    wholes = [one.whole for one in judged if one.whole is not None]
-    kinds = Counter(kind for one in judged for kind in {d.kind for d in one.differences})
+    scored = [one for one in own.values() if not one.unscored]
+    recalls = [one.row_recall for one in scored if one.row_recall is not None]
+    wholes = [one.whole for one in scored if one.whole is not None]
+    kinds = Counter(kind for one in scored for kind in {d.kind for d in one.differences})
     return {
-        "total_hallu": rate_interval(sum(one.hallucinated for one in judged), len(judged)),
+        "total_hallu": rate_interval(sum(one.hallucinated for one in scored), len(scored)),
         "row_recall": mean_interval(recalls),
         "whole": rate_interval(sum(wholes), len(wholes)),
-        "unjudged": rate_interval(len(own) - len(judged), len(own)),
+        "unscored": rate_interval(len(own) - len(scored), len(own)),
         "differences": dict(sorted(kinds.items())),
         "agreement": compare_judges(judgements, own),
     }
@@ -81,7 +81,7 @@ def _summarise(own: Mapping[str, Opinion], judgements: Mapping[str, Judgement]) 
 def compare_judges(
     judgements: Mapping[str, Judgement], opinions: Mapping[str, Opinion]
 ) -> dict[str, Any]:
-    """How often the detector and a second scorer say the same of the answers that both judged.
+    """How often the detector and a second scorer say the same of the answers that both scored.
 
     Returns:
         ``n``; the counts ``both`` (hallucinated), ``detector_only``, ``second_only``, ``neither``;
@@ -93,7 +93,7 @@ def compare_judges(
     }
     for example_id, opinion in opinions.items():
         judgement = judgements[example_id]
-        if judgement.unjudged or opinion.unjudged:
+        if judgement.unscored or opinion.unscored:
             continue
         if judgement.hallucinated:
             cells["both" if opinion.hallucinated else "detector_only"].append(example_id)
@@ -141,7 +141,7 @@ def _compare(opinions: Opinions, place: int) -> list[PairedTest]:
             outcomes = [
                 (one.hallucinated, other.hallucinated)
                 for one, other in pairs
-                if not one.unjudged and not other.unjudged
+                if not one.unscored and not other.unscored
             ]
             tests.append(compare_events(outcomes, context, "total_hallu", system_a, system_b))
     return correct_by_holm(tests)

@@ -137,7 +137,7 @@ SIDES = ("system_a", "system_b")
 def _points(test: Mapping[str, Any]) -> str:
     """The difference with its interval, in percentage points."""
     if test["difference"] is None:
-        return "no example judged in both"
+        return "no example scored in both"
     points = f"{100 * test['difference']:+.1f} points"
     limits = f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}"
     return f"{points} ({limits})".replace("-", MINUS)
@@ -192,8 +192,8 @@ def say_formats(results: Mapping[str, Any]) -> str:
 
 def say_cut(results: Mapping[str, Any]) -> str:
     """The rule for answers that were cut."""
-    if results.get("cut") == "unjudged" or results["format"] is None:
-        return "answers cut at the token limit are unjudged"
+    if results.get("cut") == "unscored" or results["format"] is None:
+        return "answers cut at the token limit are unscored"
     return "answers cut at the token limit are format errors"
 
 

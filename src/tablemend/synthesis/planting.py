@@ -1,4 +1,4 @@
-"""Planted errors: an example's gold table with one known fault, as a model might make it.
+"""Injected errors: an example's gold table with one known fault, as a model might make it.
 
 Wrong values and rows out of scope are those of the example's own distractors, so that nothing
 but the context tells them from the true ones.

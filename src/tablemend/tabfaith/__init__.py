@@ -1,1 +1,1 @@
-"""The TabFaith sets: faithful summaries, planted errors, three enterprise domains."""
+"""The TabFaith sets: faithful summaries, injected errors, three enterprise domains."""

@@ -88,7 +88,7 @@ def write_card(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:
         f"```\npython data_gen/tabfaith.py {_command(settings)}\n```",
         table_of("split", "examples", {split: found[f"split {split}"] for split in splits}),
         table_of("domain", "examples", _domains(found)),
-        table_of("error", "planted", _types(found)),
+        table_of("error", "injected", _types(found)),
         table_of(
             "per example",
             "mean",
@@ -117,7 +117,7 @@ def _truth(settings: TabFaith) -> str:
     if settings.generator is None:
         return (
             "Summaries are true by construction and were worked out again from their words; "
-            "each planted error was proven false in the same way."
+            "each injected error was proven false in the same way."
         )
     return (
         f"Summaries are by `{settings.generator.partition('@')[0]}`; labels and errors are by the "
@@ -128,7 +128,7 @@ def _truth(settings: TabFaith) -> str:
 def _domains(found: dict[str, int]) -> dict[str, str]:
     rows: dict[str, str] = {}
     for domain in DOMAINS:
-        labels = ("faithful", "unfaithful", "unjudged")
+        labels = ("faithful", "unfaithful", "unscored")
         numbers = {label: found.get(f"domain {domain} {label}", 0) for label in labels}
         if any(numbers.values()):
             said = ", ".join(f"{count} {label}" for label, count in numbers.items() if count)

@@ -11,7 +11,7 @@ _HEAD = """# Error types
 
 Written by `train/error_types.py`; see [claims](claims.md) for what the types are and who uses the
 classifier. Every figure is measured on tables that nothing was learnt from: the examples are
-claims made false by one planted error. Accuracy is over errors, with a 95 % bootstrap interval;
+claims made false by one injected error. Accuracy is over errors, with a 95 % bootstrap interval;
 an error whose claims are told apart counts in parts. "Turns on the error" takes only the claims
 whose number, date, name or word is the wrong one. "Kind alone" says NUM of every numeric claim,
 CMP of every comparative one, and so on: what is to be beaten.
@@ -23,7 +23,7 @@ def figures_page(results: Mapping[str, Any]) -> str:
     parts = [
         _HEAD,
         f"Classifier: {results['classifier']}. Learnt from {results['learnt']['claims']} claims of "
-        f"{results['learnt']['errors']} planted errors in {results['learnt']['tables']} made-up "
+        f"{results['learnt']['errors']} injected errors in {results['learnt']['tables']} made-up "
         f"tables. Command: `{results['command']}`, commit {results['commit']}.\n",
         summary_table(results["sets"]) + shortened_lines(results),
     ]
@@ -71,7 +71,7 @@ def _matrix(figures: Mapping[str, Any]) -> str:
         [f"**{type}**", *(f"{figures['confusion'][type][other]:.0f}" for other in CLAIM_ERRORS)]
         for type in CLAIM_ERRORS
     ]
-    return _table(["planted \\ said", *CLAIM_ERRORS], rows)
+    return _table(["injected \\ said", *CLAIM_ERRORS], rows)
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Planted errors as examples of the five types, the classifier learnt from them, and its figures.
+"""Injected errors as examples of the five types, the classifier learnt from them, and its figures.
 
 Every summary has one error. The claims whose words hold it are the examples, as a model would
 flag them: not only the claim of the wrong words, but each whose statement they make false. The
@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from tablemend.claims.extract import extract_claims
-from tablemend.config.error_types import Linear, PlantedErrors
+from tablemend.config.error_types import InjectedErrors, Linear
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
@@ -41,7 +41,7 @@ class TypedClaim:
         claim: the claim.
         evidence: the cells that a model would be shown.
         source: the table.
-        type: the type of the planted error.
+        type: the type of the injected error.
         error: number of the error; the claims of one error share it.
         weight: one divided by their number.
         focused: whether the wrong words are those that the claim turns on.
@@ -56,7 +56,7 @@ class TypedClaim:
     focused: bool
 
 
-def made_up_tables(data: PlantedErrors, seed: int) -> list[Table]:
+def made_up_tables(data: InjectedErrors, seed: int) -> list[Table]:
     """Tables of the synthetic domains and of the small world; none twice."""
     tables = [domain_table(name, seed, n) for name in SYNTHETIC for n in range(data.tables)]
     examples = small_world.examples(seed=seed, n=data.tables)
@@ -75,7 +75,7 @@ def split(tables: Sequence[Table], held_out: float) -> tuple[list[Table], list[T
 
 
 def typed_claims(tables: Iterable[Table], summaries: int, seed: int) -> Iterator[TypedClaim]:
-    """The false claims of summaries with one planted error; tables that allow none are left out."""
+    """False claims of summaries with one injected error; tables that allow none are left out."""
     for table in tables:
         name = f"{seed}:{table.content_hash()}"
         try:
@@ -90,13 +90,13 @@ def _of_summary(verbaliser: Verbaliser, source: Source, name: str) -> Iterator[T
     summary = verbaliser.summarise(Random(name))
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
     for type in CLAIM_ERRORS:
-        planted = injector.plant([type], Random(f"{name}:{type}"))
-        if planted is None:
+        injected = injector.plant([type], Random(f"{name}:{type}"))
+        if injected is None:
             continue
-        error = planted.errors[0]
+        error = injected.errors[0]
         found = [
             claim
-            for claim in extract_claims(planted.text).claims
+            for claim in extract_claims(injected.text).claims
             if claim.start is not None
             and claim.end is not None
             and claim.start <= error.start
@@ -163,7 +163,7 @@ def measure(
     """Accuracy over errors, F1 of each type, and the confusion matrix; JSON-serialisable.
 
     Args:
-        examples: claims with planted errors.
+        examples: claims with injected errors.
         said: the type that a classifier gives each.
         seed: of the bootstrap.
 

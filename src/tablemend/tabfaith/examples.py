@@ -12,10 +12,10 @@ from typing import Any, Literal
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl
 from tablemend.tabfaith.domains import Domain
-from tablemend.tabfaith.summary import Fact, PlantedError
+from tablemend.tabfaith.summary import Fact, InjectedError
 from tablemend.tables.table import Table
 
-Label = Literal["faithful", "unfaithful", "unjudged"]
+Label = Literal["faithful", "unfaithful", "unscored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class TabFaithExample:
         summary: the text.
         facts: its claims; those of an unfaithful summary at their places, the false ones
             included; none for a model's summary.
-        label: ``unjudged`` only for a model's summary that its verifier cannot judge.
+        label: ``unscored`` only for a model's summary that its verifier cannot judge.
         errors: what is wrong, in the order of the text; empty unless unfaithful.
         labelled_by: ``construction``, or the verifier that labelled a model's summary.
         source: where the table stands; synthetic tables name their generator and number.
@@ -43,7 +43,7 @@ class TabFaithExample:
     summary: str
     facts: tuple[Fact, ...]
     label: Label
-    errors: tuple[PlantedError, ...]
+    errors: tuple[InjectedError, ...]
     labelled_by: str
     source: str
     source_hash: str
@@ -85,7 +85,7 @@ class TabFaithExample:
             data["summary"],
             tuple(map(Fact.from_json, data["facts"])),
             data["label"],
-            tuple(map(PlantedError.from_json, data["errors"])),
+            tuple(map(InjectedError.from_json, data["errors"])),
             data["labelled_by"],
             data["source"],
             data["source_hash"],

@@ -1,4 +1,4 @@
-"""Errors planted in a faithful summary: named types, exact places, proven false (TabFaith, 3.1).
+"""Errors injected in a faithful summary: named types, exact places, proven false (TabFaith, 3.1).
 
 - NUM: a number that no cell of the table has, and that the table does not yield either.
 - REL: the value of another row or column, or the name of another column; of the same unit and
@@ -21,7 +21,7 @@ from tablemend.tabfaith.lookup import read_stated, unit_words
 from tablemend.tabfaith.periods import read_period
 from tablemend.tabfaith.recomputation import Recomputation
 from tablemend.tabfaith.sheet import Sheet
-from tablemend.tabfaith.summary import Fact, Part, PlantedError, Role, Summary
+from tablemend.tabfaith.summary import Fact, InjectedError, Part, Role, Summary
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tabfaith.wording import NUMBER_WORDS
 from tablemend.tables.table import Table
@@ -45,7 +45,7 @@ class Unfaithful:
 
     text: str
     facts: tuple[Fact, ...]
-    errors: tuple[PlantedError, ...]
+    errors: tuple[InjectedError, ...]
 
 
 def inject(
@@ -269,7 +269,7 @@ class Injector:
             moves.append((part.start, part.end, start, len(text)))
             expected = self._expected(facts[index], part)
             errors.append(
-                PlantedError(
+                InjectedError(
                     edit.type,
                     start,
                     len(text),

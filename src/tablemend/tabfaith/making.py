@@ -30,7 +30,7 @@ class Task(NamedTuple):
     Attributes:
         domain: of its table.
         number: within the domain.
-        unfaithful: whether errors are to be planted.
+        unfaithful: whether errors are to be injected.
     """
 
     domain: Domain
@@ -97,18 +97,18 @@ class Maker:
             found, opened = self._open(task, attempt)
             for _ in range(2 if opened is not None else 0):
                 assert opened is not None
-                planted = self._try(opened, types, rng)
-                if planted is not None:
-                    return self._example(task, found, planted)
-        self.notes["no table tried has room for the errors drawn: others were planted"] += 1
+                injected = self._try(opened, types, rng)
+                if injected is not None:
+                    return self._example(task, found, injected)
+        self.notes["no table tried has room for the errors drawn: others were injected"] += 1
         for fewer in range(count, settings.min_errors - 1, -1):
             for attempt in range(_TABLES):
                 found, opened = self._open(task, attempt)
                 if opened is None or (summary := self._say(opened, rng)) is None:
                     continue
-                planted = self._injector(opened, summary).plant_mixed(fewer, rng, weights)
-                if planted is not None:
-                    return self._example(task, found, planted)
+                injected = self._injector(opened, summary).plant_mixed(fewer, rng, weights)
+                if injected is not None:
+                    return self._example(task, found, injected)
         return None
 
     def _try(self, opened: Verbaliser, types: list[ClaimError], rng: Random) -> Unfaithful | None:

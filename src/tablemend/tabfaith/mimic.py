@@ -82,7 +82,7 @@ def _panel(events: list[Event], items: dict[str, tuple[str, str]]) -> Table | No
         value, least, most = float(number), float(low), float(high)
         flag = "L" if value < least else "H" if value > most else None
         if (flag is not None) != (event["flag"].strip().casefold() == "abnormal"):
-            continue  # the laboratory judged by more than this range
+            continue  # the laboratory scored by more than this range
         between = f"{_short(low)}-{_short(high)}"
         rows.setdefault(label, [label, _short(shown), unit or None, between, flag])
         categories.add(category)

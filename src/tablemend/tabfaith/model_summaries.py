@@ -32,7 +32,7 @@ from tablemend.tabfaith.making import Task, task_of
 from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.tabfaith.settings import TabFaith
 from tablemend.tabfaith.sources import Found
-from tablemend.tabfaith.summary import PlantedError
+from tablemend.tabfaith.summary import InjectedError
 from tablemend.values.sentences import Span, sentence_spans
 
 
@@ -47,8 +47,8 @@ class _Asked(NamedTuple):
 def make_model_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
     """Make a set of a model's summaries, or go on with it, or find it finished.
 
-    Each summary is taken apart and judged by the verifier: ``faithful`` where every claim is
-    supported, ``unfaithful`` where one is wrong, else ``unjudged``. A part is asked for, verified
+    Each summary is taken apart and scored by the verifier: ``faithful`` where every claim is
+    supported, ``unfaithful`` where one is wrong, else ``unscored``. A part is asked for, verified
     and written at once.
 
     Args:
@@ -123,11 +123,11 @@ def _write_part(
             told.append((one, _read(answers[id], settings)))
         except Unreadable as error:
             dropped[f"{one.task.domain}: {error.problem.kind}"] += 1
-    judged = verify_texts([(text, Source((one.found.table,))) for one, text in told], verifier)
+    scored = verify_texts([(text, Source((one.found.table,))) for one, text in told], verifier)
     name = short_name(backend)
     examples = [
         _example(settings, one, text, verification, name)
-        for (one, text), verification in zip(told, judged, strict=True)
+        for (one, text), verification in zip(told, scored, strict=True)
     ]
     save_part(settings, part, examples, dropped, Counter())
 
@@ -151,7 +151,7 @@ def _example(
     settings: TabFaith, one: _Asked, text: str, verification: Verification, model: str
 ) -> TabFaithExample:
     errors = _errors(text, verification)
-    label: Label = "unfaithful" if errors else "unjudged"
+    label: Label = "unfaithful" if errors else "unscored"
     if not errors and verification.verdict == "supported":
         label = "faithful"
     stage = STAGES[one.task.domain]
@@ -170,9 +170,9 @@ def _example(
     )
 
 
-def _errors(text: str, verification: Verification) -> tuple[PlantedError, ...]:
+def _errors(text: str, verification: Verification) -> tuple[InjectedError, ...]:
     """One error for each place that a verdict finds at fault; the first of two that overlap."""
-    found: list[PlantedError] = []
+    found: list[InjectedError] = []
     taken: list[Span] = []
     for verdict in verification.verdicts:
         if verdict.error_type is None:
@@ -187,6 +187,6 @@ def _errors(text: str, verification: Verification) -> tuple[PlantedError, ...]:
             taken.append(Span(start, end))
             expected = verdict.expected[0] if len(verdict.expected) == len(spans) == 1 else ""
             found.append(
-                PlantedError(verdict.error_type, start, end, text[start:end], "", expected)
+                InjectedError(verdict.error_type, start, end, text[start:end], "", expected)
             )
     return tuple(sorted(found, key=lambda error: error.start))

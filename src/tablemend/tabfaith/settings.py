@@ -133,7 +133,7 @@ class TabFaith(Section):
     faithful: float = Field(default=2 / 3, ge=0, le=1)
     """Share of faithful summaries; the paper has 1,600 of 2,400."""
     mix: ErrorMix = ErrorMix()
-    """Which errors are planted."""
+    """Which errors are injected."""
     min_errors: int = Field(default=1, ge=1, le=5)
     """Fewest errors in an unfaithful summary."""
     max_errors: int = Field(default=5, ge=1, le=5)
@@ -186,7 +186,7 @@ class TabFaith(Section):
             return
         for name in ("faithful", "mix", "min_errors", "max_errors"):
             if name in self.model_fields_set:
-                yield name, "a model's summaries are as they are: nothing is planted in them"
+                yield name, "a model's summaries are as they are: nothing is injected in them"
         try:
             ModelName.parse(self.generator)
         except TablemendError as error:

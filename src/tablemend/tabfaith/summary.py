@@ -1,4 +1,4 @@
-"""A summary of a table with what each of its words claims, and the errors planted in it."""
+"""A summary of a table with what each of its words claims, and the errors injected in it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedError:
+class InjectedError:
     """One error of a summary.
 
     Attributes:
@@ -149,6 +149,6 @@ class PlantedError:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> PlantedError:
+    def from_json(cls, data: dict[str, Any]) -> InjectedError:
         """The inverse of :meth:`to_json`."""
         return cls(**{**data, "facts": tuple(data["facts"])})

@@ -13,12 +13,12 @@ ABSTENTION = Metric(
     "an answer that can be read and says nothing: no error, and no answer",
     "abstention",
 )
-UNJUDGED = Metric(
-    "unjudged",
-    "Unjudged",
-    "unjudged",
+UNSCORED = Metric(
+    "unscored",
+    "Unscored",
+    "unscored",
     "no verdict was possible; these answers count in no other column",
-    "unjudged",
+    "unscored",
 )
 TOTAL = "total_hallu"
 """Name of the metric that every report puts first."""

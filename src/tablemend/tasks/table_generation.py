@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
-from tablemend.detector.judge import Submission as Judged
+from tablemend.detector.judge import Submission as Scored
 from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
@@ -17,7 +17,7 @@ from tablemend.records import ERROR_TYPES, Example, Judgement, Mark, Metric, Sam
 from tablemend.synthesis.planting import PLANTS
 from tablemend.synthesis.rationale import RATIONALE_VERSION
 from tablemend.tasks import tablehallu
-from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
+from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
@@ -96,7 +96,7 @@ METRICS = (
         "share",
     ),
     ABSTENTION,
-    UNJUDGED,
+    UNSCORED,
 )
 
 
@@ -189,8 +189,8 @@ class TableGeneration(Task[Example]):
 
     def second_opinion(self, answer: Submission[Example]) -> Opinion:
         """What the exact comparison says."""
-        if answer.unjudged:
-            return Opinion(JUDGE, hallucinated=False, unjudged=answer.unjudged)
+        if answer.unscored:
+            return Opinion(JUDGE, hallucinated=False, unscored=answer.unscored)
         gold, sort = answer.sample.gold_table, answer.sample.constraints.sort_column
         return compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
 
@@ -227,13 +227,13 @@ class TableScorer:
     def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
         """One judgement an answer (:func:`~tablemend.detector.judge.judge_answers`)."""
         submissions = (
-            Judged(
+            Scored(
                 one.text,
                 one.sample.gold_table,
                 one.sample.context(one.view),
                 SortRule.of(one.sample.constraints),
                 self._format,
-                one.unjudged,
+                one.unscored,
             )
             for one in answers
         )

@@ -28,7 +28,7 @@ from tablemend.records import (
 from tablemend.runs import hash_text
 from tablemend.tabfaith.examples import TabFaithExample
 from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
-from tablemend.tasks.metrics import ABSTENTION, UNJUDGED, total
+from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
 
@@ -80,7 +80,7 @@ METRICS = (
         "share",
     ),
     ABSTENTION,
-    UNJUDGED,
+    UNSCORED,
 )
 
 
@@ -295,12 +295,12 @@ class SummaryScorer:
             asked = [
                 (one.text.rpartition(END_OF_THINKING)[2], Evidence((one.sample.table,)))
                 for one in chunk
-                if not one.unjudged
+                if not one.unscored
             ]
             found = iter(verify_texts(asked, self._verifier, self._extractor))
             for one in chunk:
-                if one.unjudged:
-                    yield Judgement(unjudged=f"no answer: {one.unjudged}", judge=self.name)
+                if one.unscored:
+                    yield Judgement(unscored=f"no answer: {one.unscored}", judge=self.name)
                 else:
                     skipped = len(one.text) - len(one.text.rpartition(END_OF_THINKING)[2])
                     yield self._judge(next(found), skipped)
@@ -308,13 +308,13 @@ class SummaryScorer:
     def _judge(self, found: Verification, skipped: int) -> Judgement:
         counts, claims = found.counts, len(found.verdicts)
         if not claims and (why := next((n for n in found.notes if n.startswith(NO_CLAIMS)), "")):
-            return Judgement(unjudged=why, judge=self.name)
-        judged = claims - counts["unjudged"]
-        if claims and not judged:
-            return Judgement(unjudged="none of its claims could be judged", judge=self.name)
+            return Judgement(unscored=why, judge=self.name)
+        scored = claims - counts["unscored"]
+        if claims and not scored:
+            return Judgement(unscored="none of its claims could be scored", judge=self.name)
         return Judgement(
             tuple(_finding(one, skipped) for one in found.verdicts if one.wrong),
-            {"staf": Share(counts["supported"], judged), "coverage": Share(judged, claims)},
+            {"staf": Share(counts["supported"], scored), "coverage": Share(scored, claims)},
             not claims,
             judge=self.name,
         )

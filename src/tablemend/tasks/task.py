@@ -76,13 +76,13 @@ class Submission(NamedTuple, Generic[S_co]):
     Attributes:
         sample, view: what was shown.
         text: the raw answer.
-        unjudged: why there is none (a failed request); it is then unjudged.
+        unscored: why there is none (a failed request); it is then unscored.
     """
 
     sample: S_co
     view: str
     text: str
-    unjudged: str = ""
+    unscored: str = ""
 
 
 class Scorer(Protocol[S_contra]):

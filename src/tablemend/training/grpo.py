@@ -442,16 +442,16 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             ) from error
 
     def _hallucinated(self, texts: Sequence[str | None], tasks: Sequence[Asked]) -> float:
-        """The scorer's rate: answers with a finding, and those that were cut, of those judged."""
+        """The scorer's rate: answers with a finding, and those that were cut, of those scored."""
         whole = [
             Submission(asked.sample, asked.view, text)
             for text, asked in zip(texts, tasks, strict=True)
             if text is not None
         ]
         with self.task.scorer() as scorer:
-            judged = [one for one in scorer.score(whole) if not one.unjudged]
+            scored = [one for one in scorer.score(whole) if not one.unscored]
         cut = len(texts) - len(whole)
-        return (sum(one.hallucinated for one in judged) + cut) / max(1, len(judged) + cut)
+        return (sum(one.hallucinated for one in scored) + cut) / max(1, len(scored) + cut)
 
     def _calculate_rewards(self, *args: Any) -> Tensor:
         """The rewards of all processes; notes how many groups have nothing to compare."""

@@ -15,27 +15,27 @@ class Called:
     """One opinion on a text.
 
     Attributes:
-        verdict: on the text as a whole: ``True`` for wrong, ``None`` for unjudged.
+        verdict: on the text as a whole: ``True`` for wrong, ``None`` for unscored.
         faults: words called wrong, with a type of error, each once and in order.
-        judged: places that the opinion is about.
+        scored: places that the opinion is about.
         open: places of claims without a verdict.
     """
 
     verdict: bool | None
     faults: tuple[tuple[Span, str], ...] = ()
-    judged: tuple[Span, ...] = ()
+    scored: tuple[Span, ...] = ()
     open: tuple[Span, ...] = ()
 
     def sentence(self, place: Span) -> bool | None:
-        """On one sentence: wrong where words in it are; else unjudged where a claim in it is.
+        """On one sentence: wrong where words in it are; else unscored where a claim in it is.
 
-        A sentence without a claim is unjudged too.
+        A sentence without a claim is unscored too.
         """
         if any(overlap(span, place) for span, _ in self.faults):
             return True
         if any(overlap(span, place) for span in self.open):
             return None
-        return False if any(overlap(span, place) for span in self.judged) else None
+        return False if any(overlap(span, place) for span in self.scored) else None
 
 
 def about(place: Span, verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -61,23 +61,23 @@ def by_verifier(verification: Verification) -> Called:
     Where a verdict names no words at fault, those that the claim turns on are, else all of it.
     """
     faults: dict[Span, str] = {}
-    judged: list[Span] = []
-    unjudged: list[Span] = []
+    scored: list[Span] = []
+    unscored: list[Span] = []
     for verdict in verification.verdicts:
         claim = verdict.claim
         if claim.start is None or claim.end is None:
             continue
         place = Span(claim.start, claim.end)
-        (unjudged if verdict.verdict == "unjudged" else judged).append(place)
+        (unscored if verdict.verdict == "unscored" else scored).append(place)
         if verdict.wrong:
             for span in verdict.spans or (claim.focus or place,):
                 faults.setdefault(Span(*span), verdict.error_type or "")
     whole = verification.verdict
     return Called(
-        None if whole == "unjudged" else whole != "supported",
+        None if whole == "unscored" else whole != "supported",
         tuple(sorted(faults.items())),
-        tuple(judged),
-        tuple(unjudged),
+        tuple(scored),
+        tuple(unscored),
     )
 
 

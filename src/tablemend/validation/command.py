@@ -27,7 +27,7 @@ class ValidateCommand(Section):
     sets: tuple[Literal[SetName, "injection"], ...] = Field(
         default=(*SETS, INJECTION), min_length=1
     )
-    """The sets to read; injection is the study of errors planted in summaries of real tables."""
+    """The sets to read; injection is the study of errors injected in summaries of real tables."""
     half: Literal["report", "rules", "all"] = "report"
     """Half of every set, by the hash of its split keys. Rules are chosen by looking at the rules
     half; figures are reported on the report half."""

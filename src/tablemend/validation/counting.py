@@ -1,6 +1,6 @@
 """What of a verification is right and wrong by people's judgement, as counts that add up.
 
-What is unjudged is counted apart: it is neither right nor wrong.
+What is unscored is counted apart: it is neither right nor wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Counts = Counter[str]
 def count_claims(verification: Verification) -> Counts:
     """Claims, and how many of them have no verdict."""
     return Counter(
-        claims=len(verification.verdicts), unjudged_claims=verification.counts["unjudged"]
+        claims=len(verification.verdicts), unscored_claims=verification.counts["unscored"]
     )
 
 
@@ -32,7 +32,7 @@ def count_text(wrong: bool, called: Called) -> Counts:
 def _decide(wrong: bool, called_wrong: bool | None) -> Counts:
     gold = "bad" if wrong else "good"
     if called_wrong is None:
-        return Counter({f"{gold}_unjudged": 1})
+        return Counter({f"{gold}_unscored": 1})
     return Counter({f"{gold}_{'rejected' if called_wrong else 'accepted'}": 1})
 
 
@@ -42,7 +42,7 @@ def count_spans(marks: Sequence[Mark], called: Called) -> Counts:
     A span called wrong is right where it shares a character with a marked error; a marked error
     is found where it shares one with such a span. A span that only touches words marked for
     something else than unfaithfulness does not count. A marked error is *open* where it was not
-    found and nothing that touches it was judged.
+    found and nothing that touches it was scored.
     """
     errors = [mark for mark in marks if mark.error]
     others = [mark for mark in marks if not mark.error]
@@ -57,7 +57,7 @@ def count_spans(marks: Sequence[Mark], called: Called) -> Counts:
         counts.update({f"predicted {kind}": 1, f"hits {kind}": int(hit)})
     for mark in errors:
         found = any(mark.overlaps(span) for span in predicted)
-        is_open = not found and not any(mark.overlaps(span) for span in called.judged)
+        is_open = not found and not any(mark.overlaps(span) for span in called.scored)
         for name, count in (("marked", 1), ("found", int(found)), ("open", int(is_open))):
             counts.update({name: count, f"{name} {mark.label}": count})
     counts.update(_count_one_to_one(errors, predicted))

@@ -28,7 +28,7 @@ from tablemend.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.tabfaith.filings import read_filing
 from tablemend.tabfaith.injection import Injector, Unfaithful
 from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import Fact, PlantedError
+from tablemend.tabfaith.summary import Fact, InjectedError
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.table import Table, TableError
 from tablemend.validation.called import about, by_verifier
@@ -66,10 +66,10 @@ class Tried:
         key: the split key of the table.
         table: hash of the table.
         cells: rows times columns of the table.
-        errors: number of errors planted.
+        errors: number of errors injected.
         truth: share of its statements that are true.
-        staf: share of its judged claims that are supported; ``None`` without any.
-        verdict: of the text as a whole; ``True`` for wrong, ``None`` for unjudged.
+        staf: share of its scored claims that are supported; ``None`` without any.
+        verdict: of the text as a whole; ``True`` for wrong, ``None`` for unscored.
         counts: claims and spans, right and wrong.
         scores: the metrics against the other faithful summary.
         mistakes: claims whose verdict is wrong or missing, for a person to read.
@@ -167,9 +167,9 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
     injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
     texts = [Unfaithful(summary.text, summary.facts, ())]
     for count in range(1, MOST_ERRORS + 1):
-        planted = injector.plant_mixed(count, Random(f"{seed}:{count}"))
-        if planted is not None:
-            texts.append(planted)
+        injected = injector.plant_mixed(count, Random(f"{seed}:{count}"))
+        if injected is not None:
+            texts.append(injected)
     truth, entries = Source((table,)), parent.table_entries(table)
     found = []
     for made in texts:
@@ -199,23 +199,23 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
 
 
 def count_injected(
-    errors: Sequence[PlantedError], facts: Sequence[Fact], verification: Verification
+    errors: Sequence[InjectedError], facts: Sequence[Fact], verification: Verification
 ) -> Counts:
-    """Claims and words called wrong against the errors that were planted.
+    """Claims and words called wrong against the errors that were injected.
 
-    A claim called wrong is right where a planted error stands in it, or where it turns on a
+    A claim called wrong is right where an injected error stands in it, or where it turns on a
     statement that the error makes false (a period at the head of a sentence, a name before a
     list). An error is found where such a claim is called wrong, and found exactly where the words
     at fault share a character with it. It is open where it was not found and no such claim has a
     verdict.
 
     Args:
-        errors: what was planted.
+        errors: what was injected.
         facts: the statements of the text; errors name those that they make false.
         verification: what the verifier says.
     """
     counts: Counts = Counter(texts=1, claims=len(verification.verdicts))
-    counts["unjudged_claims"] = verification.counts["unjudged"]
+    counts["unscored_claims"] = verification.counts["unscored"]
     faults = by_verifier(verification).faults
     places = [Span(error.start, error.end) for error in errors]
     false = [
@@ -228,9 +228,9 @@ def count_injected(
         called = {id(one) for one in touching if one.wrong}
         right |= called
         exact = {name for span, name in faults if overlap(span, place)}
-        is_open = not called and all(one.verdict == "unjudged" for one in touching)
+        is_open = not called and all(one.verdict == "unscored" for one in touching)
         for name in ("", f" {error.type}"):
-            counts[f"planted{name}"] += 1
+            counts[f"injected{name}"] += 1
             counts[f"detected{name}"] += bool(called)
             counts[f"exact{name}"] += bool(exact)
             counts[f"open{name}"] += is_open
@@ -259,15 +259,15 @@ def _concerns(verdict: Verdict, error: Span, turns_on: Sequence[Span]) -> bool:
 
 
 def _mistakes(
-    source: str, text: str, errors: Sequence[PlantedError], verification: Verification
+    source: str, text: str, errors: Sequence[InjectedError], verification: Verification
 ) -> Iterator[dict[str, Any]]:
-    planted: dict[int, list[PlantedError]] = {}
+    injected: dict[int, list[InjectedError]] = {}
     for error in errors:
         for verdict in about(Span(error.start, error.end), verification.verdicts):
-            planted.setdefault(id(verdict), []).append(error)
+            injected.setdefault(id(verdict), []).append(error)
     for verdict in verification.verdicts:
-        claim, inside = verdict.claim, planted.get(id(verdict), [])
-        if verdict.verdict == "unjudged" or verdict.wrong != bool(inside):
+        claim, inside = verdict.claim, injected.get(id(verdict), [])
+        if verdict.verdict == "unscored" or verdict.wrong != bool(inside):
             gold = [f"{error.type}: {error.text} for {error.original}" for error in inside]
             yield {"set": "injection", "id": source, "gold": "; ".join(gold) or "supported"} | {
                 "verdict": verdict.verdict,

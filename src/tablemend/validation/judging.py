@@ -26,7 +26,7 @@ BATCH = 64
 
 
 @dataclass(frozen=True)
-class Judged:
+class Scored:
     """What a verifier said of all items.
 
     Attributes:
@@ -40,7 +40,7 @@ class Judged:
     seconds: float | None = None
 
 
-def judge_by_program(items: Sequence[Item], workers: int = 1) -> Judged:
+def judge_by_program(items: Sequence[Item], workers: int = 1) -> Scored:
     """Take the texts apart and verify every claim, without a model."""
     # one table's texts together: it is read once, and sent to a process once
     groups = [list(group) for _, group in groupby(items, key=lambda item: id(item.source))]
@@ -52,7 +52,7 @@ def judge_by_program(items: Sequence[Item], workers: int = 1) -> Judged:
             done = list(map_in(pool, _judge_texts, *zip(*tasks, strict=True), chunksize=8))
     verifications = tuple(one for found, _ in done for one in found)
     name = verifications[0].judge if verifications else PROGRAM
-    return Judged(name, verifications, sum(seconds for _, seconds in done))
+    return Scored(name, verifications, sum(seconds for _, seconds in done))
 
 
 def _judge_texts(texts: Sequence[str], source: Source) -> tuple[list[Verification], float]:
@@ -63,7 +63,7 @@ def _judge_texts(texts: Sequence[str], source: Source) -> tuple[list[Verificatio
 
 def judge_by_model(
     items: Sequence[Item], name: str, options: BackendOptions, store: Path
-) -> Judged:
+) -> Scored:
     """The same with a model; what it said is stored as it goes, and not asked again.
 
     Args:
@@ -89,7 +89,7 @@ def judge_by_model(
         finally:
             verifier.close()
     verifications = tuple(known[key] for key in keys)
-    return Judged(verifications[0].judge if verifications else name, verifications)
+    return Scored(verifications[0].judge if verifications else name, verifications)
 
 
 def _records(

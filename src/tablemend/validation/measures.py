@@ -2,7 +2,7 @@
 
 A verdict of an error is the positive class: precision is the share of the errors called that
 people see too, recall the share of people's errors that are called. Rates are over what was
-judged; those with ``_all`` in the name are over everything, where what is unjudged is not found.
+scored; those with ``_all`` in the name are over everything, where what is unscored is not found.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
     def count(sums: Sums, name: str) -> Array:
         return sums(prefix + name)
 
-    def judged(sums: Sums, kind: str) -> Array:
+    def scored(sums: Sums, kind: str) -> Array:
         return count(sums, f"{kind}_rejected") + count(sums, f"{kind}_accepted")
 
     def every(sums: Sums, kind: str) -> Array:
-        return judged(sums, kind) + count(sums, f"{kind}_unjudged")
+        return scored(sums, kind) + count(sums, f"{kind}_unscored")
 
     def precision(sums: Sums) -> Array:
         bad = count(sums, "bad_rejected")
         return share(bad, bad + count(sums, "good_rejected"))
 
     def recall(sums: Sums) -> Array:
-        return share(count(sums, "bad_rejected"), judged(sums, "bad"))
+        return share(count(sums, "bad_rejected"), scored(sums, "bad"))
 
     def recall_all(sums: Sums) -> Array:
         return share(count(sums, "bad_rejected"), every(sums, "bad"))
 
     def specificity(sums: Sums) -> Array:
-        return share(count(sums, "good_accepted"), judged(sums, "good"))
+        return share(count(sums, "good_accepted"), scored(sums, "good"))
 
     def right(sums: Sums) -> Array:
         return count(sums, "bad_rejected") + count(sums, "good_accepted")
@@ -67,8 +67,8 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
     def total(sums: Sums) -> Array:
         return every(sums, "bad") + every(sums, "good")
 
-    def total_judged(sums: Sums) -> Array:
-        return judged(sums, "bad") + judged(sums, "good")
+    def total_scored(sums: Sums) -> Array:
+        return scored(sums, "bad") + scored(sums, "good")
 
     return {
         "precision": precision,
@@ -77,14 +77,14 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
         "f1": lambda sums: _f1(precision(sums), recall(sums)),
         "f1_all": lambda sums: _f1(precision(sums), recall_all(sums)),
         "balanced_accuracy": lambda sums: (recall(sums) + specificity(sums)) / 2,
-        "accuracy": lambda sums: share(right(sums), total_judged(sums)),
+        "accuracy": lambda sums: share(right(sums), total_scored(sums)),
         "right": lambda sums: share(right(sums), total(sums)),
-        "wrong": lambda sums: share(total_judged(sums) - right(sums), total(sums)),
-        # what the share judged is worth against programs that judge everything
+        "wrong": lambda sums: share(total_scored(sums) - right(sums), total(sums)),
+        # what the share scored is worth against programs that judge everything
         "right_with_coin": lambda sums: share(
-            right(sums) + (total(sums) - total_judged(sums)) / 2, total(sums)
+            right(sums) + (total(sums) - total_scored(sums)) / 2, total(sums)
         ),
-        "unjudged": lambda sums: 1 - share(total_judged(sums), total(sums)),
+        "unscored": lambda sums: 1 - share(total_scored(sums), total(sums)),
         "base_rate": lambda sums: share(every(sums, "bad"), total(sums)),
     }
 
@@ -107,7 +107,7 @@ def _span_recall(sums: Sums) -> Array:
 
 
 COVERAGE: dict[str, Formula] = {
-    "coverage": lambda sums: 1 - share(sums("unjudged_claims"), sums("claims")),
+    "coverage": lambda sums: 1 - share(sums("unscored_claims"), sums("claims")),
     "claims_per_text": ratio("claims", "texts"),
 }
 TEXT = _decisions()

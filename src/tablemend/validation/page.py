@@ -19,7 +19,7 @@ SECTIONS: dict[str, Section] = {
     "people": tables.people_kinds,
     "types": tables.error_types,
     "claims": tables.claim_kinds,
-    "reasons": tables.unjudged_reasons,
+    "reasons": tables.unscored_reasons,
     "sizes": tables.sizes,
 }
 STUDY: dict[str, Section] = {
@@ -62,7 +62,7 @@ def made_by(results: Mapping[str, Any]) -> str:
     speed = ""
     if rates:
         claims, seconds = sum(n for n, _ in rates), sum(n / rate for n, rate in rates)
-        speed = f" The program read and judged {claims:,} claims, {claims / seconds:,.0f} a second."
+        speed = f" The program read and scored {claims:,} claims, {claims / seconds:,.0f} a second."
     limit = "all texts" if results["n"] is None else f"at most {results['n']} texts a set"
     return (
         f"Half: {results['half']}; {limit}. Judges: {', '.join(sorted(judges)) or 'none'}. "

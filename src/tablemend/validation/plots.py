@@ -190,7 +190,7 @@ def _plot_spans(sets: Mapping[str, Mapping[str, Any]]) -> Figure:
 _OF_CLAIMS = (
     ("precision", "precision"),
     ("recall_all", "recall"),
-    ("recall", "recall on judged claims"),
+    ("recall", "recall on scored claims"),
 )
 _OF_TEXTS = (
     ("precision", "Summaries: precision"),
@@ -200,7 +200,7 @@ _SCORERS = ("STAF", "parent", "parent_own")
 
 
 def _plot_injection(study: Mapping[str, Any]) -> Figure:
-    """Precision and recall by number of planted errors: of claims, and of whole summaries.
+    """Precision and recall by number of injected errors: of claims, and of whole summaries.
 
     No colour and marker has two meanings: measures of claims and scorers of summaries differ.
     """
@@ -213,7 +213,7 @@ def _plot_injection(study: Mapping[str, Any]) -> Figure:
             place = int(count) + _spread(index, 3, 0.5)
             _point(panels[0], own[count][measure], place, index, label, across=False)
     _zoom(panels[0], (own[count][measure] for count in counts for measure, _ in _OF_CLAIMS))
-    panels[0].set_title("Claims: planted errors called")
+    panels[0].set_title("Claims: injected errors called")
     for axes, (measure, title) in zip(panels[1:], _OF_TEXTS, strict=True):
         for index, scorer in enumerate(_SCORERS):
             for count in counts:
@@ -229,7 +229,7 @@ def _plot_injection(study: Mapping[str, Any]) -> Figure:
     for axes in panels:
         axes.set_xticks([int(count) for count in counts])
         axes.set_xlim(0.5, len(counts) + 0.5)
-        axes.set_xlabel(f"planted errors a summary\n(n = {each} summaries)")
+        axes.set_xlabel(f"injected errors a summary\n(n = {each} summaries)")
         axes.set_ylabel(axes.get_ylabel() or "share")
     for axes in panels[:2]:
         _own_legend(axes)
@@ -244,7 +244,7 @@ def _plot_size(study: Mapping[str, Any]) -> Figure:
     measures = (
         ("precision", "precision"),
         ("recall_all", "recall"),
-        ("coverage", "claims judged"),
+        ("coverage", "claims scored"),
     )
     for index, (measure, label) in enumerate(measures):
         for place, one in enumerate(bins):
@@ -255,7 +255,7 @@ def _plot_size(study: Mapping[str, Any]) -> Figure:
         names.append(f"{cells}\nn = {one['texts']:,}")
     axes.set_xticks(range(len(bins)), names)
     axes.set_xlim(-0.5, len(bins) - 0.5)
-    axes.set_xlabel("cells of the table; n: summaries with no or one planted error")
+    axes.set_xlabel("cells of the table; n: summaries with no or one injected error")
     _zoom(axes, (one[measure] for one in bins for measure, _ in measures))
     _legend(figure, axes)
     return figure

@@ -18,7 +18,7 @@ from tablemend.validation.command import INJECTION, ValidateCommand
 from tablemend.validation.halves import half_of
 from tablemend.validation.injection import SOURCES
 from tablemend.validation.items import Item
-from tablemend.validation.judging import Judged, judge_by_model, judge_by_program
+from tablemend.validation.judging import Scored, judge_by_model, judge_by_program
 from tablemend.validation.page import fill_page, read_page, report
 from tablemend.validation.plots import draw as draw_plots
 from tablemend.validation.scoring import (
@@ -60,10 +60,10 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         items = _chosen(every, command)
         scorers: dict[str, Any] = {}
         for verifier in command.verifiers:
-            judged = _judge(items, verifier, name, command)
-            scorers[verifier] = score_verifier(items, judged)
+            scored = _judge(items, verifier, name, command)
+            scorers[verifier] = score_verifier(items, scored)
             if command.errors and verifier == PROGRAM:
-                errors += disagreements(items, judged)
+                errors += disagreements(items, scored)
         for metric in command.metrics:
             figures = score_metric(items, items if command.half == "rules" else rules, metric)
             if figures is not None:
@@ -107,7 +107,7 @@ def _chosen(every: Sequence[Item], command: ValidateCommand) -> list[Item]:
     return half if command.n is None else draw(half, command.n)
 
 
-def _judge(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Judged:
+def _judge(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Scored:
     if verifier == PROGRAM:
         return judge_by_program(items, command.workers)
     store = re.sub(r"[^\w.+-]+", "_", f"{name}-{verifier}") + ".jsonl"

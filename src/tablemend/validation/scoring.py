@@ -18,7 +18,7 @@ from tablemend.validation.counting import (
     human_score,
 )
 from tablemend.validation.items import Item
-from tablemend.validation.judging import Judged
+from tablemend.validation.judging import Scored
 from tablemend.validation.measures import (
     COVERAGE,
     SENTENCE,
@@ -38,39 +38,39 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*|(?<=:).*", re.DOTALL)
 """What a reason quotes of the data, which the page must not."""
 
 
-class Scored(NamedTuple):
+class Texts(NamedTuple):
     """Texts, what was counted of each, and the number that a scorer gives it."""
 
     items: Sequence[Item]
     counts: Sequence[Counts]
     scores: Sequence[float | None]
 
-    def part(self, chosen: Sequence[int]) -> Scored:
+    def part(self, chosen: Sequence[int]) -> Texts:
         """Some of the texts, by place."""
-        return Scored(
+        return Texts(
             [self.items[index] for index in chosen],
             [self.counts[index] for index in chosen],
             [self.scores[index] for index in chosen],
         )
 
 
-def score_verifier(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
+def score_verifier(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
     """All figures of one verifier on one set, and of the parts of the set."""
     counts = [
         count_item(item, verification)
-        for item, verification in zip(items, judged.verifications, strict=True)
+        for item, verification in zip(items, scored.verifications, strict=True)
     ]
     total = sum(counts, start=Counts())
-    figures = _all_figures(Scored(items, counts, [one.staf for one in judged.verifications]))
-    figures["verifier"] = judged.verifier
-    figures["calls"] = sum(one.calls for one in judged.verifications)
-    if judged.seconds:
-        figures["claims_per_second"] = total["claims"] / judged.seconds
-    figures["size"] = size_correlations(items, judged)
+    figures = _all_figures(Texts(items, counts, [one.staf for one in scored.verifications]))
+    figures["verifier"] = scored.verifier
+    figures["calls"] = sum(one.calls for one in scored.verifications)
+    if scored.seconds:
+        figures["claims_per_second"] = total["claims"] / scored.seconds
+    figures["size"] = size_correlations(items, scored)
     figures["by_label"] = dict(_by_label(total))
     figures["by_error_type"] = dict(_by_error_type(total))
-    figures["claims_by_kind"] = claims_by_kind(items, judged)
-    figures["reasons"] = unjudged_reasons(judged)
+    figures["claims_by_kind"] = claims_by_kind(items, scored)
+    figures["reasons"] = unscored_reasons(scored)
     return figures
 
 
@@ -93,7 +93,7 @@ def score_metric(
         Counts() if threshold is None else count_scored(item, score, threshold)
         for item, score in zip(items, scores, strict=True)
     ]
-    return _all_figures(Scored(items, counts, scores)) | {"threshold": threshold}
+    return _all_figures(Texts(items, counts, scores)) | {"threshold": threshold}
 
 
 def score_people(items: Sequence[Item]) -> dict[str, Any] | None:
@@ -131,13 +131,13 @@ def parts(items: Sequence[Item]) -> Iterator[tuple[str, list[int]]]:
         yield TWICE, twice
 
 
-def _all_figures(scored: Scored) -> dict[str, Any]:
+def _all_figures(scored: Texts) -> dict[str, Any]:
     """The figures of a set, and of its parts below ``groups``."""
     groups = {name: _figures(scored.part(chosen)) for name, chosen in parts(scored.items)}
     return _figures(scored) | {"groups": groups}
 
 
-def _figures(scored: Scored) -> dict[str, Any]:
+def _figures(scored: Texts) -> dict[str, Any]:
     items, counts, scores = scored
     keys = [item.split_key for item in items]
     people = [human_score(item) for item in items]
@@ -187,11 +187,11 @@ def _by_error_type(total: Mapping[str, int]) -> Iterator[tuple[str, dict[str, in
             yield kind, {"predicted": total[name], "hits": total.get(f"hits {kind}", 0)}
 
 
-def size_correlations(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
+def size_correlations(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
     """STAF, and people's judgement, against rows times columns of all tables of the source."""
     rows = [
         (sum(len(table.rows) * len(table.columns) for table in item.source.tables), staf, people)
-        for item, one in zip(items, judged.verifications, strict=True)
+        for item, one in zip(items, scored.verifications, strict=True)
         if (staf := one.staf) is not None and (people := human_score(item)) is not None
     ]
     return {
@@ -200,14 +200,14 @@ def size_correlations(items: Sequence[Item], judged: Judged) -> dict[str, Any]:
     }
 
 
-def claims_by_kind(items: Sequence[Item], judged: Judged) -> dict[str, dict[str, dict[str, int]]]:
+def claims_by_kind(items: Sequence[Item], scored: Scored) -> dict[str, dict[str, dict[str, int]]]:
     """Claims by kind and verdict, where people see an error and where they see none.
 
     In sets with marked words a claim is bad where an error is marked in the words that it turns on,
     or in it and in no other claim's; else where its text's label says so.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
-    for item, verification in zip(items, judged.verifications, strict=True):
+    for item, verification in zip(items, scored.verifications, strict=True):
         labels = labels_of(item, verification)
         for verdict, own in zip(verification.verdicts, labels, strict=True):
             bad = bool(own) if item.marks else any(item.judgements)
@@ -218,36 +218,36 @@ def claims_by_kind(items: Sequence[Item], judged: Judged) -> dict[str, dict[str,
     return {kind: found[kind] for kind in sorted(found)}
 
 
-def unjudged_reasons(judged: Judged) -> dict[str, int]:
+def unscored_reasons(scored: Scored) -> dict[str, int]:
     """Why claims stayed without a verdict, the most frequent first; quoted words are left out."""
     reasons = Counter(
         _QUOTED.sub("...", verdict.reason)
-        for verification in judged.verifications
+        for verification in scored.verifications
         for verdict in verification.verdicts
-        if verdict.verdict == "unjudged"
+        if verdict.verdict == "unscored"
     )
     return dict(reasons.most_common(MOST_REASONS))
 
 
-def disagreements(items: Sequence[Item], judged: Judged) -> Iterator[dict[str, Any]]:
+def disagreements(items: Sequence[Item], scored: Scored) -> Iterator[dict[str, Any]]:
     """Claims without a verdict, and those whose verdict people contradict, for a person to read.
 
     A labelled statement counts as a whole: where it is wrongly accepted, all its claims are
     given, where it is wrongly rejected, those that were.
     """
-    for item, verification in zip(items, judged.verifications, strict=True):
+    for item, verification in zip(items, scored.verifications, strict=True):
         labels = labels_of(item, verification)
         for verdict, marked in zip(verification.verdicts, labels, strict=True):
             if item.label is not None:
                 gold: str = item.label
-                agreed = verification.verdict != "unjudged" and (
+                agreed = verification.verdict != "unscored" and (
                     (verification.verdict == "supported") == (item.label == "supported")
                     or (item.label == "supported" and not verdict.wrong)
                 )
             else:
                 gold = ", ".join(sorted(marked)) or "nothing marked"
                 agreed = verdict.wrong == bool(marked)
-            if verdict.verdict == "unjudged" or not agreed:
+            if verdict.verdict == "unscored" or not agreed:
                 yield {
                     "set": item.set,
                     "id": item.id,

@@ -35,13 +35,13 @@ from tablemend.validation.measures import (
 
 CLAIM: dict[str, Formula] = {
     "precision": ratio("called_right", "called"),
-    "recall": lambda sums: share(sums("detected"), sums("planted") - sums("open")),
-    "recall_all": ratio("detected", "planted"),
-    "f1_all": harmonic(ratio("called_right", "called"), ratio("detected", "planted")),
-    "open": ratio("open", "planted"),
+    "recall": lambda sums: share(sums("detected"), sums("injected") - sums("open")),
+    "recall_all": ratio("detected", "injected"),
+    "f1_all": harmonic(ratio("called_right", "called"), ratio("detected", "injected")),
+    "open": ratio("open", "injected"),
     "false_alarms": ratio("called", "claims"),
     "precision_words": ratio("hits", "predicted"),
-    "recall_words": ratio("exact", "planted"),
+    "recall_words": ratio("exact", "injected"),
 }
 """Of claims called wrong; ``words``: of the words at fault."""
 
@@ -144,21 +144,21 @@ def _text_rates(tried: Sequence[Tried], opinions: Sequence[bool | None]) -> Rate
 
 
 def by_type(tried: Sequence[Tried]) -> dict[str, Any]:
-    """Errors by planted type, over all numbers of errors: found, and with which type."""
+    """Errors by injected type, over all numbers of errors: found, and with which type."""
     keys = [one.key for one in tried]
     counts = [one.counts for one in tried]
     total = sum(counts, start=Counts())
     return {
         kind: {
-            "planted": total[f"planted {kind}"],
+            "injected": total[f"injected {kind}"],
             "typed": {other: total[f"typed {kind} {other}"] for other in CLAIM_ERRORS},
             **rates(
                 counts,
                 keys,
                 {
-                    "recall_all": ratio(f"detected {kind}", f"planted {kind}"),
-                    "recall_words": ratio(f"exact {kind}", f"planted {kind}"),
-                    "open": ratio(f"open {kind}", f"planted {kind}"),
+                    "recall_all": ratio(f"detected {kind}", f"injected {kind}"),
+                    "recall_words": ratio(f"exact {kind}", f"injected {kind}"),
+                    "open": ratio(f"open {kind}", f"injected {kind}"),
                 },
             ),
         }
@@ -170,7 +170,7 @@ def by_size(tried: Sequence[Tried]) -> dict[str, Any]:
     """Summaries with one error and their faithful versions, by rows times columns.
 
     ``accuracy`` of a table is the share of its claims that the verifier got right: supported
-    where nothing is planted, called wrong where something is. Unjudged claims do not count.
+    where nothing is injected, called wrong where something is. Unscored claims do not count.
     """
     chosen = [one for one in tried if one.errors <= 1]
     points = [(one.cells, accuracy) for one in chosen if (accuracy := _accuracy(one)) is not None]
@@ -184,13 +184,13 @@ def by_size(tried: Sequence[Tried]) -> dict[str, Any]:
 
 
 def _accuracy(one: Tried) -> float | None:
-    judged = one.counts["claims"] - one.counts["unjudged_claims"]
-    return (judged - _mistakes(one.counts)) / judged if judged else None
+    scored = one.counts["claims"] - one.counts["unscored_claims"]
+    return (scored - _mistakes(one.counts)) / scored if scored else None
 
 
 def _mistakes(counts: Counts) -> int:
-    """Claims called wrong without an error in them, and errors that judged claims passed over."""
-    missed = counts["planted"] - counts["detected"] - counts["open"]
+    """Claims called wrong without an error in them, and errors that scored claims passed over."""
+    missed = counts["injected"] - counts["detected"] - counts["open"]
     return counts["called"] - counts["called_right"] + missed
 
 

@@ -34,8 +34,8 @@ def summary(results: Figures, intervals: bool = False) -> str:
     """The one table: a row for every set and scorer; of a single set also its parts."""
     rows = [
         _head(
-            "set|scorer|texts|claims judged|span: precision|recall|F1|open|text: precision|recall"
-            "|F1|balanced acc.|acc. on judged|unjudged|Pearson r|Spearman"
+            "set|scorer|texts|claims scored|span: precision|recall|F1|open|text: precision|recall"
+            "|F1|balanced acc.|acc. on scored|unscored|Pearson r|Spearman"
         )
     ]
     single = len(results["sets"]) == 1
@@ -74,7 +74,7 @@ def _row(name: str, scorer: str, own: Figures, intervals: bool) -> list[str]:
         str(own["texts"]),
         share(own.get("coverage"), intervals),
         *show("span", "precision", "recall", "f1", "open"),
-        *show("text", "precision", "recall", "f1", "balanced_accuracy", "accuracy", "unjudged"),
+        *show("text", "precision", "recall", "f1", "balanced_accuracy", "accuracy", "unscored"),
         *(number(own["correlation"][measure], intervals) for measure in ("pearson", "spearman")),
     ]
 
@@ -97,12 +97,12 @@ def number(rate: Rate | None, interval: bool = False) -> str:
 
 
 def over_everything(results: Figures) -> str:
-    """What is unjudged counts as not found here; sentences, characters, one to one."""
+    """What is unscored counts as not found here; sentences, characters, one to one."""
     rows = [
         _head(
             "set|scorer|span: recall, all|F1, all|one to one: precision|recall"
             "|characters: precision|recall|sentence: precision|recall|recall, all"
-            "|text: recall, all|right|wrong|unjudged"
+            "|text: recall, all|right|wrong|unscored"
         )
     ]
     for name, figures in results["sets"].items():
@@ -116,7 +116,7 @@ def over_everything(results: Figures) -> str:
                 + [share(span.get(m)) for m in ("precision_single", "recall_single")]
                 + [share(span.get(m)) for m in ("precision_characters", "recall_characters")]
                 + [share(sentence.get(m)) for m in ("precision", "recall", "recall_all")]
-                + [share(text.get(m)) for m in ("recall_all", "right", "wrong", "unjudged")]
+                + [share(text.get(m)) for m in ("recall_all", "right", "wrong", "unscored")]
             )
     return align(rows)
 
@@ -147,7 +147,7 @@ def error_types(results: Figures) -> str:
 
 def claim_kinds(results: Figures) -> str:
     """Claims by kind: how many have a verdict, and how often it agrees with people."""
-    rows = [["set", "kind of claim", "claims", "judged", "good accepted", "bad rejected"]]
+    rows = [["set", "kind of claim", "claims", "scored", "good accepted", "bad rejected"]]
     for name, own in _program(results):
         for kind in CLAIM_KINDS:
             if kind in own["claims_by_kind"]:
@@ -161,37 +161,37 @@ def _agreement(row: Mapping[str, Mapping[str, int]]) -> list[str]:
         for side in ("good", "bad")
     )
     total = sum(good.values()) + sum(bad.values())
-    open_claims = good["unjudged"] + bad["unjudged"]
-    good_judged = sum(good.values()) - good["unjudged"]
-    bad_judged = sum(bad.values()) - bad["unjudged"]
+    open_claims = good["unscored"] + bad["unscored"]
+    good_scored = sum(good.values()) - good["unscored"]
+    bad_scored = sum(bad.values()) - bad["unscored"]
     return [
         str(total),
         percent(1 - open_claims / total),
-        percent(good["supported"] / good_judged if good_judged else None),
-        percent(1 - bad["supported"] / bad_judged if bad_judged else None),
+        percent(good["supported"] / good_scored if good_scored else None),
+        percent(1 - bad["supported"] / bad_scored if bad_scored else None),
     ]
 
 
 def over_all_statements(results: Figures) -> str:
-    """Labelled statements: what is judged, and what it comes to over all of them.
+    """Labelled statements: what is scored, and what it comes to over all of them.
 
-    The last column gives every unjudged statement to a fair coin, so that it can be compared with
+    The last column gives every unscored statement to a fair coin, so that it can be compared with
     programs that judge all; it is no accuracy of the program's verdicts.
     """
     rows = [
         _head(
-            "set|statements|judged|acc. on judged|right of all|wrong of all|unjudged"
-            "|a fair coin for what is unjudged"
+            "set|statements|scored|acc. on scored|right of all|wrong of all|unscored"
+            "|a fair coin for what is unscored"
         )
     ]
     for name, own in _program(results):
         if "labels" not in own:
             continue
         text = own["text"]
-        judged = None if text["unjudged"]["rate"] is None else 1 - text["unjudged"]["rate"]
+        scored = None if text["unscored"]["rate"] is None else 1 - text["unscored"]["rate"]
         rows.append(
-            [name, str(own["texts"]), percent(judged), share(text["accuracy"], True)]
-            + [share(text[measure]) for measure in ("right", "wrong", "unjudged")]
+            [name, str(own["texts"]), percent(scored), share(text["accuracy"], True)]
+            + [share(text[measure]) for measure in ("right", "wrong", "unscored")]
             + [share(text["right_with_coin"], True)]
         )
     return align(rows)
@@ -212,8 +212,8 @@ def parts(results: Figures) -> str:
     """The parts of every set, for the program."""
     rows = [
         _head(
-            "set|part|texts|claims judged|span: precision|recall, all|text: precision|recall, all"
-            "|balanced acc.|unjudged|Pearson r"
+            "set|part|texts|claims scored|span: precision|recall, all|text: precision|recall, all"
+            "|balanced acc.|unscored|Pearson r"
         )
     ]
     for name, own in _program(results):
@@ -223,13 +223,13 @@ def parts(results: Figures) -> str:
                 [name, group, str(part["texts"]), share(part["coverage"])]
                 + [share(span.get(m)) for m in ("precision", "recall_all")]
                 + [share(text.get(m)) for m in ("precision", "recall_all")]
-                + [share(text.get(m)) for m in ("balanced_accuracy", "unjudged")]
+                + [share(text.get(m)) for m in ("balanced_accuracy", "unscored")]
                 + [number(part["correlation"]["pearson"])]
             )
     return align(rows)
 
 
-def unjudged_reasons(results: Figures) -> str:
+def unscored_reasons(results: Figures) -> str:
     """Why claims have no verdict, in shares of all claims of a set; the most frequent reasons."""
     rows = [["set", "reason", "% of claims"]]
     for name, own in _program(results):
@@ -258,10 +258,10 @@ def _program(results: Figures) -> Iterator[tuple[str, Figures]]:
 
 
 def injected(study: Figures) -> str:
-    """Precision and recall by number of planted errors, claims and words."""
+    """Precision and recall by number of injected errors, claims and words."""
     rows = [
         _head(
-            "errors|summaries|claims judged|claims: precision|recall|recall, all|open"
+            "errors|summaries|claims scored|claims: precision|recall|recall, all|open"
             "|words: precision|recall|false alarms"
         )
     ]
@@ -294,14 +294,14 @@ def injected_texts(study: Figures) -> str:
 
 
 def injected_types(study: Figures) -> str:
-    """Planted types: how many are found, how many are open, and under which type."""
+    """Injected types: how many are found, how many are open, and under which type."""
     rows = [
-        ["planted", "errors", "found", "words found", "open"]
+        ["injected", "errors", "found", "words found", "open"]
         + [f"called {kind}" for kind in CLAIM_ERRORS]
     ]
     for kind, own in study["by_type"].items():
         rows.append(
-            [kind, str(own["planted"])]
+            [kind, str(own["injected"])]
             + [share(own[m], m == "recall_all") for m in ("recall_all", "recall_words", "open")]
             + [str(own["typed"][other]) for other in CLAIM_ERRORS]
         )
@@ -309,9 +309,9 @@ def injected_types(study: Figures) -> str:
 
 
 def injected_sources(study: Figures) -> str:
-    """One planted error, by source of the tables."""
+    """One injected error, by source of the tables."""
     rows = [
-        ["tables of", "read", "summarised", "claims judged", "precision", "recall", "recall, all"]
+        ["tables of", "read", "summarised", "claims scored", "precision", "recall", "recall, all"]
     ]
     for source, own in study["by_source"].items():
         tables = study["tables"][source]
@@ -324,7 +324,7 @@ def injected_sources(study: Figures) -> str:
 
 def injected_sizes(study: Figures) -> str:
     """Faithful summaries and those with one error, by cells of the table."""
-    rows = [["cells", "summaries", "claims judged", "precision", "recall", "recall, all"]]
+    rows = [["cells", "summaries", "claims scored", "precision", "recall", "recall, all"]]
     for one in study["size"]["bins"]:
         until = f" to {one['to'] - 1}" if one["to"] else " or more"
         rows.append(
@@ -338,9 +338,9 @@ def size_sentence(study: Figures) -> str:
     """The correlation of table size and the verifier's accuracy in words."""
     size = study["size"]
     if size["r"] is None:
-        return "Too few judged summaries for a correlation with table size."
+        return "Too few scored summaries for a correlation with table size."
     return (
-        f"Share of claims judged rightly against the cells of the table, over {size['n']} "
+        f"Share of claims scored rightly against the cells of the table, over {size['n']} "
         f"summaries: Pearson r = {size['r']:.2f} (p {p_value(size['p'])}), "
         f"Spearman {size['rho']:.2f} (p {p_value(size['p_rho'])})."
     )

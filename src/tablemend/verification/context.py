@@ -2,7 +2,7 @@
 
 The two properties of TableHallu 3.1 as far as a program can read them from the text: a row's
 entity is named in the context and within the query's scope, and a cell is what a sentence about
-that entity says of that attribute. What the wording leaves open is unjudged.
+that entity says of that attribute. What the wording leaves open is unscored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tablemend.verification.context_implied import (
 )
 from tablemend.verification.context_notes import is_info_box
 from tablemend.verification.context_records import Record, Said, same_value
-from tablemend.verification.context_rows import JUDGE, RowJudge, judged
+from tablemend.verification.context_rows import JUDGE, RowJudge, scored
 from tablemend.verification.context_slots import Slot, Slots
 from tablemend.verification.scope_conditions import moments_of
 
@@ -59,7 +59,7 @@ def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, .
     if document.table is None:
         raise ValueError("not the claims of a table")
     if not source.text.strip():
-        return tuple(judged(claim, "unjudged", "the context is empty") for claim in document.claims)
+        return tuple(scored(claim, "unscored", "the context is empty") for claim in document.claims)
     judge = open_judge(document.table, source.text, document.query)
     return tuple(judge.judge(claim) for claim in document.claims)
 
@@ -83,11 +83,11 @@ class AnswerJudge(RowJudge):
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim of the table."""
         if claim.row is None:
-            return judged(claim, "unjudged", "no claim of a row")
+            return scored(claim, "unscored", "no claim of a row")
         if claim.column is None:
             return self.judge_row(claim, claim.row)
         if self.table.columns.count(claim.column) > 1:
-            return judged(claim, "unjudged", "more than one column has this name")
+            return scored(claim, "unscored", "more than one column has this name")
         column = self.table.columns.index(claim.column)
         if column == self.key:
             return self._judge_name(claim, claim.row)
@@ -99,23 +99,23 @@ class AnswerJudge(RowJudge):
         """Whether a cell is what the context says."""
         name, header = self.name(row), self.table.columns[column]
         if header in self.scope.computed:
-            return judged(claim, "unjudged", f"{header!r} is to be worked out")
+            return scored(claim, "unscored", f"{header!r} is to be worked out")
         if not name:
-            return judged(claim, "unjudged", "the row has no name")
+            return scored(claim, "unscored", "the row has no name")
         value = read_value(self.table.rows[row][column])
         error = self._error_of(value, column)
         if is_sum_row(name) and not self.reader.name_spans.get(name):
-            return judged(claim, "unjudged", "a row that sums up others")
+            return scored(claim, "unscored", "a row that sums up others")
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
             if self._judge_name(claim, row).verdict == "not_in_source":
                 reason = f"the context does not name {name!r}"
-                return judged(claim, "not_in_source", reason, error)
+                return scored(claim, "not_in_source", reason, error)
             return self._judge_unplaced(claim, value, error)
         look = self.look(row, column)
         if look.beside:
             evidence = (self._evidence(look.beside[0]),)
-            return judged(claim, "supported", f"said of {header!r}", evidence=evidence)
+            return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
         if sure and not look.other and not look.free and self.is_explicit:
             look.other = look.perhaps
         if not self.is_explicit:
@@ -128,15 +128,15 @@ class AnswerJudge(RowJudge):
         if look.free:
             evidence = (self._evidence(look.free[0]),)
             is_open = look.other or slot is not None
-            verdict: VerdictName = "unjudged" if is_open else "supported"
-            return judged(claim, verdict, "stated of this entity", evidence=evidence)
+            verdict: VerdictName = "unscored" if is_open else "supported"
+            return scored(claim, verdict, "stated of this entity", evidence=evidence)
         if look.claimed:
             stated, sentence = look.claimed[0]
             reason = f"the context says it of {stated.label!r}"
             if sure and self.is_explicit:
                 evidence = (self._evidence(sentence),)
-                return judged(claim, "not_in_source", reason, "REL", evidence)
-            return judged(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
+                return scored(claim, "not_in_source", reason, "REL", evidence)
+            return scored(claim, "unscored", reason, evidence=(self._evidence(sentence),))
         return self._judge_missing(claim, row, column, record, value, error)
 
     def _error_of(self, value: Value, column: int) -> ClaimError:
@@ -158,11 +158,11 @@ class AnswerJudge(RowJudge):
             self._evidence(number) for number in dict.fromkeys(o.about.sentence for o in look.other)
         )
         if look.free and not (self.is_explicit and len(expected) == 1):
-            return judged(claim, "unjudged", "the context has both", evidence=evidence)
+            return scored(claim, "unscored", "the context has both", evidence=evidence)
         reason = f"the context gives {header!r} as {expected[0]!r}"
         if look.claimed or self._is_anothers(value, claim.row or 0, header):
             error = "REL"
-        return judged(claim, "contradicted", reason, error, evidence, tuple(expected))
+        return scored(claim, "contradicted", reason, error, evidence, tuple(expected))
 
     @cached_property
     def slots(self) -> Slots:
@@ -176,7 +176,7 @@ class AnswerJudge(RowJudge):
             error = "REL"
         reason = f"the context has {slot.said!r} where it gives {header!r} of others"
         evidence = (self._evidence(slot.sentence),)
-        return judged(claim, "contradicted", reason, error, evidence, (slot.said,))
+        return scored(claim, "contradicted", reason, error, evidence, (slot.said,))
 
     def lacks_names(self, absent: Sequence[str]) -> bool:
         """Whether the column that names the rows may be one of those that the answer lacks.
@@ -251,35 +251,35 @@ class AnswerJudge(RowJudge):
         name, header = self.name(row), self.table.columns[column]
         evidence = tuple(self._evidence(one.sentence) for one in record.sentences[:3])
         if value.text in _FLAGS:
-            return judged(claim, "unjudged", "yes or no is not said in these words")
+            return scored(claim, "unscored", "yes or no is not said in these words")
         if self._counts_rows(column):
-            return judged(claim, "unjudged", "a number of the rows")
+            return scored(claim, "unscored", "a number of the rows")
         places = self.find(row, column)
         reason = f"nothing that the context says of {name!r} states it"
         if value.number is not None or value.dates:
             if self._is_setting(places, record):
-                return judged(claim, "unjudged", "the text is set in that time", evidence=evidence)
+                return scored(claim, "unscored", "the text is set in that time", evidence=evidence)
             if self._is_implied(header, record):
-                return judged(claim, "unjudged", _IMPLIED, evidence=evidence)
+                return scored(claim, "unscored", _IMPLIED, evidence=evidence)
             if self.is_never_said(row, column):
-                return judged(claim, "not_in_source", _NEVER, error, evidence)
+                return scored(claim, "not_in_source", _NEVER, error, evidence)
             elsewhere = all(map(self._is_of_another, places[:_LOOKED_AT]))
             if self.is_explicit or (elsewhere and self.is_verbatim(column)):
                 error = "REL" if self._is_anothers(value, row, header) else error
-                return judged(claim, "not_in_source", reason, error, evidence)
-            return judged(claim, "unjudged", reason, evidence=evidence)
+                return scored(claim, "not_in_source", reason, error, evidence)
+            return scored(claim, "unscored", reason, evidence=evidence)
         if self._trace(value, record) >= (_CLEAR_TRACE if self.is_explicit else _TRACE):
-            return judged(claim, "unjudged", "stated in part or in other words", evidence=evidence)
+            return scored(claim, "unscored", "stated in part or in other words", evidence=evidence)
         if self.is_explicit:
             error = "REL" if places else "ATT"
-            return judged(claim, "not_in_source", reason, error, evidence)
+            return scored(claim, "not_in_source", reason, error, evidence)
         if places and self.is_verbatim(column) and all(map(self._is_of_another, places)):
-            return judged(claim, "not_in_source", reason, "REL", evidence)
+            return scored(claim, "not_in_source", reason, "REL", evidence)
         if not self._has_words(value):
             if is_worked_out(header):
-                return judged(claim, "unjudged", _IMPLIED, evidence=evidence)
-            return judged(claim, "not_in_source", _NEVER, "ATT", evidence)
-        return judged(claim, "unjudged", reason, evidence=evidence)
+                return scored(claim, "unscored", _IMPLIED, evidence=evidence)
+            return scored(claim, "not_in_source", _NEVER, "ATT", evidence)
+        return scored(claim, "unscored", reason, evidence=evidence)
 
     def _is_implied(self, header: str, record: Record) -> bool:
         """Whether a number that is never said may follow from what is."""
@@ -292,10 +292,10 @@ class AnswerJudge(RowJudge):
         """A cell of an entity whose sentences are not known."""
         header = claim.column or ""
         if is_worked_out(header):
-            return judged(claim, "unjudged", _IMPLIED)
+            return scored(claim, "unscored", _IMPLIED)
         if (value.number is not None or value.dates) and not self.reader.places.find(value.text):
-            return judged(claim, "not_in_source", _NEVER, error)
-        return judged(claim, "unjudged", "no sentence is surely about this row")
+            return scored(claim, "not_in_source", _NEVER, error)
+        return scored(claim, "unscored", "no sentence is surely about this row")
 
     def _is_setting(self, places: Sequence[Span], record: Record) -> bool:
         """Whether the time set last before a record is a value: "It was held in 2021", say.

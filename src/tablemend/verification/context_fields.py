@@ -37,16 +37,16 @@ class FieldsJudge:
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim; of a row and its attribute the value decides."""
         if claim.row is None:
-            return self._verdict(claim, "unjudged", "no claim of a row")
+            return self._verdict(claim, "unscored", "no claim of a row")
         cell = self.table.rows[claim.row][1]
         found, reason, evidence = self._look(cell or "")
         if claim.column != self.table.columns[1] and found == "not_in_source":
-            return self._verdict(claim, "unjudged", "the name of an attribute")
+            return self._verdict(claim, "unscored", "the name of an attribute")
         return self._verdict(claim, found, reason, evidence)
 
     def _look(self, cell: str) -> tuple[VerdictName, str, tuple[Evidence, ...]]:
         if is_blank(cell):
-            return "unjudged", "the value is blank", ()
+            return "unscored", "the value is blank", ()
         if spans := self._reader.places.find(clean(cell)):
             return "supported", "stated in the text", (self._evidence(spans[0].start),)
         items = [item for item in _ITEMS.split(clean(cell)) if item]
@@ -55,13 +55,13 @@ class FieldsJudge:
             evidence = tuple(self._evidence(found[0].start) for found in places)
             return "supported", "stated in the text, item by item", evidence
         if any(places) or self._reader.has_letters(cell):
-            return "unjudged", "stated in part", ()
+            return "unscored", "stated in part", ()
         value = read_value(cell)
         exact = value.number is not None or bool(value.dates)
         words = [word for word in tokens_of(value.text).words if word not in LITTLE_WORDS]
         known = sum(map(self._reader.has_word, words))
         if not exact and words and known >= _TRACE * len(words):
-            return "unjudged", "stated in part or in other words", ()
+            return "unscored", "stated in part or in other words", ()
         return "not_in_source", "the text never says it", ()
 
     def _evidence(self, place: int) -> Evidence:

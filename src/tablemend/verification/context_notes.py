@@ -20,7 +20,7 @@ def answer_notes(table: Table, query: str = "") -> tuple[str, ...]:
     if not filled_rows(table):
         notes.append("the answer has no filled row: there is nothing to judge")
     for name in table.duplicate_columns():
-        notes.append(f"the answer has more than one column {name!r}: their cells are not judged")
+        notes.append(f"the answer has more than one column {name!r}: their cells are not scored")
     if not query.strip() or is_info_box(table):
         return tuple(notes)
     if columns_from_query(query) is None:

@@ -30,19 +30,19 @@ class RowJudge(AnswerReader, ABC):
         """Whether a row's entity is named, in scope and not there twice."""
         name = self.name(row)
         if not name:
-            return judged(claim, "unjudged", "the row has no name")
+            return scored(claim, "unscored", "the row has no name")
         named = self._judge_name(claim, row)
         if named.verdict != "supported":
             return named
         listed = self.scope.entities
         if listed and name not in {clean(one) for one in listed}:
-            return judged(claim, "contradicted", "the query lists other names", "ATT")
+            return scored(claim, "contradicted", "the query lists other names", "ATT")
         _, _, breach = self.records.in_scope(name)
         if breach is not None:
             return self._out_of_scope(claim, name, breach)
         if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
-            return judged(claim, "contradicted", reason, "REL", named.evidence)
+            return scored(claim, "contradicted", reason, "REL", named.evidence)
         return self._judge_scope(claim, row, named.evidence)
 
     def _judge_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
@@ -63,7 +63,7 @@ class RowJudge(AnswerReader, ABC):
                 assert column is not None
                 cell = self.table.rows[row][column] or ""
                 reason = f"its {condition.label!r} is {clean(cell)!r}; {asked(condition)}"
-                return judged(claim, "contradicted", reason, error_of(condition), evidence)
+                return scored(claim, "contradicted", reason, error_of(condition), evidence)
             if met is None:
                 unmet.append(asked(condition))
         if self.scope.unread:
@@ -75,13 +75,13 @@ class RowJudge(AnswerReader, ABC):
                 unmet.append(f"the query's {name!r} was not read")
         if unmet:
             reason = f"named in the context, scope not known: {'; '.join(unmet)}"
-            return judged(claim, "unjudged", reason, evidence=evidence)
+            return scored(claim, "unscored", reason, evidence=evidence)
         in_scope = bool(self.scope.conditions)
         reason = "named, and in the query's scope" if in_scope else "named in the context"
         if of_text:
             names = ", ".join(map(repr, of_text))
             reason += f"; {names} of the query is taken for what the whole text is about"
-        return judged(claim, "supported", reason, evidence=evidence)
+        return scored(claim, "supported", reason, evidence=evidence)
 
     def _column_of(self, condition: Condition) -> int | None:
         wanted = header_key(condition.label)
@@ -132,7 +132,7 @@ class RowJudge(AnswerReader, ABC):
         what = f" for {condition.label!r}" if condition.label else ""
         reason = f"the context says {breach.said!r}{what}; {asked(condition)}"
         evidence = (self._evidence(breach.sentence),)
-        return judged(claim, "contradicted", reason, error_of(condition), evidence)
+        return scored(claim, "contradicted", reason, error_of(condition), evidence)
 
     def _judge_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
@@ -141,24 +141,24 @@ class RowJudge(AnswerReader, ABC):
             sentence = self.reader.sentence_at(spans[0].start)
             if name in self.reader.partly_named:
                 reason = "only a word of the name stands in the context"
-                return judged(claim, "unjudged", reason, evidence=(self._evidence(sentence),))
-            return judged(
+                return scored(claim, "unscored", reason, evidence=(self._evidence(sentence),))
+            return scored(
                 claim, "supported", "named in the context", evidence=(self._evidence(sentence),)
             )
         if index_context(self.context).mentions(name):
-            return judged(claim, "supported", "named in the context in other words")
+            return scored(claim, "supported", "named in the context in other words")
         if is_sum_row(name):
-            return judged(claim, "unjudged", "a row that sums up others")
+            return scored(claim, "unscored", "a row that sums up others")
         if is_short_for(name, self.context):
-            return judged(claim, "unjudged", "it may be a short name, or have one in the context")
-        return judged(claim, "not_in_source", "the context does not name it", "ATT")
+            return scored(claim, "unscored", "it may be a short name, or have one in the context")
+        return scored(claim, "not_in_source", "the context does not name it", "ATT")
 
     def _evidence(self, sentence: int) -> Evidence:
         start, end = self.reader.sentences[sentence]
         return Evidence(self.reader.text[start:end], start=start, end=end)
 
 
-def judged(
+def scored(
     claim: Claim,
     verdict: VerdictName,
     reason: str,

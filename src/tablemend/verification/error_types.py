@@ -2,7 +2,7 @@
 
 A program that finds an error knows its type: it has looked up a value or worked out a comparison.
 A model says "contradicted" and no more. This classifier reads the claim and its evidence: a
-linear model over content-free features, trained by ``train/error_types.py`` on planted errors.
+linear model over content-free features, trained by ``train/error_types.py`` on injected errors.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Experiments:
                 if not truth:
                     spans = (Span(start, end),)
                     return Verdict(claim, "contradicted", "CMP", (), reason, spans)
-                if looked_up.verdict == "unjudged":
+                if looked_up.verdict == "unscored":
                     return Verdict(claim, "supported", reason=reason)
         if looked_up.verdict == "not_in_source" and looked_up.error_type == "ATT":
             return _left_open(looked_up, "a name that the table of results may abbreviate")
@@ -234,7 +234,7 @@ class Experiments:
 
 def _left_open(verdict: Verdict, reason: str) -> Verdict:
     return replace(
-        verdict, verdict="unjudged", error_type=None, spans=(), expected=(), reason=reason
+        verdict, verdict="unscored", error_type=None, spans=(), expected=(), reason=reason
     )
 
 

@@ -90,7 +90,7 @@ class Moments:
                 found = self._supported(binder, moment, links)
                 if self._is_title(moment) or self._is_of_life(moment, links):
                     reason = "the table does not say what was in that year"
-                    return replace(found, verdict="unjudged", reason=reason, final=True)
+                    return replace(found, verdict="unscored", reason=reason, final=True)
                 return replace(found, firm=self._meets(binder, links))
             return wrong
         own = self._own_date(binder, moment)
@@ -98,12 +98,12 @@ class Moments:
             return self._contradicted(moment, own)
         text = self.linking.reading.text[moment.start : moment.end]
         if moment.kind == "month name" or text.casefold() in self._caption.casefold():
-            return self._plain(moment, "unjudged", "the period is named without its year")
+            return self._plain(moment, "unscored", "the period is named without its year")
         if _shape(moment.readings[0]) not in self._kinds:
             if any(self._finer(reading) for reading in moment.readings):
-                return self._plain(moment, "unjudged", "the tables state the period less finely")
+                return self._plain(moment, "unscored", "the tables state the period less finely")
             if moment.kind in ("quarter", "span", "clock"):
-                return self._plain(moment, "unjudged", "the tables state no such period")
+                return self._plain(moment, "unscored", "the tables state no such period")
             return self._plain(moment, "not_in_source", "the tables state no date")
         return self._plain(moment, "not_in_source", "no header and no cell states this period")
 
@@ -148,7 +148,7 @@ class Moments:
                 firm=True,
             )
         if len(self._days) > 1:
-            return self._plain(moment, "unjudged", "which date is meant is not clear")
+            return self._plain(moment, "unscored", "which date is meant is not clear")
         return self._plain(moment, "not_in_source", "no date of the tables is that weekday")
 
     def _stands_elsewhere(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
@@ -306,8 +306,8 @@ class Moments:
         )
 
     def _plain(self, moment: Moment, verdict: str, reason: str) -> Finding:
-        if verdict == "unjudged":
-            return Finding(moment.start, moment.end, "moment", "unjudged", reason=reason)
+        if verdict == "unscored":
+            return Finding(moment.start, moment.end, "moment", "unscored", reason=reason)
         span = Span(moment.start, moment.end)
         return Finding(
             moment.start,

@@ -96,7 +96,7 @@ class Names:
         if alone and rows:
             return self._found(number, cell, firm=False)
         reason = "the table has the name, in rows that the sentence does not name"
-        return Finding(cell.start, cell.end, "name", "unjudged", reason=reason)
+        return Finding(cell.start, cell.end, "name", "unscored", reason=reason)
 
     def _is_attribute(self, number: int, links: Links, cell: CellLink) -> bool:
         """Whether a list of attributes has the words under one that the sentence names."""
@@ -241,13 +241,13 @@ class Names:
         before = _PLACE.search(self.text, max(0, name.start - 40), name.start)
         if before and stem(before[1].casefold()) in self.linking.index.known:
             return Finding(
-                name.start, name.end, "name", "unjudged", reason="the tables are silent about it"
+                name.start, name.end, "name", "unscored", reason="the tables are silent about it"
             )
         around = said + self.text[name.end : name.end + 12]
         quoted = self.text[max(0, name.start - 2) : name.start].strip()[-1:] in _QUOTES
         if quoted or _PLACE_OR_FRAME.search(around) or self._touches_known(binder, name):
             return Finding(
-                name.start, name.end, "name", "unjudged", reason="the tables are silent about it"
+                name.start, name.end, "name", "unscored", reason="the tables are silent about it"
             )
         evidence: tuple[Evidence, ...] = ()
         return Finding(

@@ -130,5 +130,5 @@ def _turned(finding: Finding) -> Finding:
 def _left_open(finding: Finding) -> Finding:
     reason = "the text denies something of it"
     return replace(
-        finding, verdict="unjudged", error=None, span=None, expected=(), reason=reason, firm=False
+        finding, verdict="unscored", error=None, span=None, expected=(), reason=reason, firm=False
     )

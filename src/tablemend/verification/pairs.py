@@ -61,7 +61,7 @@ def judge_pair(
         return _compared(grounder, one, other, bindings)
     if _of_stranger(binder, one):
         reason = "it is said of a name that the tables do not know"
-        return [grounder.weak(amount, "unjudged", reason) for amount in (one, other)]
+        return [grounder.weak(amount, "unscored", reason) for amount in (one, other)]
     slots = list(_records(grounder, binder, one, bindings))
     record = any(slot.sure for slot in slots)
     bracketed = binder.plain[max(0, one.start - 3) : one.start].rstrip().endswith("(")
@@ -122,7 +122,7 @@ def _compared(
             elif outcome == "different":
                 findings.append(grounder.contradicted(amount, grounding))
             else:
-                findings.append(grounder.weak(amount, "unjudged", "not comparable with the cell"))
+                findings.append(grounder.weak(amount, "unscored", "not comparable with the cell"))
         return findings
     return _found_together(grounder, one, other)
 
@@ -302,4 +302,4 @@ def _found_together(grounder: Grounder, one: Amount, other: Amount) -> list[Find
                     for amount, place in ((one, first), (other, second))
                 ]
     reason = "which cells the two numbers stand for is not clear"
-    return [grounder.weak(amount, "unjudged", reason) for amount in (one, other)]
+    return [grounder.weak(amount, "unscored", reason) for amount in (one, other)]

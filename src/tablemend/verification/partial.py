@@ -83,7 +83,7 @@ def withhold(findings: list[Finding], text: str, grids: Sequence[Grid]) -> list[
     return [
         replace(
             finding,
-            verdict="unjudged",
+            verdict="unscored",
             error=None,
             span=None,
             expected=(),

@@ -105,7 +105,7 @@ def _judge(
 
 
 def _unclear(finding: Finding, reason: str) -> Finding:
-    return Finding(finding.start, finding.end, "number", "unjudged", reason=reason)
+    return Finding(finding.start, finding.end, "number", "unscored", reason=reason)
 
 
 def _nearest_part(binder: Binder, one: Amount, other: Amount) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""The program verifier: every claim of a document judged against its source."""
+"""The program verifier: every claim of a document scored against its source."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class DocumentJudge:
     def judge(self, claim: Claim) -> Verdict:
         """The verdict on one claim."""
         if claim.start is None or claim.end is None:
-            return Verdict(claim, "unjudged", reason="it has no place in the text")
+            return Verdict(claim, "unscored", reason="it has no place in the text")
         if not self.linking.source.grids:
-            return Verdict(claim, "unjudged", reason="the source has no table")
+            return Verdict(claim, "unscored", reason="the source has no table")
         if not any(grid.lines for grid in self.linking.source.grids):
-            return Verdict(claim, "unjudged", reason="the tables have no rows")
+            return Verdict(claim, "unscored", reason="the tables have no rows")
         sentence = self.linking.reading.sentences[self.linking.sentence_at(claim.start)]
         if reason := self._scripts.unread(*sentence):
-            return Verdict(claim, "unjudged", reason=reason)
+            return Verdict(claim, "unscored", reason=reason)
         findings = self.findings(claim)
         if any(finding.final for finding in findings):
             return combine(claim, findings)
@@ -95,7 +95,7 @@ class DocumentJudge:
         if firm := [finding for finding in phrased if finding.firm]:
             return combine(claim, firm + (self._orphans or {}).get(claim, []))
         verdict = self._judge(claim)
-        return combine(claim, phrased) if phrased and verdict.verdict == "unjudged" else verdict
+        return combine(claim, phrased) if phrased and verdict.verdict == "unscored" else verdict
 
     def is_closed(self, number: int) -> bool:
         """Whether a sentence denies something, or the table itself leaves a part of it open."""
@@ -112,8 +112,8 @@ class DocumentJudge:
         if claim.kind == "comparative":
             if stated.wrong and (computed is None or computed.verdict != "contradicted"):
                 return stated
-            return computed or Verdict(claim, "unjudged", reason="nothing to compare is found")
-        if computed is None or computed.verdict == "unjudged":
+            return computed or Verdict(claim, "unscored", reason="nothing to compare is found")
+        if computed is None or computed.verdict == "unscored":
             return stated
         about = any(_overlap(span, claim.focus) for span in computed.spans)
         if computed.verdict == "contradicted":
@@ -122,7 +122,7 @@ class DocumentJudge:
             if named and computed.error_type != "CMP":
                 return stated  # a name of one table is no value of another
             return computed if about and not stated.wrong else stated
-        return computed if stated.verdict == "unjudged" else stated
+        return computed if stated.verdict == "unscored" else stated
 
     def _phrased(self, claim: Claim) -> list[Finding]:
         """What a turn of phrase says of the words that a claim turns on."""
@@ -243,7 +243,7 @@ class DocumentJudge:
         scoped = is_scoped(self.linking.reading.plain, *said)
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
             verdict = judge_logic(claim, self.linking, number)
-            if verdict is None or verdict.verdict == "unjudged":
+            if verdict is None or verdict.verdict == "unscored":
                 unclear = unclear or verdict
             elif verdict.verdict == "supported" or not (
                 scoped or self._is_refuted(verdict) or self._is_of_a_list(verdict, number)
@@ -255,7 +255,7 @@ class DocumentJudge:
 def combine(claim: Claim, findings: list[Finding]) -> Verdict:
     """The verdict on a claim from the findings on what it states: the worst decides."""
     if not findings:
-        return Verdict(claim, "unjudged", reason="nothing in it can be looked up")
+        return Verdict(claim, "unscored", reason="nothing in it can be looked up")
     for verdict in ("contradicted", "not_in_source"):
         wrong = [finding for finding in findings if finding.verdict == verdict]
         if wrong:
@@ -269,11 +269,11 @@ def combine(claim: Claim, findings: list[Finding]) -> Verdict:
                 tuple(dict.fromkeys(f.span for f in wrong if f.span is not None)),
                 first.expected if len({finding.span for finding in wrong}) == 1 else (),
             )
-    doubtful = [finding for finding in findings if finding.verdict == "unjudged"]
+    doubtful = [finding for finding in findings if finding.verdict == "unscored"]
     shown = doubtful or findings
     return Verdict(
         claim,
-        "unjudged" if doubtful else "supported",
+        "unscored" if doubtful else "supported",
         evidence=tuple(dict.fromkeys(e for finding in shown for e in finding.evidence)),
         reason=shown[0].reason,
     )
@@ -290,7 +290,7 @@ def _without_mentions(findings: list[Finding]) -> list[Finding]:
     if looked_up and not wrong:
         return findings
     return [
-        replace(f, verdict="unjudged", reason=f"{f.reason}; what is said of it was not looked up")
+        replace(f, verdict="unscored", reason=f"{f.reason}; what is said of it was not looked up")
         if f.verdict == "supported" and not f.firm
         else f
         for f in findings

@@ -42,7 +42,7 @@ class Scripts:
         self._source = source
 
     def unread(self, start: int, end: int) -> str:
-        """Why a sentence is not judged: its script, its language; empty where it can be read."""
+        """Why a sentence is not scored: its script, its language; empty where it can be read."""
         if self.is_foreign(start, end):
             return "the text is in another script than the tables"
         if self.is_other_language(start, end):

@@ -141,7 +141,7 @@ class Series:
             if _CONVERTED.match(plain, self._unit_start(amount)):
                 reason = "the table has another unit"
                 yield Finding(
-                    amount.start, amount.end, "number", "unjudged", reason=reason, firm=True
+                    amount.start, amount.end, "number", "unscored", reason=reason, firm=True
                 )
                 continue
             role = roles.get(amount.start)

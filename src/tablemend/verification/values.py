@@ -113,29 +113,29 @@ class Values:
         """A number by its nearest reading; contradicted only where no other is as likely."""
         grounder = self._grounder
         if _is_ratio(self.linking.reading.plain, amount):
-            return replace(grounder.weak(amount, "unjudged", "a side of a ratio"), final=True)
+            return replace(grounder.weak(amount, "unscored", "a side of a ratio"), final=True)
         if is_margin(self.linking.reading.plain, amount):
-            return grounder.weak(amount, "unjudged", "a difference, not the value of a cell")
+            return grounder.weak(amount, "unscored", "a difference, not the value of a cell")
         groundings = grounder.ground(amount, bindings)
         if not groundings:
             return self._judge_unbound(binder, amount, bindings, doubtful)
         best = groundings[0]
         if best.torn:
             reason = "the table has rows of one name with different values"
-            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            found = grounder.weak(amount, "unscored", reason, best.grid, best.cells)
             return replace(found, final=True)
         if other := self._narrower(best, amount):
             reason = f'the table does not say how many are "{other}"'
-            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            found = grounder.weak(amount, "unscored", reason, best.grid, best.cells)
             return replace(found, final=True)
         if best.outcome == "same":
             if binder.other_noun(amount) and not self._is_said(best, amount):
                 reason = "no column is named by what is counted"
-                return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+                return grounder.weak(amount, "unscored", reason, best.grid, best.cells)
             return grounder.supported(amount, best)
         if best.outcome == "near":
             reason = "near the cell, neither equal nor clearly wrong"
-            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return grounder.weak(amount, "unscored", reason, best.grid, best.cells)
         rivals = [
             other
             for other in groundings[1:]
@@ -152,17 +152,17 @@ class Values:
             if near[0].grid != best.grid or near[0].entity.indices == best.entity.indices:
                 return grounder.supported(amount, near[0])
             reason = "the value is another row's; whose is meant is not clear"
-            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return grounder.weak(amount, "unscored", reason, best.grid, best.cells)
         if amount.pair == "range" or self._is_apposition(best, amount):
             reason = "a range or an age: not the value of the cell"
-            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return grounder.weak(amount, "unscored", reason, best.grid, best.cells)
         if self._may_be_another(binder, best, amount):
             reason = "another column of the row has the value, and may be meant"
-            found = grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            found = grounder.weak(amount, "unscored", reason, best.grid, best.cells)
             return replace(found, final=True)
         if doubtful or amount.role == "ordinal" or not best.clear:
             reason = "it is not clear that this cell is meant"
-            return grounder.weak(amount, "unjudged", reason, best.grid, best.cells)
+            return grounder.weak(amount, "unscored", reason, best.grid, best.cells)
         return grounder.contradicted(amount, best)
 
     def _is_said(self, grounding: Grounding, amount: Amount) -> bool:
@@ -275,7 +275,7 @@ class Values:
             if here and not telling and binder.other_noun(amount) not in _ANY_NOUN:
                 # "12 red cards": that some column has 12 says nothing of cards
                 reason = "no column is named by what is counted"
-                return grounder.weak(amount, "unjudged", reason, binding.grid, here)
+                return grounder.weak(amount, "unscored", reason, binding.grid, here)
             if here:
                 return grounder.weak(
                     amount, "supported", "the row or column has the value", binding.grid, here
@@ -288,10 +288,10 @@ class Values:
             return grounder.weak(amount, "supported", "the table has the value", first.grid, here)
         bound = amount.hedge not in ("", "about") or self._identifies(amount)
         if grounder.is_share(amount) and not grounder.has_shares:
-            return grounder.weak(amount, "unjudged", "a share, and no column gives shares")
+            return grounder.weak(amount, "unscored", "a share, and no column gives shares")
         if not places and telling and not doubtful and not bound:
             return grounder.weak(amount, "not_in_source", "no cell has the value")
-        return grounder.weak(amount, "unjudged", "no row and column are named")
+        return grounder.weak(amount, "unscored", "no row and column are named")
 
 
 def _counts_another(binder: Binder, amount: Amount, best: Grounding, other: Grounding) -> bool:

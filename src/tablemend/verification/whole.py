@@ -1,6 +1,6 @@
 """Sentences that a computation explains whole, whatever their claims turn on.
 
-A claim is judged by its focus. Where a reading of the whole sentence uses nearly every word that
+A claim is scored by its focus. Where a reading of the whole sentence uses nearly every word that
 says something and does not hold, the sentence is false, though none of its claims may turn on the
 words at fault; where it holds, what its claims name is what it was computed of.
 """
@@ -63,7 +63,7 @@ def settle_sentences(
             settled[place] = _refuted(verdicts[place].claim, read)
         elif read.likely >= _TRUE and any(one.verdict == "supported" for one in own):
             for place in places:
-                if verdicts[place].verdict == "unjudged":
+                if verdicts[place].verdict == "unscored":
                     claim, reason = verdicts[place].claim, read.outcome.reason
                     settled[place] = Verdict(claim, "supported", None, read.evidence, reason)
     return settled
@@ -81,8 +81,8 @@ def _at_fault(verdicts: Sequence[Verdict], places: list[int], fault: Span | None
         focus = claim.focus
         touched = focus is not None and fault is not None
         turns = touched and focus.start < fault.end and fault.start < focus.end  # type: ignore[union-attr]
-        unjudged = verdicts[place].verdict == "unjudged"
-        return not turns, not unjudged, claim.kind != "comparative"
+        unscored = verdicts[place].verdict == "unscored"
+        return not turns, not unscored, claim.kind != "comparative"
 
     return min(places, key=rank)
 

@@ -64,7 +64,7 @@ def judge(statement: str, source: Source) -> tuple[str, str]:
     verdicts = verify_document(extract_claims(statement), source)
     found = Verification(verdicts, VERSION).verdict
     reasons = [one.reason for one in verdicts if one.verdict == found and one.reason]
-    if found == "unjudged":
+    if found == "unscored":
         return "not_in_source", "The evidence does not tell."
     return found, reasons[0] if reasons else "The evidence says so."
 

@@ -84,7 +84,7 @@ MISTAKES: Mapping[str, str] = {
     "unchanged": "rewrite: the words as they were",
     "chatty": "rewrite: a comment around the words",
     "whole-sentence": "rewrite: the whole sentence where its words were asked for",
-    "planted-error": "summarise: one error of a named type",
+    "injected-error": "summarise: one error of a named type",
     "listed": "summarise: a list with an introduction",
     "one-sentence": "summarise: too few sentences",
     "extra-row": "table: a row of the context that is out of scope",

@@ -10,7 +10,7 @@ from tablemend.tabfaith.injection import Injector
 from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.markdown import locate_markdown, read_markdown
 
-MISTAKES = ("planted-error", "listed", "one-sentence")
+MISTAKES = ("injected-error", "listed", "one-sentence")
 _COUNT = re.compile(r"(\d+)(?: to (\d+))?")
 
 
@@ -27,10 +27,10 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tup
     low, high = (int(found[1]), int(found[2] or found[1])) if found else (2, 5)
     summary = opened.summarise(rng, (low, high))
     match mistake:
-        case "planted-error":
+        case "injected-error":
             injector = Injector(summary, opened.sheet, opened.recomputation)
-            planted = injector.plant_mixed(1, rng)
-            return (summary.text, False) if planted is None else (planted.text, True)
+            injected = injector.plant_mixed(1, rng)
+            return (summary.text, False) if injected is None else (injected.text, True)
         case "listed":
             sentences = dict.fromkeys(fact.sentence for fact in summary.facts)
             lines = (f"- {summary.text[slice(*span)]}" for span in sentences)

@@ -46,7 +46,7 @@ _PROGRAMS = (
 SUPPORTED = 0.7
 """From this belief on a claim is supported."""
 CONTRADICTED = 0.3
-"""Up to this belief it is contradicted; between the two it is unjudged."""
+"""Up to this belief it is contradicted; between the two it is unscored."""
 LONGEST = 150
 """Tokens of a statement; a longer one is no sentence, and its readings are without number."""
 _TORN = "the table has rows of one name with different values"
@@ -69,14 +69,14 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
         grid: number of the table to judge by.
 
     Returns:
-        ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unjudged
+        ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unscored
         where it does, and no reading is clear enough.
     """
     unclear: Verdict | None = None
     asked = any(cue.kind in _LOGICAL for cue in find_cues(claim.statement))
     torn = False
     for linked, links in _linked(claim, linking, grid):
-        views = _judged(linked, links)
+        views = _scored(linked, links)
         if views is None:
             continue
         if (verdict := _size(claim, linking, views[0].frame)) is not None:
@@ -84,17 +84,17 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
             if read or "all" not in views[0].frame.words:
                 return verdict
             reason = f"{verdict.reason}; what is said of all of them was not read"
-            return replace(verdict, verdict="unjudged", reason=reason)
+            return replace(verdict, verdict="unscored", reason=reason)
         torn = torn or any(weighed.torn for weighed in views)
-        judged = [weighed for weighed in views if weighed.shares]
-        if not judged:
+        scored = [weighed for weighed in views if weighed.shares]
+        if not scored:
             continue
-        best = max(judged, key=lambda weighed: abs(weighed.likely - 0.5))
+        best = max(scored, key=lambda weighed: abs(weighed.likely - 0.5))
         if CONTRADICTED < best.likely < SUPPORTED:
             said = "; ".join(dict.fromkeys(outcome.reason for _, outcome in best.shares[:2]))
             if asked:
                 unclear = unclear or Verdict(
-                    claim, "unjudged", reason=f"no reading is clear: {said}"
+                    claim, "unscored", reason=f"no reading is clear: {said}"
                 )
             continue
         if (verdict := _verdict(claim, linking, best)) is not None:
@@ -103,9 +103,9 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
             continue
         asked = False
     if torn:
-        return Verdict(claim, "unjudged", reason=_TORN)
+        return Verdict(claim, "unscored", reason=_TORN)
     if asked and unclear is None:
-        return Verdict(claim, "unjudged", reason="no way to compute this from the table")
+        return Verdict(claim, "unscored", reason="no way to compute this from the table")
     return unclear
 
 
@@ -143,7 +143,7 @@ class Explained:
 
 def explain_sentence(linking: Linking, span: Span, grid: int) -> Explained | None:
     """The likeliest reading of a sentence over a table; ``None`` where there is none."""
-    views = [view for view in _judged(linking, linking.links(span, grid)) or () if view.shares]
+    views = [view for view in _scored(linking, linking.links(span, grid)) or () if view.shares]
     if not views or any(view.torn for view in views):
         return None
     best = max(views, key=lambda weighed: abs(weighed.likely - 0.5))
@@ -163,7 +163,7 @@ def explain_sentence(linking: Linking, span: Span, grid: int) -> Explained | Non
     )
 
 
-def _judged(linking: Linking, links: Links) -> list[_Weighed] | None:
+def _scored(linking: Linking, links: Links) -> list[_Weighed] | None:
     """A statement over the table by rows and, where that makes sense, by columns.
 
     Kept as long as its document: a sentence has many claims. ``None`` for one that is too long.

@@ -73,7 +73,7 @@ def judge_earlier_matches(match: Match, number: int) -> Iterator[Finding]:
             match, number, amount.start, part["part"]
         ):
             reason = "the table of the players tells nothing of parts of the match"
-            yield Finding(amount.start, amount.end, "number", "unjudged", reason=reason, firm=True)
+            yield Finding(amount.start, amount.end, "number", "unscored", reason=reason, firm=True)
 
 
 def _is_of_player(match: Match, number: int, place: int, part: str) -> bool:

@@ -80,7 +80,7 @@ class Leaders:
                 for place in (Span(subject.start, subject.end), verb, team):
                     if place is not None:
                         yield Finding(
-                            place.start, place.end, "name", "unjudged", reason=reason, firm=True
+                            place.start, place.end, "name", "unscored", reason=reason, firm=True
                         )
                 continue
             if column is None:

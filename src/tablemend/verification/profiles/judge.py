@@ -92,14 +92,14 @@ class Profiles:
             return self._supported(claim, found)
         if found.silence is not None:
             return self._silent(claim, found.silence, looked_up)
-        if looked_up.verdict == "unjudged":
+        if looked_up.verdict == "unscored":
             return looked_up
         if self._is_of_one_cell(claim, looked_up):
             return looked_up
         if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
             return looked_up
         reason = "the info box has words of it; what is said of them was not looked up"
-        return Verdict(claim, "unjudged", evidence=looked_up.evidence, reason=reason)
+        return Verdict(claim, "unscored", evidence=looked_up.evidence, reason=reason)
 
     def _refuted(self, claim: Claim, found: _Sentence, looked_up: Verdict) -> Verdict:
         """The claim that a false fact stands in is contradicted, the others stay open."""
@@ -110,7 +110,7 @@ class Profiles:
             holding = [f for f in wrong if (claim.start or 0) <= f.start < (claim.end or 0)]
             claims = holding
         if not claims:
-            return Verdict(claim, "unjudged", reason="another part of the sentence does not hold")
+            return Verdict(claim, "unscored", reason="another part of the sentence does not hold")
         assert self.profile is not None
         evidence = tuple(
             self.profile.evidence(attribute) for f in claims for attribute in f.attributes
@@ -147,7 +147,7 @@ class Profiles:
         if not (claim.start or 0) <= silence.start < (claim.end or 0):
             if looked_up.verdict == "not_in_source" and self._is_strange(looked_up):
                 return looked_up
-            return Verdict(claim, "unjudged", reason=f"in its sentence, {silence.reason}")
+            return Verdict(claim, "unscored", reason=f"in its sentence, {silence.reason}")
         spans = (Span(silence.start, silence.end),)
         return Verdict(claim, "not_in_source", "ATT", (), silence.reason, spans)
 
@@ -181,7 +181,7 @@ class Profiles:
         reading = self.linking.reading
         start, end = reading.sentences[number]
         if end - start > _LONGEST:
-            return _Sentence("unjudged", (), None)
+            return _Sentence("unscored", (), None)
         facts: list[Fact] = []
         for judge in self._judges:
             for fact in judge.facts(reading.plain, start, end):
@@ -190,14 +190,14 @@ class Profiles:
         told = self._vocabulary.told(reading.tokens_within(start, end), facts)
         if any(not fact.truth for fact in facts):
             sure = len(told.open) <= _LOOSE
-            return _Sentence("contradicted" if sure else "unjudged", tuple(facts), told)
+            return _Sentence("contradicted" if sure else "unscored", tuple(facts), told)
         explained = not told.open and not told.loose
         if explained and (facts or told.attributes):
             return _Sentence("supported", tuple(facts), told)
         silence = find_silence(self.profile, reading.plain, start, end)
         if silence is not None and not facts:
             return _Sentence("not_in_source", (), told, silence)
-        return _Sentence("unjudged", tuple(facts), told)
+        return _Sentence("unscored", tuple(facts), told)
 
     def _supported(self, claim: Claim, found: _Sentence) -> Verdict:
         assert self.profile is not None

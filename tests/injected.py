@@ -1,4 +1,4 @@
-"""Planted edits: a gold table, one known error, and the finding that must follow.
+"""Injected edits: a gold table, one known error, and the finding that must follow.
 
 Each function takes a gold table and a random source and returns the edited table, or ``None``
 where the table leaves no room for such an edit.

@@ -1,4 +1,4 @@
-"""Defects planted into good kernels and long texts, one at a time, each with what must be said."""
+"""Defects injected into good kernels and long texts, one at a time, each with what must be said."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kernel(NamedTuple):
     adversarial: str
 
 
-class Planted(NamedTuple):
+class Injected(NamedTuple):
     """A defect, the kinds by which it may be told, and what the checks said of it."""
 
     name: str
@@ -54,7 +54,7 @@ def all_problems(kernel: Kernel) -> list[Problem]:
     ]
 
 
-def defects(kernel: Kernel, rng: Random) -> Iterator[Planted]:
+def defects(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     """Every defect that the kernel has room for."""
     yield from _in_table(kernel, rng)
     yield from _in_context(kernel, rng)
@@ -64,15 +64,15 @@ def defects(kernel: Kernel, rng: Random) -> Iterator[Planted]:
         yield from _in_long_text(kernel, rng)
 
 
-def _kernel(name: str, draft: KernelDraft, *kinds: str) -> Planted:
-    return Planted(name, frozenset(kinds), checks.check_kernel(draft, SHAPE))
+def _kernel(name: str, draft: KernelDraft, *kinds: str) -> Injected:
+    return Injected(name, frozenset(kinds), checks.check_kernel(draft, SHAPE))
 
 
 def _with_rows(draft: KernelDraft, rows: list[tuple[str | None, ...]]) -> KernelDraft:
     return replace(draft, table=Table(draft.table.columns, tuple(rows), draft.table.title))
 
 
-def _in_table(kernel: Kernel, rng: Random) -> Iterator[Planted]:
+def _in_table(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft = kernel.draft
     rows = list(draft.table.rows)
     swapped = [rows[-1], *rows[1:-1], rows[0]]
@@ -115,7 +115,7 @@ def _other_value(table: Table, row: int, column: int) -> str:
     return "Quorvex"
 
 
-def _in_context(kernel: Kernel, rng: Random) -> Iterator[Planted]:
+def _in_context(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft = kernel.draft
     places = list(_gold_places(draft))
     row, column, place = rng.choice(places)
@@ -161,20 +161,20 @@ def _fillings(table: Table, row: int, column: int, rng: Random) -> Iterator[tupl
     yield "null remarked", remark, omissions.NULL_REMARKED
 
 
-def _in_query(kernel: Kernel, rng: Random) -> Iterator[Planted]:
+def _in_query(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft, query = kernel.draft, kernel.query
     table = draft.table
 
-    def planted(name: str, text: str, *kinds: str) -> Planted:
-        return Planted(name, frozenset(kinds), checks.check_query(text, draft))
+    def injected(name: str, text: str, *kinds: str) -> Injected:
+        return Injected(name, frozenset(kinds), checks.check_query(text, draft))
 
     one, other = rng.sample(table.columns, 2)
     kinds = (
         queries.COLUMNS_UNORDERED,
         queries.COLUMN_MISSING,
     )  # missing: "Cases" in "Citing Cases"
-    yield planted("columns swapped", _swap(query, one, other), *kinds)
-    yield planted(
+    yield injected("columns swapped", _swap(query, one, other), *kinds)
+    yield injected(
         "column left out",
         query.replace(rng.choice(table.columns), ""),
         queries.COLUMN_MISSING,
@@ -185,16 +185,16 @@ def _in_query(kernel: Kernel, rng: Random) -> Iterator[Planted]:
     turned = turned.replace("alphabetically by", "in descending order of").replace(
         "A to Z", "Z to A"
     )
-    yield planted("sorted the other way", turned, queries.OTHER_SORT_RULE, queries.NO_SORT_RULE)
+    yield injected("sorted the other way", turned, queries.OTHER_SORT_RULE, queries.NO_SORT_RULE)
     entities = [row[primary_key(table)] for row in table.rows]
     if len(set(entities)) == len(entities):
         named = f"{query} Include {rng.choice(entities)}."
-        yield planted("name in the query", named, queries.CELL_IN_QUERY)
+        yield injected("name in the query", named, queries.CELL_IN_QUERY)
     inner = list(_inner_values(table))
     if inner:
         _, cell = rng.choice(inner)
         said = f"{query} One of them stands at {cell} there."
-        yield planted("number in the query", said, queries.CELL_IN_QUERY)
+        yield injected("number in the query", said, queries.CELL_IN_QUERY)
 
 
 def _swap(text: str, one: str, other: str) -> str:
@@ -212,18 +212,18 @@ def _inner_values(table: Table) -> Iterator[tuple[str, str]]:
                     yield header, cell
 
 
-def _in_constraints(kernel: Kernel) -> Iterator[Planted]:
+def _in_constraints(kernel: Kernel) -> Iterator[Injected]:
     constraints, draft = kernel.constraints, kernel.draft
 
-    def planted(name: str, changed: Constraints, kind: str) -> Planted:
+    def injected(name: str, changed: Constraints, kind: str) -> Injected:
         found = checks.check_constraints(changed, draft, kernel.query)
-        return Planted(name, frozenset({kind}), found)
+        return Injected(name, frozenset({kind}), found)
 
     order = "ascending" if constraints.sort_order == "descending" else "descending"
-    yield planted("order turned", replace(constraints, sort_order=order), queries.SORT_FIELDS)
-    yield planted("no scope", replace(constraints, entity_scope=()), queries.NO_SCOPE)
+    yield injected("order turned", replace(constraints, sort_order=order), queries.SORT_FIELDS)
+    yield injected("no scope", replace(constraints, entity_scope=()), queries.NO_SCOPE)
     foreign = (*constraints.conditions, Condition("Shoe Size", "1", "2"))
-    yield planted(
+    yield injected(
         "foreign column", replace(constraints, conditions=foreign), queries.NO_SUCH_COLUMN
     )
     for condition in constraints.conditions:
@@ -234,32 +234,32 @@ def _in_constraints(kernel: Kernel) -> Iterator[Planted]:
             broken = replace(condition, low="1500-01-01", high="1500-12-31")
         else:
             broken = replace(condition, low="7777777", high=None)
-        yield planted(
+        yield injected(
             "condition broken",
             replace(constraints, conditions=(broken,)),
             queries.GOLD_OUT_OF_SCOPE,
         )
 
 
-def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Planted]:
+def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft, _, constraints, text = kernel
 
-    def planted(name: str, changed: str, *kinds: str) -> Planted:
+    def injected(name: str, changed: str, *kinds: str) -> Injected:
         found = checks.check_adversarial(draft, constraints, changed, FLOOR)
-        return Planted(name, frozenset(kinds), found, note)
+        return Injected(name, frozenset(kinds), found, note)
 
     note = ""
     facts = checks.locate_facts(draft, text)
     fact = rng.choice(facts)
     cut = _splice(text, fact.adversarial.sentence_start, fact.adversarial.sentence_end, "")
-    yield planted("gold sentence lost", cut, preservation.LOST)
+    yield injected("gold sentence lost", cut, preservation.LOST)
     key = draft.table.columns[primary_key(draft.table)]
     fact = rng.choice([fact for fact in facts if fact.column != key])
     other = _other_value(draft.table, fact.row, draft.table.columns.index(fact.column))
     place = fact.adversarial
     changed = _splice(text, place.start, place.end, other)
     note = f"{fact.column}: {fact.value} -> {other}"
-    yield planted("gold value changed", changed, preservation.LOST)
+    yield injected("gold value changed", changed, preservation.LOST)
     bounded = {condition.column for condition in constraints.conditions}
     numbers = [
         fact
@@ -274,7 +274,7 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Planted]:
         place_at = rng.choice(spans).end
         again = f"{text[:place_at]} {sentence}{text[place_at:]}"
         note = sentence
-        yield planted("gold entity restated", again, preservation.RESTATED)
+        yield injected("gold entity restated", again, preservation.RESTATED)
     row, column = rng.choice(
         [
             (i, j)
@@ -287,13 +287,13 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Planted]:
     for name, sentence, kind in _fillings(draft.table, row, column, rng):
         if name != "null stated without its column":
             filled = f"{text[:place_at]} {sentence}{text[place_at:]}"
-            yield planted(f"long text: {name}", filled, kind, omissions.NULL_STATED)
+            yield injected(f"long text: {name}", filled, kind, omissions.NULL_STATED)
     kept = sorted(kept.span for kept in Preserved(draft, text).kept.values())
     rest = text
     for start, end in reversed(kept):
         rest = _splice(rest, start, end, "")
-    yield planted("not dispersed", f"{draft.context}\n\n{rest}", preservation.CLUSTERED)
-    yield planted("too short", draft.context, preservation.TOO_SHORT)
+    yield injected("not dispersed", f"{draft.context}\n\n{rest}", preservation.CLUSTERED)
+    yield injected("too short", draft.context, preservation.TOO_SHORT)
 
 
 def _gold_places(draft: KernelDraft) -> Iterator[tuple[int, int, Mention]]:
