@@ -5,18 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.files import SHARED_DATA
 from tests.support.model_server.local import LocalServer
-
-SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,20 +44,6 @@ def shared_data() -> Callable[[str], list[dict[str, Any]]]:
             return [json.loads(line) for line in file]
 
     return read
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """Writing beyond ``size`` bytes fails, as on a full disk and without filling one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    written = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # a module imported meanwhile would leave half a .pyc
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        sys.dont_write_bytecode = written
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 ``model.generate`` runs a batch until its last row ends, so one answer that does not end costs
 the whole batch the full length. Here a row that ends leaves and the next prompt takes its place.
-Greedy answers are those of ``model.generate`` (tests/test_backends_hf.py).
+Greedy answers are those of ``model.generate`` (tests/unit/backends/test_backends_hf.py).
 """
 
 from __future__ import annotations

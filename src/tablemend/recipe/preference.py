@@ -30,7 +30,7 @@ class Pairs(Section):
     (`openai:MODEL@URL` for a server of the same weights)."""
     chosen: Literal["gold", "best"] = "gold"
     """The chosen answer beside one of the model's own: gold, or the first of its answers that is
-    whole and without a finding (gold where none is). Injected errors are always paired with gold."""
+    whole and without a finding (gold where none is). Injected errors always go with gold."""
     errors: tuple[str, ...] = ()
     """Error types of the task to inject; all of them where it is empty."""
 

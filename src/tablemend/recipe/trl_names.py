@@ -1,6 +1,6 @@
 """The field names of TRL's configurations, so that a recipe is checked without importing torch.
 
-``tests/test_config.py`` compares them with the installed TRL (1.16).
+``tests/unit/config/test_config.py`` compares them with the installed TRL (1.16).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The values are those of each model's public ``config.json`` on the Hugging Face Hub; only what
 decides shapes, memory and the window is kept. ``parameters`` is the published count, which
-``tests/test_training_shapes.py`` compares with the model that the values make.
+``tests/unit/training/test_training_shapes.py`` compares with the model that the values make.
 """
 
 from __future__ import annotations

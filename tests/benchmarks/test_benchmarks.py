@@ -1,0 +1,354 @@
+"""The benchmarks: what they refuse, and that they count what they say."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from studies import steps
+from tablemend.backends.requests import Completion
+from tablemend.config import ConfigError, load, parse
+from tablemend.errors import TablemendError
+from tablemend.generations import Generations, Stored
+from tablemend.recipe.experiment import Experiment
+from tablemend.records import Answer
+from tablemend.runs import Run
+
+ROOT = Path(__file__).parents[2]
+PARTS = {"random_training", "rationale_check"}
+"""What benchmarks import, and is none itself."""
+NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem not in PARTS)
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+def benchmark(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_imports_without_running(name: str) -> None:
+    assert callable(benchmark(name).main)
+
+
+@pytest.mark.parametrize("folder", ["/x", "runs", "runs/..", "runs/a/b", "x/runs/a", "runs/$x"])
+def test_the_demo_measures_only_directly_below_runs(folder: str) -> None:
+    with pytest.raises(ConfigError, match="folder"):
+        parse(benchmark("demo").Demo, [f"folder={folder}"])
+
+
+@pytest.mark.parametrize("taken", ["runs/a", "runs/a-data"])
+def test_the_demo_deletes_nothing(
+    taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo = benchmark("demo")
+    monkeypatch.setattr(demo, "ROOT", tmp_path)
+    assert demo.refuse_leftovers("runs/a") == "runs/a-data"
+    kept = tmp_path / taken / "results.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    with pytest.raises(TablemendError, match=f"^{taken} already there: delete it, or give"):
+        demo.refuse_leftovers("runs/a")
+    assert kept.read_text() == "mine"
+
+
+HOLD = "x = b'1' * (150 << 20); import time; time.sleep(1.5)"
+
+
+@LINUX
+@pytest.mark.parametrize("own_session", [False, True])
+def test_memory_is_that_of_the_whole_family(own_session: bool) -> None:
+    start = f"import subprocess as s, sys; s.run([sys.executable, '-c', {HOLD!r}]"
+    command = [sys.executable, "-c", f"{start}, start_new_session={own_session})"]
+    seconds, peak = benchmark("demo").watch(command, 0.1)
+    assert 150 <= peak / 2**20 < 250
+    assert 1.5 <= seconds < 60
+
+
+@LINUX
+def test_an_interruption_ends_what_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo = benchmark("demo")
+    note = tmp_path / "pids"
+
+    def interrupt(_: int) -> int:
+        if note.exists() and note.read_text().count("\n") == 2:
+            raise KeyboardInterrupt
+        return 0
+
+    monkeypatch.setattr(demo, "resident", interrupt)
+    script = f"sleep 60 & printf '%s\\n%s\\n' $$ $! > {note}.x; mv {note}.x {note}; wait"
+    with pytest.raises(KeyboardInterrupt):
+        demo.watch(["bash", "-c", script], 0.05)
+    child = Path("/proc") / note.read_text().split()[1] / "stat"
+    for _ in range(100):  # an orphan is buried by whoever adopts it
+        if not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the child is still running")
+
+
+@LINUX
+def test_a_failed_step_is_named() -> None:
+    with pytest.raises(TablemendError, match="false ended with status 1"):
+        benchmark("demo").watch(["false"], 0.05)
+
+
+def mitigation(tmp_path: Path, *changes: tuple[str, str]) -> Any:
+    """Settings with a changed copy of the tiny recipe, given as a path."""
+    text = (ROOT / "recipes" / "tiny.yaml").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new).replace("after: sft", "after: base")
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return benchmark("mitigation").Mitigation(recipe=str(path), n=7)
+
+
+def test_a_recipe_is_read_from_a_path_too(tmp_path: Path) -> None:
+    config = benchmark("mitigation").read_recipe(mitigation(tmp_path), seed=4)
+    assert Run.of(config).path == Path("runs/mitigation-mine-4")
+    assert (config.seed, config.data.train.seed, config.data.test.n) == (4, 1004, 7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("    sft: {", "    tuned: {"), "systems.sft must be there"),
+        (("base: {model: base, ", "base: {model: x/y, "), "systems.base must be there"),
+        (("[clean, adversarial]", "[clean]"), "contexts must hold adversarial"),
+        (("test: {source: small-world", "test: {source: x.jsonl"), "only a generated source"),
+    ],
+)
+def test_a_recipe_that_gives_no_table_is_refused_first(
+    change: tuple[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TablemendError, match=message):
+        benchmark("mitigation").read_recipe(mitigation(tmp_path, change), seed=0)
+
+
+def results(rate: float | None) -> dict[str, Any]:
+    system = {name: {"rate": rate} for name in ("total_hallu", "row_recall")}
+    pair = {
+        "context": "adversarial",
+        "metric": "total_hallu",
+        "system_a": "base",
+        "system_b": "sft",
+    }
+    return {
+        "systems": {name: {"adversarial": system, "clean": system} for name in ("base", "sft")},
+        "paired": [pair | dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p"), rate)],
+    }
+
+
+def test_a_row_shows_what_there_is() -> None:
+    row = benchmark("mitigation").row
+    assert row(2, 310, results(0.25)) == (
+        "| 2 | 310 | 25.0% | 25.0% | - | 0.25 (0.25 to 0.25) | 2.5e-01 | 25.0% | 25.0% | 25.0% |"
+    )
+    assert row(2, None, results(None)) == "| 2 |" + " - |" * 9
+
+
+def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
+    config = parse(Experiment, [f"recipe={ROOT / 'recipes' / 'tiny.yaml'}"])
+    first, second = Run(tmp_path / "0"), Run(tmp_path / "1")
+    made = Generations(first.path / "generations")
+    for system in ("base", "sft"):
+        for text in ("one", "two"):
+            answer = Answer(f"id-{text}", system, "clean", text, 1, 1, "stop")
+            made.append("key", [Stored(answer, 0.5)])
+    systems = benchmark("mitigation").not_tuned(config)
+    steps.share_answers(config, systems, first, second)
+    shared = Generations(second.path / "generations")
+    assert shared.read("base", "clean") == made.read("base", "clean")
+    assert not shared.path("sft", "clean").exists()
+    assert shared.settings_key("base", "clean") == "key"
+    steps.share_answers(config, systems, first, first)
+
+
+class GivesUp:
+    """An engine that makes no example."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def make(self, number: int) -> None:
+        self.asked.append(number)
+
+
+def test_the_rate_counts_examples_that_were_made() -> None:
+    from tablemend.synthesis.engine import open_engine
+    from tablemend.synthesis.settings import Synthesis
+
+    synthesis = benchmark("synthesis")
+    nothing = GivesUp()
+    assert synthesis.measure(nothing, 10, 7, write=True) == (0.0, 0.0)
+    assert nothing.asked == list(range(10, 17))
+    synthesis.CHUNK = 2
+    rate, best = synthesis.measure(open_engine(Synthesis(source="pool")), 0, 5, write=True)
+    assert rate > 0 and best > 0
+
+
+def test_a_clock_that_stands_still_stops_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "process_time", lambda: 1.0)
+    assert benchmark("synthesis").measure(GivesUp(), 0, 3, write=False) == (0.0, 0.0)
+
+
+def test_synthesis_takes_small_numbers_and_refuses_typos(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synthesis = benchmark("synthesis")
+    monkeypatch.setattr(synthesis, "WARM", 1)
+    monkeypatch.setattr(sys, "argv", ["synthesis.py", "source=pool", "n=3", "stream=3"])
+    try:
+        synthesis.main()
+    finally:
+        gc.enable()
+    printed = capsys.readouterr().out
+    assert "stream: 3 examples" in printed
+    assert printed.count("made, verified and encoded") == 3
+    monkeypatch.setattr(sys, "argv", ["synthesis.py", "steam=3"])
+    with pytest.raises(ConfigError, match=r"did you mean stream\?"):
+        synthesis.main()
+
+
+def test_without_its_tables_synthesis_says_what_to_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synthesis = benchmark("synthesis")
+    monkeypatch.setattr(synthesis, "REAL", tmp_path / "nothing")
+    monkeypatch.setattr(sys, "argv", ["synthesis.py"])
+    with pytest.raises(TablemendError, match="give source=PATH, or source=pool"):
+        synthesis.main()
+
+
+def test_throughput_measures_no_other_model_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", "model.path=./nowhere"])
+    with pytest.raises(TablemendError, match="no model folder nowhere"):
+        benchmark("sft_throughput").main()
+
+
+def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    throughput = benchmark("sft_throughput")
+    small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
+    monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small])
+    throughput.main()
+    shown = capsys.readouterr().out
+    rates = re.findall(r"^(TRL.*|tablemend): (\d+) tokens/s", shown, re.MULTILINE)
+    sides = ["TRL", "TRL, grouped by length", "TRL, packed", "tablemend"]
+    assert [side for side, _ in rates] == sides
+    best = max(rates[:3], key=lambda rate: int(rate[1]))
+    assert f"best: {rates[3][1]} tokens a second, {best[0]}: {best[1]}, " in shown
+    config = load(throughput.Benchmark)
+    packed = throughput.sides_of(config, [10, 20, 30])["TRL, packed"][0].train
+    assert (packed.max_length, packed.micro_batch, packed.global_batch) == (80, 1, 2)
+
+
+class FakeEngine:
+    """Answers with the prompt's id, having read ``share`` of it before."""
+
+    def __init__(self, log: list[str], name: str, share: float) -> None:
+        self.log, self.name, self.share = log, name, share
+
+    def load(self) -> None:
+        self.log.append(f"load {self.name}")
+
+    def close(self) -> None:
+        self.log.append(f"close {self.name}")
+
+    def generate(self, requests: list[Any]) -> Iterator[Completion]:
+        self.log.append(f"{self.name} {len(requests)}")
+        for request in requests:
+            cached = int(100 * self.share)
+            yield Completion(request.id, request.id, 100, 10, "stop", cached_tokens=cached)
+
+
+def test_vllms_systems_ask_about_the_same_contexts() -> None:
+    vllm = benchmark("vllm_engine")
+    requests = vllm.systems_of(vllm.Benchmark(contexts=3), 0)
+    assert len(requests) == len({request.id for request in requests}) == 15
+    contexts = {request.messages[0]["content"].partition("\n\nQuery")[0] for request in requests}
+    assert len(contexts) == 3
+    prompts = {(request.messages[0]["content"], request.thinking) for request in requests}
+    assert len(prompts) == 15
+    other = vllm.systems_of(vllm.Benchmark(contexts=3), 1)
+    assert not prompts & {(request.messages[0]["content"], request.thinking) for request in other}
+
+
+def test_vllms_sides_answer_the_same_prompts_turn_about() -> None:
+    vllm = benchmark("vllm_engine")
+    settings = vllm.Benchmark(prompts=4)
+    rounds = [vllm.prompts_of(settings, number) for number in range(2)]
+    log: list[str] = []
+    sides = {"one": FakeEngine(log, "one", 0), "two": FakeEngine(log, "two", 0.75)}
+    measured = vllm.compare(sides, rounds)
+    assert log[:4] == ["load one", "one 1", "load two", "two 1"]
+    assert log[4:] == ["one 4", "two 4", "two 4", "one 4", "close one", "close two"]
+    one, two = vllm.summarise("contexts", measured)
+    assert (one["computed"], two["computed"]) == (400, 100)
+    assert (one["times_fewer_computed"], two["times_fewer_computed"]) == (1, 4)
+    assert two["equal_answers"] == 1 and two["times_as_fast"] > 0
+    assert vllm.table([one, two]).splitlines()[3].startswith("| contexts | two | 100 | 75% | ")
+
+
+def test_vllms_times_are_not_of_failures() -> None:
+    class Fails(FakeEngine):
+        def generate(self, requests: list[Any]) -> Iterator[Completion]:
+            yield Completion(requests[0].id, "", 0, 0, "error", "no room")
+
+    vllm = benchmark("vllm_engine")
+    with pytest.raises(AssertionError):
+        vllm.measure(Fails([], "", 0), vllm.prompts_of(vllm.Benchmark(prompts=1), 0))
+
+
+def test_backends_measures_what_came_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backends = benchmark("backends")
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(
+        sys, "argv", ["backends.py", "n=40", "stream=20", "concurrency=8", "latency=0.01"]
+    )
+    backends.main()
+    printed = capsys.readouterr().out.splitlines()
+    rows = [[cell.strip() for cell in line.split("|")] for line in printed if line[:1] == "|"]
+    assert {row[1]: row[2] for row in rows[2:]} == {
+        "openai client alone": "40",
+        "backend": "40",
+        "backend with request cache": "40",
+    }
+    ideal = [float(row[4].rstrip("%")) for row in rows[2:]]
+    assert all(0 <= share <= 100 for share in ideal)
+    assert printed[-1].startswith("stream: 20 answers, ")
+
+
+def test_backends_counts_no_failed_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    backends = benchmark("backends")
+    monkeypatch.delenv("http_proxy", raising=False)
+    settings = backends.Benchmark(n=3, latency=0.01)
+    server = backends.LocalServer(["--answer=x", "--faults=400!:1"])
+    try:
+        with pytest.raises(TablemendError, match=r"r0: .*status 400"):
+            backends.generate(backends.open_for(server.url, settings, concurrency=1), settings, 3)
+    finally:
+        server.close()

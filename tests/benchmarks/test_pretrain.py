@@ -1,0 +1,459 @@
+"""The pre-training of the embedded base."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.files import file_size_limit
+
+torch = pytest.importorskip("torch")
+
+from transformers import PreTrainedTokenizerFast  # noqa: E402
+
+from tablemend.config import parse  # noqa: E402
+from tablemend.config.load import ConfigError  # noqa: E402
+from tablemend.errors import TablemendError  # noqa: E402
+from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
+from tablemend.script import run_script  # noqa: E402
+from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
+from tablemend.tasks.tablehallu import messages, target  # noqa: E402
+from tablemend.training import checkpoints  # noqa: E402
+from tablemend.training.precision import chosen  # noqa: E402
+from tiny_base import skills, training  # noqa: E402
+from tiny_base.config import Pretraining, Schedule, Shape  # noqa: E402
+from tiny_base.model import build_model  # noqa: E402
+from tiny_base.tokenizer import TEMPLATE  # noqa: E402
+from tiny_base.training import (  # noqa: E402
+    Batch,
+    Trainer,
+    batches,
+    build_optimizers,
+    build_tokenizer,
+    collate,
+    exact_match,
+    full_size,
+    rate_at,
+    size_at,
+)
+
+BUILD = Path(__file__).parents[2] / "checkpoints" / "tiny-base" / "build"
+SCRIPT, RECIPE = BUILD / "pretrain.py", f"recipe={BUILD / 'recipe.yaml'}"
+
+TINY = [
+    "threads=1",
+    "vocab_size=600",
+    "shape.hidden=32",
+    "shape.layers=1",
+    "shape.heads=2",
+    "shape.intermediate=32",
+    "schedule.tokens=12000",
+    "schedule.batch_tokens=2048",
+]
+
+
+@pytest.fixture(scope="module")
+def config() -> Pretraining:
+    return parse(Pretraining, [RECIPE, *TINY])
+
+
+@pytest.fixture(scope="module")
+def tokenizer(config: Pretraining) -> PreTrainedTokenizerFast:
+    return build_tokenizer(config)
+
+
+def _stream(config: Pretraining, tokenizer: PreTrainedTokenizerFast) -> list[tuple[float, Batch]]:
+    shares = config.skills.model_dump()
+    return list(batches(tokenizer, config.schedule, shares, full_size(config), config.seed))
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("world.attributes=[1,3]", "world.attributes"),
+        ("world.attributes=[2,5]", "world.attributes"),
+        ("world.rows=[0,3]", "world.rows"),
+        ("world.rows=[2,9]", "world.rows"),
+        ("world.distractors=[0,3]", "world.distractors"),
+        ("world.distractors=[3,20]", "world.distractors"),
+        ("world.rows=[3,2]", "world.rows"),
+        ("skills={" + ", ".join(f"{name}: 0" for name in skills.SKILLS) + "}", "skills.repeat"),
+    ],
+)
+def test_what_would_crash_mid_run_is_refused_before(override: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(key)):
+        parse(Pretraining, [RECIPE, *TINY, override])
+
+
+def test_muon_takes_the_matrices_inside_the_layers_alone(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    model = build_model(config.shape, tokenizer, config.context_length, seed=0)
+    muon, adamw = build_optimizers(model, config.schedule)
+    (matrices,), (rest,) = muon.param_groups, adamw.param_groups
+    inside = {weight for weight in model.model.layers.parameters() if weight.ndim == 2}
+    assert set(matrices["params"]) == inside
+    assert set(rest["params"]) == set(model.parameters()) - inside
+    assert (matrices["lr"], rest["lr"]) == (config.schedule.muon_lr, config.schedule.adam_lr)
+
+
+def test_first_layer_starts_by_looking_back(tokenizer: PreTrainedTokenizerFast) -> None:
+    shape = Shape(hidden=128, layers=1, heads=4, intermediate=32)
+    model = build_model(shape, tokenizer, 256, seed=1).eval()
+    model.set_attn_implementation("eager")
+    ids = torch.randint(0, 500, (2, 60), generator=torch.Generator().manual_seed(0))
+    (weights,) = model(ids, output_attentions=True).attentions  # (texts, heads, to, from)
+    for head in range(3):
+        back = weights[:, head].diagonal(-(head + 1), 1, 2)[:, 3:]
+        assert back.mean() > 0.7
+    assert weights[:, 3].diagonal(-1, 1, 2).mean() < 0.3
+
+
+def test_examples_grow_from_smallest_to_full() -> None:
+    full = Size(rows=(2, 3), attributes=(2, 3), distractors=(3, 6))
+    assert size_at(0.0, full, 0.2).rows == (1, 1)
+    assert size_at(0.0, full, 0.2).distractors == (1, 1)
+    assert size_at(0.2, full, 0.2) == full
+    assert size_at(0.9, full, 0.2) == full
+
+
+def test_batches_weigh_targets_and_never_padding(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    _, batch = _stream(config, tokenizer)[0]
+    assert batch.ids.numel() <= config.schedule.batch_tokens
+    ends = (batch.ids == tokenizer.eos_token_id).int()
+    for ids, weights, end in zip(batch.ids, batch.weights, ends, strict=True):
+        last = int(end.nonzero()[-1])
+        assert weights[last] == 1.0
+        assert not weights[last + 1 :].any()
+        answer = tokenizer.decode(ids[(weights == 1.0)])
+        assert answer.endswith("<|im_end|>")
+        assert "<|im_start|>" not in answer
+
+
+@pytest.mark.parametrize("tokens", [1, 12_000, 150_000])  # the last needs a second pool
+def test_the_run_ends_with_the_batch_that_reaches_the_tokens(
+    tokens: int, config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    schedule = config.schedule.model_copy(update={"tokens": tokens})
+    stream = _stream(config.model_copy(update={"schedule": schedule}), tokenizer)
+    sizes = [batch.ids.numel() for _, batch in stream]
+    assert sum(sizes[:-1]) < tokens <= sum(sizes)
+    assert all(0 <= progress < 1 for progress, _ in stream)
+
+
+def test_an_exercise_beyond_the_window_is_refused(config: Pretraining) -> None:
+    short = build_tokenizer(config.model_copy(update={"context_length": 100}))
+    with pytest.raises(TablemendError, match="context_length is 100"):
+        _stream(config, short)
+
+
+def test_the_rate_rises_stays_and_falls_to_zero(config: Pretraining) -> None:
+    schedule: Schedule = config.schedule.model_copy(update={"warmup": 0.1, "decay": 0.5})
+    assert rate_at(0.0, schedule) == pytest.approx(0.001)
+    assert rate_at(0.05, schedule) == pytest.approx(0.5)
+    assert rate_at(0.1, schedule) == rate_at(0.5, schedule) == 1.0
+    assert rate_at(0.75, schedule) == pytest.approx(0.5)
+    assert rate_at(1.0, schedule) == rate_at(1.1, schedule) == 0.0
+
+
+@torch.no_grad()
+def test_exact_match_is_what_greedy_decoding_writes(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    model = build_model(config.shape, tokenizer, config.context_length, seed=3).eval()
+    prompt = tokenizer.encode("Context: In 2012, Bal Bek had 3 wells.")
+    written = list(prompt)
+    for _ in range(8):
+        written.append(int(model(torch.tensor([written])).logits[0, -1].argmax()))
+    target = written[len(prompt) :]
+    wrong = [*target[:-1], (target[-1] + 1) % len(tokenizer)]
+    batch = collate([(prompt, target, "right"), (prompt, wrong, "wrong")], 0.0)
+    assert exact_match(model, batch) == {"right": (1, 1), "wrong": (0, 1)}
+    longer = collate([(prompt, target, "one"), (prompt * 2, target, "two")], 0.1)  # padded
+    assert exact_match(model, longer)["one"] == (1, 1)
+
+
+def _through_a_file(state: dict[str, Any]) -> dict[str, Any]:
+    file = BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return dict(torch.load(file, weights_only=True))
+
+
+def test_resumed_training_equals_uninterrupted(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    whole = Trainer(config, tokenizer)
+    losses = list(whole.steps())
+    first = Trainer(config, tokenizer)
+    assert len(list(islice(first.steps(), 2))) == 2
+    second = Trainer(config, build_tokenizer(config))  # as another process would
+    second.load_state(_through_a_file(first.state()))
+    rest = list(second.steps())
+    assert len(rest) > 2
+    assert rest == pytest.approx(losses[2:], rel=1e-6)
+    for name, weight in whole.model.state_dict().items():
+        torch.testing.assert_close(second.model.state_dict()[name], weight)
+
+
+@pytest.mark.parametrize("name", ["engine", "tokenizer"])
+def test_a_state_of_another_world_or_tokenizer_is_refused(
+    name: str, config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    trainer = Trainer(config, tokenizer)
+    state = trainer.state()
+    with pytest.raises(TablemendError, match=f"of another {name}: the code has changed"):
+        trainer.load_state({**state, name: "other"})
+    del state[name]
+    with pytest.raises(TablemendError, match=name):
+        trainer.load_state(state)
+
+
+def test_divergence_stops_before_the_weights_are_spoilt(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    trainer = Trainer(config, tokenizer)
+    with torch.no_grad():
+        trainer.model.model.norm.weight[0] = torch.inf
+    with pytest.raises(TablemendError, match=r"step 1: loss (nan|inf).* diverged"):
+        list(trainer.steps())
+    assert torch.isfinite(trainer.model.lm_head.weight).all()
+    assert trainer.step == 0
+
+
+def test_held_out_exercises_are_of_every_skill(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "TEST_EXERCISES", 64)
+    tested = Trainer(config, tokenizer).test([])
+    assert set(tested.exact) == set(skills.SKILLS)
+    assert tested.loss is None
+
+
+def test_saved_base_loads_and_ends_its_turn(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    trainer = Trainer(config, tokenizer)
+    next(trainer.steps())
+    trainer.save(tmp_path / "base")
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "base")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "base")
+    assert model.dtype == torch.bfloat16
+    for name, weight in trainer.model.named_parameters():
+        assert torch.equal(model.get_parameter(name), weight.to(torch.bfloat16)), name
+    assert model.generation_config.use_cache is not False
+    assert model.config.use_cache is not False
+    assert loaded.convert_ids_to_tokens(model.generation_config.eos_token_id) == "<|im_end|>"
+    assert loaded.chat_template == tokenizer.chat_template
+
+
+@pytest.mark.parametrize("moment", ["mark_complete", "replace"])
+def test_a_base_that_cannot_be_saved_leaves_the_old_one(
+    moment: str,
+    config: Pretraining,
+    tokenizer: PreTrainedTokenizerFast,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer, folder = Trainer(config, tokenizer), tmp_path / "base"
+    trainer.save(folder)
+    rename = Path.replace
+
+    def fail(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    def fail_for_the_new(path: Path, target: Path) -> Path:
+        return fail(path) if path.name.endswith(".partial") else rename(path, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        if moment == "replace":
+            patched.setattr(Path, "replace", fail_for_the_new)
+        else:
+            patched.setattr(checkpoints, "mark_complete", fail)
+        trainer.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
+    assert checkpoints.is_complete(folder)
+    (folder / "of-the-old-one").write_text("")
+    (folder / "build").mkdir()
+    (folder / "build" / "pretrain.py").write_text("what builds it")
+    trainer.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
+    assert not (folder / "of-the-old-one").exists()
+    assert (folder / "build" / "pretrain.py").read_text() == "what builds it"
+    (folder / "build" / "pretrain.py").write_text("changed later")
+    assert checkpoints.is_complete(folder)
+
+
+def test_a_folder_with_other_things_is_not_replaced(
+    config: Pretraining, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(TablemendError, match="something else"):
+        Trainer(config, tokenizer).save(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_refusal_comes_before_anything_is_written_or_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = runpy.run_path(str(SCRIPT))["main"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", "recipe=nowhere.yaml"])
+    with pytest.raises(ConfigError, match=r"recipe: no file nowhere\.yaml"):
+        main()
+    run, out = tmp_path / "run", tmp_path / "out"
+    for folder in (run, out):
+        folder.mkdir()
+    (run / "state.pt").write_text("hours of work")
+    (out / "thesis.tex").write_text("years of work")
+    tokens = [*TINY, f"run={run}", f"out={out}", "overwrite=true"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    with pytest.raises(TablemendError, match="something else"):
+        main()
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens, f"out={run / 'state.pt' / 'out'}"])
+    with pytest.raises(NotADirectoryError):
+        main()
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    assert [path.name for path in run.iterdir()] == ["state.pt"]
+    (out / "thesis.tex").unlink()
+    with sole_writer(run), pytest.raises(TablemendError, match=r"another process .* is writing"):
+        main()
+    assert (run / "state.pt").read_text() == "hours of work"
+
+
+def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = runpy.run_path(str(SCRIPT))["main"]
+    monkeypatch.setattr(training, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(training, "TEST_EXERCISES", 8)
+
+    def call(name: str, *more: str) -> Path:
+        run = tmp_path / f"run-{name}"
+        overrides = [f"run={run}", f"out={tmp_path / name}", "log_every=1", "save_every=2"]
+        monkeypatch.setattr(sys, "argv", ["pretrain.py", *TINY, *overrides, *more])
+        main()
+        return run
+
+    def interrupt(trainer: Trainer) -> dict[str, Any]:
+        if trainer.step == 4:  # logged, not saved
+            raise KeyboardInterrupt
+        return state_of(trainer)
+
+    whole = call("whole")
+    state_of = Trainer.state
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Trainer, "state", interrupt)
+        call("resumed")
+    assert not (tmp_path / "resumed").exists()
+    with pytest.raises(TablemendError, match="context_length was 1024, is 900"):
+        call("resumed", "context_length=900")
+    resumed = call("resumed")
+    assert "at step 2" in capsys.readouterr().out
+
+    keys = ("step", "tokens", "exact")  # losses and seconds are of one process
+    lines = [[[line[k] for k in keys] for line in read_jsonl(run / "log.jsonl")] for run in
+             (whole, resumed)]  # fmt: skip
+    assert lines[0] == lines[1]
+    steps = [step for step, *_ in lines[0]]
+    assert steps == list(range(1, len(steps) + 1))  # the last one, too, is there once
+    noted = [Run(run).recorded("pretrain") for run in (whole, resumed)]
+    assert noted[0]["engine"] == ENGINE
+    assert noted[0]["precision"] == chosen("auto", "cpu")
+    assert noted[0]["weights"].startswith("sha256:")
+    assert noted[0]["weights"] == noted[1]["weights"]
+
+    before = (resumed / "log.jsonl").read_bytes()
+    call("resumed")
+    assert "finished: " in capsys.readouterr().out
+    assert (resumed / "log.jsonl").read_bytes() == before
+    call("resumed", "overwrite=true")
+    assert "saved " in capsys.readouterr().out
+    assert Run(resumed).recorded("pretrain")["weights"] == noted[0]["weights"]
+
+
+@pytest.mark.parametrize(("save_every", "limit"), [(1, 50_000), (500, 30_000)])
+def test_a_full_disk_ends_the_pre_training_in_one_line(
+    save_every: int,
+    limit: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """While a state is saved, which torch.save does, and with the finished safetensors."""
+    monkeypatch.setattr(training, "TOKENIZER_EXERCISES", 100)
+    monkeypatch.setattr(training, "TEST_EXERCISES", 8)
+    run, out = tmp_path / "run", tmp_path / "out"
+    tokens = [*TINY, "log_every=1", f"run={run}", f"out={out}", f"save_every={save_every}"]
+    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
+    main = runpy.run_path(str(SCRIPT))["main"]
+    with pytest.raises(SystemExit) as caught, file_size_limit(limit):
+        run_script(main)
+    assert caught.value.code == 1
+    *said, error = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: the file may not grow any more")
+    assert [line.split()[0] for line in said] == ["starting", "training", "training:"]
+    assert len(list(read_jsonl(run / "log.jsonl"))) >= 1
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]  # neither out nor a part of it
+    assert not list(run.glob("*.tmp"))
+    main()
+    assert checkpoints.is_complete(out)
+
+
+def test_chat_template_equals_qwen3s_for_text_chats() -> None:
+    trl = pytest.importorskip("trl")
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    ours = environment.from_string(TEMPLATE.read_text())
+    folder = Path(trl.__file__).parent / "chat_templates"
+    theirs = environment.from_string((folder / "qwen3.jinja").read_text())
+    user, system = {"role": "user", "content": "Q"}, {"role": "system", "content": "S"}
+    thought = {"role": "assistant", "content": "<think>\nhm\n</think>\n\nA"}
+    plain = {"role": "assistant", "content": "A"}
+    chats = [
+        [user],
+        [system, user],
+        [user, plain],
+        [user, thought],
+        [user, thought, user],
+        [system, user, plain, user, thought],
+    ]
+    for chat in chats:
+        for thinking in (True, False):
+            for prompt in (True, False):
+                options = {
+                    "messages": chat,
+                    "add_generation_prompt": prompt,
+                    "enable_thinking": thinking,
+                }
+                assert ours.render(**options) == theirs.render(**options)
+
+
+def test_target_after_prompt_is_what_the_template_would_render() -> None:
+    """Our prompt + target + end of turn equals the template's rendering of the whole chat."""
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
+        TEMPLATE.read_text()
+    )
+    record = example(3, 0)
+    chat = messages(record, "adversarial")
+    for thinking in ("off", "quote"):
+        answer = target(record, "adversarial", thinking)
+        prompt = template.render(
+            messages=chat, add_generation_prompt=True, enable_thinking=thinking != "off"
+        )
+        whole = template.render(messages=[*chat, {"role": "assistant", "content": answer}])
+        assert whole == f"{prompt}{answer}<|im_end|>\n"

@@ -1,0 +1,275 @@
+"""The equal-budget study: what is trained, on how much, and what its tables say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from studies import running, steps, tables
+from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
+from tablemend.config import ConfigError, parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
+from tablemend.reports.page import fill_page, read_page
+from tablemend.runs import Run, write_json, write_jsonl
+
+ROOT = Path(__file__).parents[2]
+SIDES = ("detector", "exact")
+
+
+@pytest.fixture
+def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seed:
+    monkeypatch.chdir(ROOT)
+    return Seed(EqualBudget(folder=str(tmp_path / "study"), tokens=200_000), 1)
+
+
+def test_all_stacks_spend_the_same_budget(seed: Seed) -> None:
+    budgets = {t.name: t.tokens for t in map(seed.fine_tuning, ("sft", "rationales", "start"))}
+    budgets |= {t.name: t.tokens for t in (seed.preferences(), seed.rewards())}
+    assert budgets["sft"] == budgets["rationales"] == 200_000
+    assert budgets["start"] + budgets["dpo"] == budgets["start"] + budgets["grpo"] == 200_000
+    uneven = Seed(EqualBudget(tokens=999, spent=0.3), 0)
+    assert uneven.fine_tuning("start").tokens + uneven.rewards().tokens == 999
+
+
+def test_the_recipes_are_valid_and_differ_in_what_is_compared(seed: Seed) -> None:
+    tuned = {
+        name: parse(Experiment, list(seed.fine_tuning(name).overrides))
+        for name in ("sft", "rationales", "start")
+    }
+    assert [one.thinking for one in tuned.values()] == ["quote", "rationale", "quote"]
+    same = [one.model_dump(exclude={"thinking", "run"}) for one in tuned.values()]
+    assert all(one == same[0] for one in same)
+    dpo = parse(DpoExperiment, list(seed.preferences().overrides))
+    grpo = parse(GrpoExperiment, list(seed.rewards().overrides))
+    for second in (dpo, grpo):
+        assert second.model.path == str(seed.run("start").model)
+        assert second.thinking == "quote"
+        assert second.data.train.seed != tuned["start"].data.training_sources[0].seed
+        assert second.data.train.size == second.data.test.size == "large"
+    other = Seed(seed.study, 2)
+    sources = [parse(Experiment, list(s.fine_tuning("sft").overrides)) for s in (seed, other)]
+    assert sources[0].data.train != sources[1].data.train
+    assert sources[0].data.test == sources[1].data.test
+
+
+def test_every_stack_is_compared_alone_and_mended(seed: Seed, tmp_path: Path) -> None:
+    path = tmp_path / "comparison.yaml"
+    path.write_text(yaml.safe_dump(seed.comparison(), sort_keys=False), encoding="utf-8")
+    config = parse(Comparison, [f"recipe={path}"])
+    systems = config.evaluation.systems
+    assert set(systems) == {f"{n}{end}" for n in (*PROMPTED, *TRAINED) for end in tables.ENDS}
+    assert (systems["sft+cave"].after, systems["sft+cave"].mitigation) == ("sft", "cave")
+    some = Seed(EqualBudget(cave=("base",)), 0).comparison()["evaluation"]["systems"]
+    assert {name for name in some if name.endswith("+cave")} == {"base+cave"}
+    with pytest.raises(ConfigError, match="cave: bse is no system"):
+        parse(EqualBudget, ["cave=[bse]"])
+    assert {systems[f"{name}+repair"].mitigation for name in (*PROMPTED, *TRAINED)} == {"repair"}
+    assert [systems[name].model for name in TRAINED] == [str(seed.run(n).model) for n in TRAINED]
+    assert config.thinking_of(systems["rationales"]) == "rationale"
+    assert config.thinking_of(systems["base"]) == "off"
+    assert config.evaluation.second_scorer == "exact"
+
+
+def test_trainings_get_the_steps_that_the_budget_pays_for(
+    seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, list[str]] = {}
+
+    def note(script: str, overrides: Any) -> None:
+        name = next(Path(o[4:]).name for o in overrides if o.startswith("run="))
+        asked[name] = [script, *overrides]
+
+    monkeypatch.setattr(steps, "train", note)
+    monkeypatch.setattr(steps, "script", lambda path, overrides: None)
+    monkeypatch.setattr(running, "pair_tokens", lambda training: (8, 1000.0))
+    running.train_all(seed)
+    assert list(asked) == ["sft", "rationales", "start", "dpo", "grpo"]
+    rows = {name: int(asked[name][-1].removeprefix("data.train.n=")) for name in list(asked)[:3]}
+    mean = steps.row_tokens(parse(Experiment, list(seed.fine_tuning("sft").overrides)))
+    assert 200_000 - 8 * mean < rows["sft"] * mean <= 200_000
+    assert rows["rationales"] < rows["sft"] * 0.75
+    assert abs(rows["start"] - rows["sft"] / 2) <= 8
+    assert asked["dpo"][-1] == "train.max_steps=12"  # 100,000 / (8 x 1000)
+    batch = parse(GrpoExperiment, list(seed.rewards().overrides)).train.global_batch
+    assert asked["grpo"][-1] == f"train.max_steps={int(100_000 / mean / batch)}"
+
+
+def test_the_bases_answers_are_taken_from_another_seed(
+    seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(steps, "script", lambda path, overrides: asked.append(path))
+    made = Seed(seed.study, 0).run("comparison").path / "generations"
+    made.mkdir(parents=True)
+    for name in ("base.clean", "base+cave.clean", "sft.clean"):
+        (made / f"{name}.jsonl").write_text(name, encoding="utf-8")
+    running.compare(seed)
+    own = seed.run("comparison").path / "generations"
+    assert {path.name: path.read_text() for path in own.iterdir()} == {
+        "base.clean.jsonl": "base.clean",
+        "base+cave.clean.jsonl": "base+cave.clean",
+    }
+    assert asked == ["eval/compare.py"]
+
+
+def test_a_budget_that_pays_for_no_step_is_refused() -> None:
+    assert steps.steps_within(1000, 4, 100.0) == 2
+    with pytest.raises(TablemendError, match="tokens=1000 pay for no step of 16 rows with 90 "):
+        steps.steps_within(1000, 16, 90.0)
+
+
+def test_a_step_that_fails_stops_the_study() -> None:
+    with pytest.raises(TablemendError, match="this step failed: false"):
+        steps.step("false")
+
+
+def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -> None:
+    """A finished comparison of two systems over four examples; ``wrong`` by system."""
+    ids = ["a", "b", "c", "d"]
+    lines = [
+        {
+            "example_id": one,
+            "system": system,
+            "context": context,
+            "findings": [{"type": "attribute"}] if one in wrong[system] else [],
+            "shares": {"row_recall": [1, 2 if one in wrong[system] else 1]},
+            "unscored": "no" if one in unscored else "",
+        }
+        for system in wrong
+        for context in ("clean", "adversarial")
+        for one in ids
+    ]
+    opinions = [
+        {
+            **{key: line[key] for key in ("example_id", "system", "context", "unscored")},
+            "hallucinated": bool(line["findings"]),
+            "row_recall": None if line["findings"] else 1.0,
+        }
+        for line in lines
+    ]
+    write_jsonl(run.path / "judgements.jsonl", lines)
+    write_jsonl(run.path / "opinions.jsonl", opinions)
+    scored = [one for one in ids if one not in unscored]
+
+    def rate(system: str) -> dict[str, Any]:
+        return {"rate": len(wrong[system] & set(scored)) / len(scored)}
+
+    own = {
+        system: {"total_hallu": rate(system), "row_recall": {"rate": 1.0}}
+        | {"unscored": {"rate": len(unscored) / 4}}
+        for system in wrong
+    }
+    cost = {"answers": 4, "calls": 8, "edits": 0, "prompt_tokens": 400}
+    cost |= {"completion_tokens": 40, "seconds": 2.0}
+    both = ("clean", "adversarial")
+    second = {
+        system: {context: {**own[system], "agreement": {"disagreement": 1}} for context in both}
+        for system in wrong
+    }
+    write_json(
+        run.path / "results.json",
+        {
+            "judge": "tablemend",
+            "data": {},
+            "systems": {system: dict.fromkeys(both, own[system]) for system in wrong},
+            "cost": {system: dict.fromkeys(both, cost) for system in wrong},
+            "second": {"judges": ["exact 1"], "systems": {"exact 1": second}},
+        },
+    )
+
+
+def write_study(folder: Path) -> tuple[EqualBudget, list[Seed]]:
+    study = EqualBudget(folder=str(folder), seeds=(0, 1))
+    seeds = [Seed(study, 0), Seed(study, 1)]
+    names = list(seeds[0].comparison()["evaluation"]["systems"])
+    for number, seed in enumerate(seeds):
+        wrong = {name: {"a", "b", "c"} for name in names}
+        wrong["sft"] = {"a", "b"} if number else {"a"}
+        write_comparison(seed.run("comparison"), wrong, {"d"})
+        for name in TRAINED:
+            stage = name if name in ("dpo", "grpo") else "sft"
+            log = [{"reward": 0.5, "completions/mean_length": 10.0}]
+            facts = {"steps": 2, "tokens": 1000 + number, "seconds": 60.0}
+            seed.run(name).record(stage, facts | {"log": log, "rewards": {}})
+        pairs = {"pairs": 3, "rejected": {}, "asked": 4, "dropped": {}}
+        Run(seed.path / "pairs").record("preference", pairs)
+        drawn = [{"completion_tokens": 7}, {"completion_tokens": 8}]
+        write_jsonl(seed.path / "pairs" / "generations" / "sample-0.adversarial.jsonl", drawn)
+    return study, seeds
+
+
+def test_figures_are_means_over_seeds_and_unscored_answers_count_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    results = running.collect(*write_study(tmp_path))
+    own = results["systems"]["sft"]["adversarial"]
+    for side in SIDES:
+        assert own[side]["rate"] == pytest.approx(0.5)  # of a, b, c: 1 of 3, then 2 of 3
+        assert own[side]["seeds"] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+        assert own[side]["n"] == 3
+        assert own[side]["low"] < 0.5 < own[side]["high"]
+    assert own["row_recall"]["rate"] == pytest.approx((0.5 + 0.75 + 1) / 3)
+    assert own["exact_recall"]["rate"] == 1.0  # where the exact judge has one
+    assert own["unscored"] == 0.25
+    assert own["calls"] == 2 and own["completion_tokens"] == 10
+    assert own["disagreement"] == 2 and own["answers"] == 8
+    dpo = results["training"]["dpo"]
+    assert [one["tokens"] for one in dpo] == [1000, 1001]
+    assert dpo[0]["drawn"] == 15
+    assert results["training"]["grpo"][0]["drawn"] == 10 * 2 * 64
+    json.dumps(results)
+
+
+def test_the_tables_say_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = running.collect(*write_study(tmp_path))
+    lines = tables.results_table(results).splitlines()
+    assert len(lines) == 2 + len(tables.ENDS) * (len(PROMPTED) + len(TRAINED))
+    (sft,) = (line for line in lines if line.startswith("| SFT  "))
+    cells = [cell.strip() for cell in sft.split("|")[1:-1]]
+    assert cells[0] == "SFT" and cells[1].startswith("50.0 (") and cells[4] == "0.50"
+    assert cells[2] == "33.3\N{EN DASH}66.7"
+    assert cells[6:8] == ["75.0", "2 of 8"]
+    summary = tables.summary(results)
+    (dpo,) = (line for line in summary.splitlines() if "then DPO" in line)
+    assert dpo.split("|")[-2].strip() == "2,001"  # its start's tokens and its own
+    (base,) = (line for line in summary.splitlines() if line.startswith("| base "))
+    assert base.split("|")[2].strip() == "100.0 / 100.0" and base.split("|")[-2].strip() == "0"
+    training = tables.training_table(results)
+    assert "GRPO from the start" in training and "1,280" in training
+
+
+def test_the_page_has_a_place_for_each_table_and_keeps_its_prose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    results = running.collect(*write_study(tmp_path / "study"))
+    page = tmp_path / "page.md"
+    page.write_text((ROOT / "docs" / "equal-budget.md").read_text("utf-8"), encoding="utf-8")
+    text = read_page(page, tables.PLACES)
+    assert [name for name in tables.PLACES if f"<!-- figures: {name} -->" not in text] == []
+    fill_page(page, tables.places(results), tables.PLACES)
+    filled = page.read_text("utf-8")
+    assert "Seeds 0, 1;" in filled and "| SFT, then GRPO" in filled
+    fill_page(page, tables.places(results), tables.PLACES)
+    assert page.read_text("utf-8") == filled
+    with pytest.raises(TablemendError, match="no page"):
+        running.run_study(EqualBudget(page=str(tmp_path / "nowhere.md")))
+    page.write_text("<!-- figures: all alms -->\n<!-- end -->\n", encoding="utf-8")
+    with pytest.raises(TablemendError, match="no figures are called 'all alms'"):
+        running.run_study(EqualBudget(page=str(page)))
+
+
+def test_the_pages_show_the_committed_figures(tmp_path: Path) -> None:
+    results = json.loads((ROOT / "results" / "equal-budget.json").read_text("utf-8"))
+    page, shown = tmp_path / "page.md", (ROOT / "docs" / "equal-budget.md").read_text("utf-8")
+    page.write_text(shown, encoding="utf-8")
+    fill_page(page, tables.places(results), tables.PLACES)
+    assert page.read_text("utf-8") == shown
+    assert tables.summary(results) in (ROOT / "README.md").read_text("utf-8")

@@ -1,0 +1,351 @@
+"""The comparison through its command: stored, resumed, scored again, never mixed up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from tablemend.backends import vllm_engine
+from tablemend.config import parse
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare as compare_systems
+from tablemend.evaluation.systems import plan_systems
+from tablemend.generations import Generations, Stored, settings_hash, write_out
+from tablemend.records import Answer
+from tablemend.reports.report import write_reports
+from tablemend.runs import Run, read_jsonl
+from tablemend.tasks import tablehallu
+from tablemend.tasks.table_generation import METRICS
+
+ROOT = Path(__file__).parents[2]
+N = 6
+
+
+def save_model(folder: Path, seed: int) -> None:
+    """A random tiny model that writes table characters and ends now and then."""
+    words = [
+        "<end>",
+        "<think>",
+        "</think>",
+        "|",
+        "---",
+        "\n",
+        "####",
+        *"abcdefghijklmnop0123456789",
+    ]
+    inner = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="a"))
+    inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, eos_token="<end>", pad_token="<end>"
+    )
+    tokenizer.chat_template = (
+        "{{ messages[0]['content'] }}{% if not enable_thinking %}<think></think>{% endif %}"
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = Qwen3Config(
+        vocab_size=len(words),
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=8,
+        max_position_embeddings=4096,
+        bos_token_id=None,
+        eos_token_id=0,
+        pad_token_id=0,
+        initializer_range=0.6,
+    )
+    Qwen3ForCausalLM(config).save_pretrained(folder)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Models this small gain nothing by a second thread, and wait for it on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def models_folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    save_model(folder / "base", 0)
+    save_model(folder / "tuned", 1)
+    return folder
+
+
+@pytest.fixture
+def recipe(tmp_path, models_folder) -> list[str]:
+    """Command-line tokens of a small comparison in a folder of its own."""
+    settings = yaml.safe_load((ROOT / "recipes" / "tiny.yaml").read_text(encoding="utf-8"))
+    settings["model"] |= {"path": str(models_folder / "base"), "context_length": 4096}
+    settings["data"]["test"] = {"source": "small-world", "n": N, "seed": 3}
+    settings["evaluation"] |= {"max_new_tokens": 24, "options": {"batch_size": 4}}
+    settings["evaluation"]["systems"] = {
+        "base": {"model": "base", "prompt": "base", "thinking": "off"},
+        "cot": {"model": "base", "prompt": "cot", "thinking": "on"},
+        "tuned": {"model": str(models_folder / "tuned"), "thinking": "quote"},
+    }
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return [f"recipe={tmp_path / 'recipe.yaml'}", f"run={tmp_path / 'run'}"]
+
+
+def compare(recipe: list[str], *overrides: str) -> dict:
+    """What eval/compare.py does, in this process."""
+    return compare_systems(parse(CompareCommand, [*recipe, *overrides]))
+
+
+def answers(run: Path) -> dict[tuple[str, str, str], str]:
+    return {
+        (line["system"], line["context"], line["example_id"]): line["text"]
+        for path in sorted((run / "generations").glob("*.*.jsonl"))
+        if path.name.count(".") == 2
+        for line in read_jsonl(path)
+    }
+
+
+def command(*tokens: str) -> list[str]:
+    return [sys.executable, str(ROOT / "eval" / "compare.py"), *tokens]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def test_results_hold_every_system_context_and_metric(recipe, tmp_path):
+    compare(recipe)
+    write_reports(tmp_path / "run")
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert list(results["systems"]) == ["base", "cot", "tuned"]
+    for kinds in results["systems"].values():
+        assert set(kinds) == {"clean", "adversarial"}
+        for rates in kinds.values():
+            assert set(rates) == {metric.name for metric in METRICS}
+            assert all(set(rate) == {"rate", "low", "high", "n"} for rate in rates.values())
+    keys = "context metric system_a system_b n a_only b_only difference low high ratio ratio_low"
+    assert set(results["paired"][0]) == {*keys.split(), "ratio_high", "p", "p_holm"}
+    assert results["cost"]["base"]["clean"]["answers"] == N
+    assert sum(results["cost"]["base"]["clean"]["finish_reasons"].values()) == N
+    assert results["settings"]["tuned"]["prompts"] == tablehallu.prompt_hash()
+    for name in ("report.md", "report.html", "examples.jsonl", "judgements.jsonl", "manifest.json"):
+        assert (tmp_path / "run" / name).stat().st_size > 0
+
+
+def test_a_second_run_generates_nothing(recipe, tmp_path, monkeypatch):
+    first = compare(recipe)
+
+    def refuse(*_, **__):
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr("tablemend.backends.hf.load_model", refuse)
+    assert compare(recipe) == first
+    assert compare(recipe, "rescore=true") == first
+    report = tmp_path / "run" / "report.html"
+    write_reports(tmp_path / "run")
+    page = report.read_bytes()
+    report.unlink()
+    write_reports(tmp_path / "run")
+    assert report.read_bytes() == page
+
+
+def test_killed_and_continued_equals_uninterrupted(recipe, tmp_path):
+    compare(recipe, f"run={tmp_path / 'whole'}")
+    stored = tmp_path / "run" / "generations" / "base.clean.jsonl"
+    longer = "data.test.n=60"
+    tokens = (*recipe, longer)  # long enough to be caught in the middle
+    process = subprocess.Popen(command(*tokens), cwd=ROOT, env=environment())
+    deadline = time.monotonic() + 120
+    while not (stored.exists() and stored.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = list(read_jsonl(stored))
+    assert 0 < len(kept) < 60
+    with stored.open("a", encoding="utf-8") as file:
+        file.write('{"settings": "torn')
+    compare(recipe, longer)
+    whole, resumed = answers(tmp_path / "whole"), answers(tmp_path / "run")
+    assert {key: resumed[key] for key in whole} == whole
+    assert {line["example_id"] for line in kept} <= {key[2] for key in resumed}
+
+
+def test_answers_of_before_systems_had_their_name_are_read(recipe, tmp_path):
+    compare(recipe)
+    before = answers(tmp_path / "run")
+    for path in (tmp_path / "run" / "generations").glob("*.jsonl"):
+        path.write_text(path.read_text().replace('"system":', '"arm":'))
+    results = compare(recipe, "rescore=true")
+    assert results["systems"]["base"]["clean"]["unscored"]["rate"] == 0.0
+    assert len(before) == sum(
+        len(Generations(tmp_path / "run" / "generations").read(system, context))
+        for system in results["systems"]
+        for context in results["contexts"]
+    )
+
+
+def test_changed_prompts_are_not_answered_by_old_generations(recipe, tmp_path, monkeypatch, capsys):
+    compare(recipe)
+    before = answers(tmp_path / "run")
+    monkeypatch.setitem(tablehallu.EMPHASES, "base", " Mind the scope.")
+    compare(recipe)
+    said = capsys.readouterr().err
+    assert "kept as base.clean." in said
+    changed = answers(tmp_path / "run")
+    assert set(changed) == set(before)
+    assert changed != before
+    monkeypatch.undo()
+    compare(recipe)
+    assert "taken back as base.clean.jsonl" in capsys.readouterr().err
+    assert answers(tmp_path / "run") == before
+
+
+def test_retrained_model_is_not_answered_by_old_generations(recipe, tmp_path, models_folder):
+    folder = tmp_path / "tuned"
+    shutil.copytree(models_folder / "tuned", folder)
+    where = f"evaluation.systems.tuned.model={folder}"
+    compare(recipe, where)
+    before = answers(tmp_path / "run")
+    save_model(folder, 2)
+    compare(recipe, where)
+    after = answers(tmp_path / "run")
+    different = {
+        system
+        for system, context, example in before
+        if before[system, context, example] != after[system, context, example]
+    }
+    assert different == {"tuned"}
+
+
+def test_sampled_answers_are_the_same_again(recipe, tmp_path):
+    sampled = ("evaluation.temperature=0.9", "evaluation.seed=7")
+    compare(recipe, *sampled)
+    compare(recipe, *sampled, f"run={tmp_path / 'again'}", "evaluation.options.batch_size=1")
+    assert answers(tmp_path / "again") == answers(tmp_path / "run")
+
+
+def test_missing_checkpoint_is_refused_before_any_generation(recipe, tmp_path):
+    tokens = (*recipe, "evaluation.systems.sft.model=sft", "evaluation.systems.sft.thinking=quote")
+    done = subprocess.run(
+        command(*tokens), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: system sft: no checkpoint folder")
+    assert "train/sft.py" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "generations").exists()
+
+
+def test_a_judge_that_cannot_be_loaded_is_refused_before_any_generation(recipe, tmp_path):
+    tokens = (*recipe, f"evaluation.similarity={tmp_path / 'no-such-judge'}")
+    done = subprocess.run(
+        command(*tokens), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "no-such-judge" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "generations").exists()
+
+
+def test_more_examples_than_the_test_set_has_are_refused(recipe, tmp_path):
+    compare(recipe, "evaluation.n=2")
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["n"] == 2
+    with pytest.raises(TablemendError, match=r"gives 6 examples, evaluation\.n asks for 7: lower"):
+        compare(recipe, "evaluation.n=7")
+
+
+def test_context_beyond_the_window_is_refused_before_any_generation(recipe, tmp_path):
+    with pytest.raises(TablemendError, match=r"(base|cot|tuned)\.(clean|adversarial)\..* window"):
+        compare(recipe, "model.context_length=200")
+    assert not list((tmp_path / "run" / "generations").glob("*.*.jsonl"))
+
+
+def test_rejudging_what_is_not_there_is_refused(recipe):
+    with pytest.raises(TablemendError, match="6 of 6 answers are missing"):
+        compare(recipe, "rescore=true")
+
+
+@pytest.mark.parametrize(
+    "override", ["format=json", "evaluation.systems.base.prompt=cot", "evaluation.max_new_tokens=9"]
+)
+def test_rejudging_under_other_settings_is_refused(recipe, override):
+    compare(recipe)
+    key = override.partition("=")[0].rpartition(".")[2]
+    with pytest.raises(TablemendError, match=f"generated with other settings .*{key} was"):
+        compare(recipe, "rescore=true", override)
+
+
+def test_a_report_of_answers_that_are_gone_is_refused(recipe, tmp_path):
+    compare(recipe)
+    (tmp_path / "run" / "generations" / "base.clean.jsonl").unlink()
+    with pytest.raises(TablemendError, match="no longer holds the answers"):
+        write_reports(tmp_path / "run")
+
+
+def test_a_base_that_is_not_there_is_refused_without_asking_the_hub(recipe, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
+    with pytest.raises(TablemendError, match=r"no checkpoint folder recipes/nowhere; model\.path"):
+        compare(recipe, "model.path=recipes/nowhere")
+
+
+def test_without_vllm_a_comparison_is_refused_before_anything_is_loaded(recipe, monkeypatch):
+    monkeypatch.setattr(vllm_engine, "find_spec", lambda _: None)
+    config = parse(CompareCommand, [*recipe, "backend=vllm"])
+    with pytest.raises(TablemendError, match=r"^vllm is not installed .*backend=hf"):
+        plan_systems(config, Run.of(config))
+
+
+def test_check_prints_the_configuration_and_stops(recipe, tmp_path):
+    done = subprocess.run(
+        command(*recipe, "--check"), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert yaml.safe_load(done.stdout)["evaluation"]["max_new_tokens"] == 24
+    assert not (tmp_path / "run").exists()
+
+
+def make_stored(example_id: str) -> Stored:
+    return Stored(Answer(example_id, "base", "clean", "text", 1, 1, "stop"), 0.1)
+
+
+def test_what_was_generated_before_a_failure_is_stored(tmp_path):
+    generations = Generations(tmp_path)
+    settings = {"model": "m"}
+    generations.take_up("base", "clean", settings)
+
+    def stream():
+        yield from (make_stored(str(index)) for index in range(5))
+        raise OSError("the machine is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        list(write_out(generations, {"base": settings_hash(settings)}, stream()))
+    assert list(generations.read("base", "clean")) == ["0", "1", "2", "3", "4"]
+
+
+def test_foreign_line_is_refused_by_file_and_line(tmp_path):
+    (tmp_path / "base.clean.jsonl").write_text('{"settings": "x", "seconds": 1}\n')
+    with pytest.raises(TablemendError, match=r"base\.clean\.jsonl:1 is no stored answer"):
+        Generations(tmp_path).read("base", "clean")
+
+
+def test_report_without_results_is_refused(tmp_path):
+    with pytest.raises(TablemendError, match="run the comparison first"):
+        write_reports(tmp_path)

@@ -1,0 +1,633 @@
+"""The comparison with models behind servers: what is sent, stored, asked again and scored."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from tablemend.backends.names import ModelName
+from tablemend.config import parse
+from tablemend.detector.judge import judge_answer
+from tablemend.detector.order import SortRule
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare as compare_systems
+from tablemend.evaluation.results import share_seconds
+from tablemend.generations import Scored, Stored
+from tablemend.records import Answer, Judgement
+from tablemend.reports.markdown import terminal_table, write_markdown
+from tablemend.reports.report import write_reports
+from tablemend.runs import read_jsonl, sole_writer
+from tablemend.synthesis import small_world
+from tablemend.tasks import tablehallu
+from tests.support.answering import AnsweringServer, answering, asked, right_answer
+from tests.support.files import file_size_limit
+
+ROOT = Path(__file__).parents[2]
+N = 5
+EXAMPLES = list(small_world.examples(3, N))
+MANY = list(small_world.examples(3, 60))
+KEY = "sk-this-key-must-never-be-written"
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with answering(lambda body: right_answer(body, MANY)) as started:
+        yield started
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
+    """Tokens of an evaluation with the given systems, asked of the server."""
+
+    def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+        settings = {
+            "kind": "evaluation",
+            "name": "servers",
+            "model": {"path": server.model},
+            "data": {"test": {"source": "small-world", "n": N, "seed": 3}},
+            "evaluation": {
+                "contexts": ["adversarial"],
+                "max_new_tokens": 500,
+                "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 4},
+                "systems": systems,
+            },
+        }
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
+
+    return make
+
+
+def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
+    """What eval/compare.py does, in this process and without the reports."""
+    return compare_systems(parse(CompareCommand, [*tokens, *overrides]))
+
+
+def lines(folder: Path, system: str, context: str = "adversarial") -> list[dict[str, Any]]:
+    return list(read_jsonl(folder / "run" / "generations" / f"{system}.{context}.jsonl"))
+
+
+def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", [script, *tokens])
+    monkeypatch.chdir(ROOT)
+    try:
+        runpy.run_path(f"eval/{script}", run_name="__main__")
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Path, server) -> None:
+    systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(systems))
+    for name in systems:
+        rates = results["systems"][name]["adversarial"]
+        assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N)
+        assert rates["cell_recall"]["rate"] == 1.0
+    first = {name: lines(tmp_path, name)[0]["text"] for name in systems}
+    assert "|" in first["md"] and '{"' in first["js"] and "tabular" in first["tex"]
+    formats = {name: settings["format"] for name, settings in results["settings"].items()}
+    assert formats == {"md": "markdown", "js": "json", "tex": "latex"}
+    assert "markdown (md), json (js), latex (tex)" in write_markdown(results)
+    write_reports(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "No table" not in page  # the page reads each answer in its system's format
+    with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
+        compare(recipe({**systems, "js": {}}), "rescore=true")
+
+
+@pytest.mark.parametrize("output", get_args(tablehallu.OutputFormat))
+def test_what_a_model_is_trained_to_write_is_what_the_prompt_asks_for(output) -> None:
+    for example in EXAMPLES:
+        text = tablehallu.answer(example.gold_table, output)
+        marker, _, table = text.partition("\n")
+        assert marker == tablehallu.MARKER
+        if output == "json":
+            ((_, rows),) = json.loads(table).items()
+            assert [list(row) for row in rows] == [list(example.gold_table.columns)] * len(rows)
+        if output == "latex":
+            assert table.startswith("\\begin{tabular}") and table.endswith("\\end{tabular}")
+        judgement = judge_answer(
+            text, example.gold_table, example.gold_context, SortRule.of(example.constraints), output
+        )
+        assert (judgement.findings, judgement.share("cell_recall")) == ((), 1.0)
+
+
+def test_the_thinking_switch_is_sent(recipe, server) -> None:
+    systems = {"off": {"thinking": "off"}, "on": {"thinking": "on"}, "quote": {"thinking": "quote"}}
+    compare(recipe(systems))
+    sent = [body["chat_template_kwargs"]["enable_thinking"] for body in server.bodies]
+    assert (sent.count(True), sent.count(False)) == (2 * N, N)
+    server.bodies.clear()
+    del systems["quote"]
+    options = "evaluation.options.thinking_switch=no_think"
+    compare(recipe(systems, options))
+    assert not any("chat_template_kwargs" in body for body in server.bodies)
+    ends = [prompt.split()[-1] for prompt in server.prompts()]
+    assert (ends.count("/no_think"), ends.count("/think")) == (N, N)
+
+
+def test_sampling_is_sent_and_every_sampled_request_has_a_seed_of_its_own(recipe, server) -> None:
+    compare(recipe({"a": {}, "b": {}}, "evaluation.temperature=0.6"))
+    assert {body["temperature"] for body in server.bodies} == {0.6}
+    assert {body["max_tokens"] for body in server.bodies} == {500}
+    assert len({body["seed"] for body in server.bodies}) == 2 * N
+
+
+def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None:
+    tokens = recipe({"base": {}}, f"evaluation.options.cache={tmp_path / 'requests.sqlite'}")
+    first = compare(tokens)
+    other = compare(tokens, f"run={tmp_path / 'other'}")
+    assert len(server.bodies) == N
+    assert other["systems"] == first["systems"]
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    spent = manifest["generate"]["spent"][server.model]
+    assert (spent["requests"], spent["cached"]) == (0, N)
+
+
+def test_half_a_surrogate_pair_is_stored_scored_and_reported(recipe, tmp_path, server) -> None:
+    name = EXAMPLES[0].gold_table.rows[0][0]
+
+    def reply(body):
+        text = right_answer(body, MANY)
+        half = "A\ud83d\ude00\ud800" if "|" in text else r"\ud800"
+        return text.replace(name, half)
+
+    server.reply = reply
+    cache = f"evaluation.options.cache={tmp_path / 'requests.sqlite'}"
+    tokens = recipe({"md": {}, "js": {"format": "json"}}, cache)
+    first = compare(tokens, "evaluation.second_scorer=exact")
+    assert first["systems"]["js"]["adversarial"]["format_error"]["rate"] > 0
+    assert (
+        "A\U0001f600\ufffd"
+        in {one["example_id"]: one["text"] for one in lines(tmp_path, "md")}[EXAMPLES[0].id]
+    )
+    write_reports(tmp_path / "run")
+    asked_so_far = len(server.bodies)
+    compare(tokens, f"run={tmp_path / 'again'}")
+    assert len(server.bodies) == asked_so_far
+
+
+def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> None:
+    systems = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
+    both = "evaluation.contexts=[clean,adversarial]"
+    compare(recipe(systems, "evaluation.options.concurrency=1", both))
+    shown = [asked(body, MANY) for body in server.bodies]
+    order = [(example.id, context) for example, context in shown]
+    assert len(order) == 6 * N
+    for start in range(0, len(order), 3):
+        assert len(set(order[start : start + 3])) == 1, order
+    assert len(set(order)) == 2 * N
+
+
+def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None:
+    def scored(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Scored:
+        answer = Answer("x", system, "clean", "", prompt, completion, "stop")
+        verdict = Judgement(judge="judge")
+        return Scored(Stored(answer, seconds, cached), verdict)
+
+    systems = {
+        "first": scored("first", 100, 0, 50, 9.0),
+        "second": scored("second", 100, 100, 50, 0.0),
+        "local": scored("local", 100, 0, 50, 3.0),
+    }
+    engines = {"first": "vllm", "second": "vllm", "local": "hf"}
+    shared = share_seconds(
+        {name: {"clean": {"x": one}} for name, one in systems.items()},
+        {name: ModelName(engine, "m") for name, engine in engines.items()},
+        {},
+    )
+    assert shared == {
+        ("first", "clean"): pytest.approx(9.0 * 150 / 200),
+        ("second", "clean"): pytest.approx(9.0 * 50 / 200),
+        ("local", "clean"): 3.0,
+    }
+
+
+def test_a_failed_request_is_unscored_and_asked_again(recipe, tmp_path, server, capsys) -> None:
+    failing = {EXAMPLES[1].id, EXAMPLES[3].id}
+
+    def reply(body):
+        return 422 if asked(body, MANY)[0].id in failing else right_answer(body, MANY)
+
+    server.reply = reply
+    tokens = recipe({"base": {}})
+    rates = compare(tokens)["systems"]["base"]["adversarial"]
+    assert rates["unscored"]["rate"] == 2 / N
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, N - 2)
+    said = capsys.readouterr().err
+    assert "2 requests failed" in said and "the same command asks them again" in said
+    stored = {line["example_id"]: line for line in lines(tmp_path, "base")}
+    assert all("status 422: told to fail" in stored[one]["error"] for one in failing)
+    server.bodies.clear()
+    failing.remove(EXAMPLES[1].id)
+    results = compare(tokens)
+    assert {asked(body, MANY)[0].id for body in server.bodies} == {EXAMPLES[1].id, EXAMPLES[3].id}
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"error": 1, "stop": N - 1}
+    assert "failed requests" in terminal_table(results)
+    failing.clear()
+    assert compare(tokens)["systems"]["base"]["adversarial"]["unscored"]["rate"] == 0.0
+    server.bodies.clear()
+    compare(tokens)
+    assert server.bodies == []
+
+
+def test_a_server_that_is_gone_is_not_asked_for_all(
+    recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    gone_after = 8
+
+    def reply(body):
+        return 503 if len(server.bodies) > gone_after else right_answer(body, MANY)
+
+    server.reply = reply
+    retries = ("evaluation.options.retries=2", "evaluation.options.concurrency=2")
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60", *retries)
+    for stored, sent in ((28, 8 + 3 * 20), (48, 3 * 40)):  # the second stop: 20 further ones
+        server.bodies.clear()
+        assert run_script("compare.py", tokens, monkeypatch) == 1
+        shown = capsys.readouterr().err
+        (line,) = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
+        assert line.startswith(f"stopped: {server.model}: 20 requests in a row failed for good")
+        assert "status 503: told to fail (3 tries)" in line and "Traceback" not in shown
+        kept = {
+            (one["system"], one["example_id"])
+            for a in ("base", "cot")
+            for one in lines(tmp_path, a)
+        }
+        assert len(kept) == stored
+        assert len(server.bodies) <= sent + 3 * 4 * 2  # and what was in flight or just sent
+        gone_after = 0
+    assert not (tmp_path / "run" / "results.json").exists()
+    gone_after = 1000
+    server.bodies.clear()
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert len(server.bodies) == 2 * 60 - 8
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    for system in ("base", "cot"):
+        rates = results["systems"][system]["adversarial"]
+        assert (rates["unscored"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
+
+
+def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
+    recipe, server, monkeypatch
+) -> None:
+    too_long = {example.id for example in MANY[5:30]}
+    server.reply = lambda body: (
+        422 if asked(body, MANY)[0].id in too_long else right_answer(body, MANY)
+    )
+    tokens = recipe({"base": {}}, "data.test.n=35", "evaluation.options.concurrency=1")
+    ended = [run_script("compare.py", tokens, monkeypatch) for _ in range(2)]
+    assert ended == [1, 0]
+    rates = compare(tokens, "rescore=true")["systems"]["base"]["adversarial"]
+    assert rates["unscored"]["rate"] == 25 / 35
+    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 10)
+
+
+def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
+    recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    tokens = recipe(
+        {"base": {}},
+        "data.test.n=20",
+        "evaluation.options.concurrency=1",
+        "evaluation.options.max_tokens_total=1500",  # 150 a request, by the server's count
+    )
+    ended = []
+    while len(ended) < 10 and (not ended or ended[-1]):
+        ended.append(run_script("compare.py", tokens, monkeypatch))
+        shown = capsys.readouterr().err
+        if ended[-1]:
+            errors = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
+            assert len(errors) == 1 and "max_tokens_total=1500" in errors[0]
+            assert "Traceback" not in shown
+    assert len(ended) >= 3 and 0 not in ended[:-1] and ended[-1] == 0
+    stored = [line["example_id"] for line in lines(tmp_path, "base")]
+    assert len(stored) == len(set(stored)) == len(server.bodies) == 20
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    spent = manifest["generate"]["spent"][server.model]
+    assert (spent["requests"], spent["completion_tokens"]) == (20, 1000)
+
+
+def test_judging_again_asks_nobody(recipe, server, monkeypatch) -> None:
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}})
+    first = compare(tokens)
+    server.bodies.clear()
+
+    def refuse(*_, **__):
+        raise AssertionError("a backend was opened")
+
+    monkeypatch.setattr("tablemend.evaluation.generating.open_backend", refuse)
+    assert compare(tokens, "rescore=true") == first
+    assert server.bodies == []
+
+
+def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:
+    halves = {EXAMPLES[0].id, EXAMPLES[1].id}
+
+    def reply(body):
+        text = right_answer(body, MANY)
+        one = asked(body, MANY)[0].id
+        if one == EXAMPLES[2].id:  # cut behind a whole table
+            return {"finish_reason": "length", "message": {"content": text + "\n\nNote that"}}
+        if one in halves:  # cut in the thinking
+            return {"finish_reason": "length", "message": {"content": "<think>\nLet me"}}
+        return text
+
+    server.reply = reply
+    tokens = recipe({"base": {}})
+    results = compare(tokens)
+    rates = results["systems"]["base"]["adversarial"]
+    assert rates["format_error"]["rate"] == rates["total_hallu"]["rate"] == 3 / N
+    assert rates["cell_recall"]["rate"] < 1.0
+    assert rates["unscored"]["rate"] == rates["abstention"]["rate"] == 0.0
+    assert "cut at the token limit" in terminal_table(results)
+    rates = compare(tokens, "rescore=true", "evaluation.cut=unscored")["systems"]["base"][
+        "adversarial"
+    ]
+    assert (rates["format_error"]["rate"], rates["format_error"]["n"]) == (0.0, N - 3)
+    assert rates["unscored"]["rate"] == 3 / N
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_path, server) -> None:
+    def reply(body):
+        text = right_answer(body, MANY)
+        text = text[: int(len(text) * share)]
+        return {"finish_reason": "length", "message": {"content": text}}
+
+    server.reply = reply
+    systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
+    results = compare(recipe(systems))
+    assert results["systems"]["md"] == results["systems"]["js"] == results["systems"]["tex"]
+    rates = results["systems"]["md"]["adversarial"]
+    assert (rates["format_error"]["rate"], rates["cell_recall"]["rate"]) == (1.0, 0.0)
+    scored = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
+    found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in scored}
+    assert found == {(1, "cut at the token limit, after 50 tokens")}
+    assert len(scored) == 3 * N and not any(one["abstained"] for one in scored)
+    assert "answers cut at the token limit are format errors" in write_markdown(results)
+
+
+def test_a_refusal_is_scored_by_its_text_and_counted(recipe, server) -> None:
+    refusal = {"finish_reason": "content_filter", "message": {"content": "I cannot help."}}
+    server.reply = lambda body: (
+        refusal if asked(body, MANY)[0].id == EXAMPLES[0].id else right_answer(body, MANY)
+    )
+    results = compare(recipe({"base": {}}))
+    rates = results["systems"]["base"]["adversarial"]
+    assert rates["format_error"]["rate"] == 1 / N and rates["unscored"]["rate"] == 0.0
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"refusal": 1, "stop": N - 1}
+    assert "refusals" in write_markdown(results)
+
+
+def test_prices_and_spending_are_reported_and_no_key_is_written(
+    recipe, tmp_path, server, monkeypatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OTHER_KEY", KEY + "-other")
+    own = {"cache": None, "key_variable": "OTHER_KEY", "price_in": 1, "price_out": 4}
+    tokens = recipe({"base": {}, "dear": {"options": own}})
+    results = compare(tokens)
+    assert "price" not in results["cost"]["base"]["adversarial"]
+    dear = results["cost"]["dear"]["adversarial"]
+    assert dear["price"] == pytest.approx(N * (100 * 1 + 50 * 4) / 1e6)
+    assert "price" in write_markdown(results)
+    sent = {headers.get("authorization") for headers in server.headers}
+    assert sent == {f"Bearer {KEY}", f"Bearer {KEY}-other"}
+    write_reports(tmp_path / "run")
+    written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert len(written) > 6
+    assert not [path for path in written if KEY in path.read_text(encoding="utf-8")]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["compare"]["asked"]["dear"]["options"]["price_out"] == 4
+    assert manifest["generate"]["spent"][server.model]["requests"] == 2 * N
+
+
+def test_systems_may_be_added_and_other_examples_are_refused(recipe, tmp_path, server) -> None:
+    compare(recipe({"base": {}}))
+    server.bodies.clear()
+    systems = {"base": {}, "cot": {"prompt": "cot"}}
+    assert set(compare(recipe(systems))["systems"]) == {"base", "cot"}
+    assert len(server.bodies) == N
+    before = (tmp_path / "run" / "compare.yaml").read_text()
+    for change in ("data.test.seed=4", "data.test.n=6", "evaluation.n=2"):
+        with pytest.raises(TablemendError, match=r"started with other settings.*run=NAME"):
+            compare(recipe(systems, change))
+    assert (tmp_path / "run" / "compare.yaml").read_text() == before
+    assert len(server.bodies) == N
+    compare(recipe(systems, "evaluation.n=2", f"run={tmp_path / 'other'}"))
+
+
+def test_a_file_with_other_examples_under_the_same_name_is_refused(recipe, tmp_path) -> None:
+    path = tmp_path / "test.jsonl"
+
+    def write(examples):
+        path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in examples))
+
+    write(EXAMPLES)
+    tokens = recipe({"base": {}}, f"data.test={{source: {path}, n: null, seed: 0}}")
+    compare(tokens)
+    write(MANY[10:15])
+    with pytest.raises(TablemendError, match="holds other examples than those"):
+        compare(tokens)
+
+
+def test_a_model_that_moves_to_another_address_keeps_its_answers(
+    recipe, tmp_path, server, capsys
+) -> None:
+    tokens = recipe({"base": {}})
+    with answering(lambda body: right_answer(body, MANY)) as second:
+        urls = [one.model.partition("@")[2] for one in (server, second)]
+        results = compare(tokens, f"model.path='openai:tester@{urls[0]},{urls[1]}'")
+        paid = len(server.bodies) + len(second.bodies)
+        for path in (
+            f"openai:tester@{urls[1]},{urls[0]}",
+            f"openai:tester@{urls[1]}",
+            "openai:tester@http://127.0.0.1:9/v1",  # nobody is asked
+        ):
+            again = compare(tokens, f"model.path='{path}'")
+            assert (
+                again["systems"] == results["systems"] and again["settings"] == results["settings"]
+            )
+        assert len(server.bodies) + len(second.bodies) == paid == N
+        assert "kept as" not in capsys.readouterr().err
+        compare(tokens, f"model.path='openai:other@{urls[1]}'")  # another model is another model
+        assert len(server.bodies) + len(second.bodies) == 2 * N
+        assert "kept as" in capsys.readouterr().err
+
+
+def test_a_second_process_on_one_run_is_refused(recipe, tmp_path, monkeypatch, capsys) -> None:
+    with sole_writer(tmp_path / "run"):
+        assert run_script("compare.py", recipe({"base": {}}), monkeypatch) == 2
+    shown = capsys.readouterr().err
+    assert f"another process ({os.getpid()}) is writing into {tmp_path / 'run'}" in shown
+
+
+def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
+    server.latency = 0.02
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
+    command = [sys.executable, str(ROOT / "eval" / "compare.py"), *tokens]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 100
+    while len(server.bodies) < 40 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = [line["example_id"] for system in ("base", "cot") for line in lines(tmp_path, system)]
+    in_flight = len(server.bodies) - len(kept)
+    assert 20 < len(kept) < 120
+    assert in_flight <= 2 * 4  # twice the concurrency: those sent, and answers just handed over
+    results = compare(tokens)
+    assert len(server.bodies) == 120 + in_flight
+    for system in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, system)]
+        assert sorted(stored) == sorted(example.id for example in MANY)
+        assert results["systems"][system]["adversarial"]["total_hallu"]["rate"] == 0.0
+
+
+@pytest.mark.parametrize("room", ["a portion", "all answers"])
+def test_a_full_disk_is_one_line_and_room_continues(
+    room, recipe, tmp_path, server, monkeypatch, capsys
+) -> None:
+    """Files may grow to hold half of a system's answers, or all answers and not the judgements."""
+    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
+    whole = compare([*tokens, f"run={tmp_path / 'whole'}"])
+    files = sorted((tmp_path / "whole" / "generations").glob("*.*.jsonl"))
+    sizes = [file.stat().st_size for file in files]
+    judgements = (tmp_path / "whole" / "judgements.jsonl").stat().st_size
+    limit = min(sizes) // 2 if room == "a portion" else (max(sizes) + judgements) // 2
+    server.bodies.clear()
+    capsys.readouterr()
+    with file_size_limit(limit):
+        assert run_script("compare.py", tokens, monkeypatch) == 1
+    shown = capsys.readouterr().err
+    assert len([line for line in shown.splitlines() if line.startswith("error: ")]) == 1
+    assert "what is written is kept" in shown and "Traceback" not in shown
+    kept = len(lines(tmp_path, "base")) + len(lines(tmp_path, "cot"))
+    assert 40 < kept < 80 if room == "a portion" else kept == 120
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert len(server.bodies) <= 120 + 2 * 4 + 1  # what was in flight, and what found no room
+    for system in ("base", "cot"):
+        stored = [line["example_id"] for line in lines(tmp_path, system)]
+        assert sorted(stored) == sorted(example.id for example in MANY)
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["systems"] == whole["systems"]
+
+
+def test_systems_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_model) -> None:
+    with answering(lambda body: "no table") as worse:
+        systems = {
+            "local": {"model": str(tiny_model)},
+            "good": {},
+            "bad": {"model": worse.model},
+        }
+        tokens = recipe(systems, "data.test.n=2", "evaluation.max_new_tokens=8")
+        results = compare(tokens, "evaluation.contexts=[clean]")
+        assert len(worse.bodies) == 2 and len(server.bodies) == 2
+    engines = {system: settings["engine"] for system, settings in results["settings"].items()}
+    assert engines == {"local": "hf", "good": "openai", "bad": "openai"}
+    rates = {
+        system: kinds["clean"]["format_error"]["rate"]
+        for system, kinds in results["systems"].items()
+    }
+    assert (rates["good"], rates["bad"]) == (0.0, 1.0)
+    assert all(line["completion_tokens"] <= 8 for line in lines(tmp_path, "local", "clean"))
+    report = write_markdown(results)
+    assert "fingerprint" in report and "engine openai" in report
+
+
+def test_a_server_that_knows_the_examples_is_a_model_too(
+    recipe, tmp_path, capsys, model_server
+) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
+    tokens = recipe({"base": {"model": model_server(f"--examples={path}")}})
+    results = compare(tokens)
+    assert results["systems"]["base"]["adversarial"]["unscored"]["rate"] == 0.0
+    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
+    stored = lines(tmp_path, "base")
+    capsys.readouterr()
+    assert compare(tokens) == results
+    assert lines(tmp_path, "base") == stored
+    assert "kept as" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["model.path", "evaluation.systems.base.model"])
+def test_an_engine_without_a_model_is_refused(place, recipe) -> None:
+    """YAML takes the colon at its end for a mapping."""
+    with pytest.raises(TablemendError, match=rf"{re.escape(place)}: .*string"):
+        parse(CompareCommand, recipe({"base": {}}, f"{place}=scripted:"))
+
+
+def test_a_broken_manifest_is_one_line(recipe, tmp_path, server, monkeypatch, capsys) -> None:
+    tokens = recipe({"base": {}})
+    compare(tokens)
+    server.bodies.clear()
+    capsys.readouterr()
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text()[:40])
+    assert run_script("compare.py", tokens, monkeypatch) == 2
+    (shown,) = [e for e in capsys.readouterr().err.splitlines() if e.startswith("error: ")]
+    assert shown.startswith(f"error: {manifest} is not JSON")
+    manifest.unlink()
+    assert run_script("compare.py", tokens, monkeypatch) == 0
+    assert server.bodies == []
+
+
+def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:
+    with answering(lambda body: "") as gone:
+        model = gone.model
+    tokens = recipe({"base": {"model": model}})
+    assert run_script("compare.py", tokens, monkeypatch) == 2
+    errors = [e for e in capsys.readouterr().err.splitlines() if e.startswith("error: ")]
+    assert len(errors) == 1 and "no server answers at" in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "version: Field required"),
+        ("[1]", "the whole file: "),
+        ("{", "Expecting property name"),
+        ('{"systems": {}}', "version: Field required"),
+    ],
+)
+def test_results_of_another_shape_are_refused_in_one_line(
+    text, said, tmp_path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "results.json").write_text(text)
+    assert run_script("report.py", [f"run={tmp_path}/"], monkeypatch) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1 and said in shown and "Traceback" not in shown
+
+
+def test_results_that_lack_a_metric_are_refused(recipe, tmp_path) -> None:
+    compare(recipe({"base": {}}))
+    path = tmp_path / "run" / "results.json"
+    whole = json.loads(path.read_text())
+    write_reports(tmp_path / "run")
+    for spoil, said in (
+        (lambda r: r["systems"]["base"]["adversarial"].pop("attribute"), "lacks attribute"),
+        (lambda r: r["settings"].clear(), r"settings: of other systems \(base\)"),
+        (lambda r: r["cost"]["base"]["adversarial"].pop("seconds"), "seconds: Field required"),
+    ):
+        results = json.loads(json.dumps(whole))
+        spoil(results)
+        path.write_text(json.dumps(results))
+        with pytest.raises(TablemendError, match=said):
+            write_reports(tmp_path / "run")

@@ -1,0 +1,415 @@
+"""The command: files that datasets loads, resumed and parallel runs, refusals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import datasets
+import pytest
+from datasets import load_dataset
+
+from tablemend.config import Source, parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
+from tablemend.records import Example
+from tablemend.runs import sole_writer
+from tablemend.synthesis import dataset
+from tablemend.synthesis.dataset import make_dataset
+from tablemend.synthesis.engine import Engine, split_of
+from tablemend.synthesis.files import encode
+from tablemend.synthesis.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.synthesis.topics import make_table
+from tablemend.tables.csvtable import write_csv
+from tablemend.tasks.sources import read_examples
+
+ROOT = Path(__file__).parents[2]
+
+
+def settings(out: Path, *tokens: str) -> Synthesis:
+    return parse(Synthesis, ["source=pool", "n=40", "shard_size=10", f"out={out}", *tokens])
+
+
+def make(out: Path, *tokens: str) -> dict[str, bytes]:
+    """The bytes of everything that the run leaves."""
+    make_dataset(settings(out, *tokens), lambda _: None)
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return make(tmp_path_factory.mktemp("whole") / "out")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_datasets_loads_it_offline(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    out = tmp_path / "out"
+    files = make(out, f"format={form}", "difficulty=mixed")
+    assert {"README.md", "counts.json", "skipped.jsonl"} <= files.keys()
+    loaded = load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
+    records = [record for split in loaded for record in loaded[split]]
+    assert len(records) == json.loads(files["counts.json"])["examples"]["made"] == 40
+    for split in loaded:
+        for record in loaded[split]:
+            example = Example.from_json(record)
+            assert split_of(example.source_hash, settings(out)) == split
+            assert json.loads(encode(example)) == json.loads(json.dumps(example.to_json()))
+            for fact in example.facts:
+                start, end = fact.adversarial[:2]
+                assert example.adversarial_context[start:end] == fact.value
+
+
+def test_an_experiment_reads_it(tmp_path: Path) -> None:
+    make(tmp_path / "out")
+    examples = read_examples(Source(source=str(tmp_path / "out"), split="train", n=5))
+    assert len(examples) == 5
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_any_number_of_workers_gives_the_same_bytes(
+    workers: int, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    assert make(tmp_path / "out", f"workers={workers}") == whole
+
+
+def test_another_seed_gives_other_examples(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    assert make(tmp_path / "out", "seed=1")["train.jsonl"] != whole["train.jsonl"]
+
+
+@pytest.mark.parametrize("stop_at", [3, 17, 39])
+def test_an_interrupted_run_continues_to_the_same_bytes(
+    stop_at: int, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    make_one = Engine.make
+    made: list[int] = []
+
+    def stop(engine: Engine, number: int) -> Example | None:
+        if number == stop_at:
+            raise KeyboardInterrupt
+        return make_one(engine, number)
+
+    monkeypatch.setattr(Engine, "make", stop)
+    with pytest.raises(KeyboardInterrupt):
+        make(out)
+    assert not (out / "train.jsonl").exists()
+
+    def note(engine: Engine, number: int) -> Example | None:
+        made.append(number)
+        return make_one(engine, number)
+
+    monkeypatch.setattr(Engine, "make", note)
+    assert make(out) == whole
+    assert made == list(range(stop_at // 10 * 10, 40))
+    made.clear()
+    assert make(out) == whole
+    assert not made
+
+
+def test_a_run_interrupted_while_joining_continues(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "join_parts", fail)
+        with pytest.raises(OSError, match="space"):
+            make(tmp_path / "out")
+    assert make(tmp_path / "out") == whole
+
+
+def test_a_second_process_on_one_folder_is_refused(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    out = tmp_path / "out"
+    with sole_writer(out), pytest.raises(TablemendError, match=r"another process .* is writing"):
+        make(out)
+    assert make(out) == whole
+
+
+def test_other_settings_in_the_same_folder_are_refused(tmp_path: Path) -> None:
+    make(tmp_path / "out", "n=5")
+    with pytest.raises(TablemendError, match=r"seed was 0, is 1"):
+        make(tmp_path / "out", "n=5", "seed=1")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("mine")
+    with pytest.raises(TablemendError, match="holds something else"):
+        make(tmp_path / "notes", "n=5")
+
+
+def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"Ship {name},{i},{i * i},{3 * i}\n" for i, name in enumerate("abcdefghij"))
+    table = tmp_path / "ships.csv"
+    table.write_text("Ship,Guns,Crew,Sails\n" + rows)
+    tokens = (f"source={table}", "n=4")
+
+    def stop(engine: Engine, number: int) -> Example | None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "make", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make(tmp_path / "out", *tokens)
+    table.write_text("Ship,Guns,Crew,Sails\n" + rows + "Ship z,1,2,3\n")
+    with pytest.raises(TablemendError, match="has changed"):
+        make(tmp_path / "out", *tokens)
+
+
+def test_the_small_world_is_a_source(tmp_path: Path) -> None:
+    files = make(tmp_path / "out", "source=small-world", "n=30")
+    records = [
+        json.loads(line) for s in SPLITS for line in files.get(f"{s}.jsonl", b"").splitlines()
+    ]
+    assert len(records) == json.loads(files["counts.json"])["examples"]["made"] >= 28
+    assert {record["source"] for record in records} == {"small-world"}
+
+
+def test_a_changed_small_world_is_no_continuation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tablemend.synthesis import small_world
+
+    tokens = ("source=small-world", "n=5")
+    make(tmp_path / "out", *tokens)
+    monkeypatch.setattr(small_world, "ENGINE", "small-world/next")
+    with pytest.raises(TablemendError, match=r"engine_version was 'small-world/.*/next'"):
+        make(tmp_path / "out", *tokens)
+
+
+def test_settings_that_the_small_world_does_not_read_are_refused() -> None:
+    from tablemend.config import ConfigError
+
+    with pytest.raises(ConfigError, match="size of its own"):
+        parse(Synthesis, ["source=small-world", "difficulty=hard"])
+    with pytest.raises(ConfigError) as caught:
+        parse(Synthesis, ["shares.train=0.5", "shape.min_rows=9", "sede=1"])
+    assert len(caught.value.problems) >= 3
+
+
+def run(*tokens: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "data_gen/tablehallu.py", *tokens]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_command_runs_and_prints_its_counts(tmp_path: Path) -> None:
+    done = run("engine=program", "source=pool", "n=12", f"out={tmp_path / 'out'}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("12 of 12 examples in")
+
+
+def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
+    done = run("source=nowhere", f"out={tmp_path / 'out'}")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: source=nowhere: no such file")
+    assert not (tmp_path / "out").exists()
+    assert "--check" in run("--help").stdout
+    assert "difficulty: medium" in run("--check", "difficulty=medium").stdout
+
+
+def test_a_recipe_gives_the_settings(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text("kind: synthesis\nsource: pool\nn: 77\n")
+    done = run(f"recipe={recipe}", "seed=5", "--check")
+    assert "n: 77" in done.stdout
+    assert "seed: 5" in done.stdout
+
+
+def test_a_run_interrupted_while_tidying_loses_nothing(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def tidy_half(parts: Path, **_: object) -> None:
+        for path in parts.glob("train-*"):
+            path.unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "rmtree", tidy_half)
+        with pytest.raises(KeyboardInterrupt):
+            make(out)
+    assert make(out) == whole
+
+
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_a_run_interrupted_at_its_start_continues(
+    written: int, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    calls = []
+
+    def count(write):
+        def counted(path: Path, data: object) -> None:
+            calls.append(path)
+            if len(calls) > written:
+                path.parent.mkdir(exist_ok=True)
+                path.with_name(f".{path.name}.1.tmp").write_text("half")
+                raise KeyboardInterrupt
+            write(path, data)
+
+        return counted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "write_json", count(dataset.write_json))
+        patch.setattr(dataset, "write_jsonl", count(dataset.write_jsonl))
+        with pytest.raises(KeyboardInterrupt):
+            make(out)
+    assert {name: data for name, data in make(out).items() if name[0] != "."} == whole
+
+
+def test_reasons_are_counted_without_their_numbers() -> None:
+    kinds = {dataset.reason_kind(f"row {row} has {row * 3} cells") for row in (1, 20, 12345)}
+    assert kinds == {"row # has # cells"}
+
+
+def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Path) -> None:
+    for _ in range(2):  # the same again when it is asked for again
+        with pytest.raises(TablemendError, match=r"none of 3 examples .* x no room for a distract"):
+            make(tmp_path / "out", "n=3", "budget_tokens=50")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    make_one = Engine.make
+
+    def stop(engine: Engine, number: int) -> Example | None:
+        if number == 10:  # the first of the second part
+            raise KeyboardInterrupt
+        return make_one(engine, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "make", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make(out, f"format={form}", "n=20")
+    complete = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert any(path.suffix == f".{form}" for path in complete)
+    (out / "parts" / f".train-000001.{form}.tmp").symlink_to("/dev/full")
+    command = ("source=pool", "n=20", "shard_size=10", f"format={form}", f"out={out}")
+    done = run(*command)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: no space left on the disk")
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == complete
+    assert not [path for path in out.rglob("*") if path.is_symlink()]
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == make(
+        tmp_path / "whole", f"format={form}", "n=20"
+    )
+
+
+def test_joining_on_a_full_disk_leaves_no_half_file(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tablemend.synthesis.files.copyfileobj", fail)
+        with pytest.raises(OSError, match="space"):
+            make(tmp_path / "out")
+    assert not list((tmp_path / "out").glob(".*"))
+    assert make(tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b", "qwen3-32b"])
+def test_tables_of_ones_own_make_splits_that_the_recipes_read(name: str, tmp_path: Path) -> None:
+    """However the tables fall: no recipe asks for a number of examples."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for number in range(12):
+        (tables / f"{number}.csv").write_text(write_csv(make_table(5, number).table))
+    out = tmp_path / "out"
+    recipe = parse(
+        SynthesisRecipe,
+        ["recipe=tablehallu-data", f"source={tables}", "n=24", "workers=1", f"out={out}"],
+    )
+    counts = make_dataset(recipe, lambda _: None)["splits"]
+    tokens = [f"data.{split}.source={out}" for split in ("train", "test")]
+    data = parse(Experiment, [f"recipe={name}", *tokens]).data
+    assert len(read_examples(data.train)) == counts["train"] > 0
+    assert len(read_examples(data.test)) == counts["test"] > 0
+
+
+def test_a_split_without_a_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text(write_csv(make_table(5, 0).table))
+    done = run(f"source={tmp_path / 'one.csv'}", "n=3", f"out={tmp_path / 'out'}")
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 2
+    assert all("give more tables, or other shares" in note for note in notes)
+
+
+def test_what_the_hub_gave_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = []
+    for number in range(3):
+        table = make_table(5, number).table
+        rows.append({"header": list(table.columns), "rows": [list(row) for row in table.rows]})
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_list(rows))
+    chosen = ("source=hub:owner/tables", "dataset_config=large", "dataset_revision=abc123", "n=4")
+    written = make(tmp_path / "out", *chosen)
+    noted = json.loads(written["settings.json"])
+    assert (noted["dataset_config"], noted["dataset_revision"]) == ("large", "abc123")
+    assert b"dataset_config=large dataset_revision=abc123" in written["README.md"]
+    with pytest.raises(TablemendError, match="dataset_revision was 'abc123', is 'def456'"):
+        make(tmp_path / "out", *chosen, "dataset_revision=def456")
+
+
+def test_an_experiment_reads_examples_from_the_hub(
+    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(whole["train.jsonl"])
+    expected = read_examples(Source(source=str(path)))
+    calls = []
+
+    def load(name: str, **options: object) -> datasets.Dataset:
+        calls.append((name, options))
+        if name == "nobody/nothing":
+            raise datasets.exceptions.DatasetNotFoundError("no such data set\nand more")
+        return datasets.Dataset.from_list([example.to_json() for example in expected])
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    source = Source(source="hub:owner/made", split="train", n=3, revision="abc123")
+    assert read_examples(source) == expected[:3]
+    assert calls == [("owner/made", {"split": "train", "revision": "abc123"})]
+    with pytest.raises(TablemendError, match=r"^cannot load hub:nobody/nothing: no such data set$"):
+        read_examples(Source(source="hub:nobody/nothing", split="train"))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("deep.jsonl", b"[" * 100_000 + b"\n", r"deep\.jsonl:1 is not a line of JSON"),
+        ("latin.jsonl", b'"\xe9"\n', r"latin\.jsonl:1 is not a line of JSON"),
+        ("half.jsonl", rb'{"id": "\ud800"}', r"half\.jsonl:1 .*: it holds the character U\+D800"),
+        ("list.jsonl", b"[]\n", r"record 1 is no tablemend example"),
+        ("bad.parquet", b"PAR1 no PAR1", r"bad\.parquet is not readable as Parquet"),
+    ],
+)
+def test_examples_that_cannot_be_read_are_refused_in_one_line(
+    name: str, data: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(TablemendError, match=message) as caught:
+        read_examples(Source(source=str(path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_link_to_nothing_is_no_file_of_examples(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").symlink_to(tmp_path / "nowhere")
+    for source in (
+        Source(source=str(tmp_path), split="train"),
+        Source(source=str(tmp_path / "train.jsonl")),
+    ):
+        with pytest.raises(TablemendError, match=r"no file or folder|needs exactly one of"):
+            read_examples(source)

@@ -1,0 +1,319 @@
+"""What was asked of accelerate is what trains, or one line says why not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from torch import nn
+
+from tablemend.errors import TablemendError
+from tablemend.recipe.training import Train
+from tablemend.training import launch
+from tablemend.training.launch import Launch
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "accelerate_configs"
+EXPECTED = {
+    "cpu": Launch("single", 1),
+    "single-gpu": Launch("single", 1),
+    "ddp": Launch("ddp", 2),
+    "zero2": Launch("zero2", 2),
+    "zero3": Launch("zero3", 2),
+    "zero3-offload": Launch("zero3", 2),
+    "zero3-nodes": Launch("zero3", 32),
+    "fsdp2": Launch("fsdp2", 2),
+    "fsdp2-nodes": Launch("fsdp2", 32),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_default_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(launch, "default_config_file", str(tmp_path / "none.yaml"))
+
+
+def _asked(*options: str) -> Launch | None:
+    return launch.from_command(["python", "bin/accelerate", "launch", *options, "train/sft.py"])
+
+
+def test_every_config_is_read_as_its_name_says() -> None:
+    assert {path.stem for path in CONFIGS.glob("*.yaml")} == set(EXPECTED)
+    for name, expected in EXPECTED.items():
+        assert _asked(f"--config_file={CONFIGS / name}.yaml") == expected
+
+
+def test_options_overrule_the_config() -> None:
+    ddp = f"--config_file={CONFIGS / 'ddp.yaml'}"
+    assert _asked(ddp, "--num_processes", "8") == Launch("ddp", 8)
+    zero3 = f"--config_file={CONFIGS / 'zero3.yaml'}"
+    assert _asked(zero3, "--zero_stage", "2", "--num_processes", "4") == Launch("zero2", 4)
+
+
+def test_the_scripts_own_options_are_none_of_accelerates() -> None:
+    command = ["accelerate", "launch", "train/sft.py", "recipe=tiny", "--num_processes", "8"]
+    assert launch.from_command(command) == Launch("single", 1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python3", "-m", "accelerate.commands.launch", "--num_processes=2", "train/sft.py"],
+        ["python3", "/x/bin/accelerate", "launch", "--num_processes=2", "train/sft.py"],
+        ["/x/bin/accelerate-launch", "--num_processes=2", "train/sft.py"],
+    ],
+)
+def test_every_way_to_call_the_launcher_is_known(command: list[str]) -> None:
+    assert launch.from_command(command) == Launch("ddp", 2)
+
+
+@pytest.mark.parametrize("command", [[], ["bash"], ["torchrun", "--nproc_per_node=2", "x.py"]])
+def test_other_parents_ask_for_nothing(command: list[str]) -> None:
+    assert launch.from_command(command) is None
+
+
+def test_without_a_config_accelerate_takes_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    assert _asked() == Launch("ddp", 8)
+    assert _asked("--num_processes", "1") == Launch("single", 1)
+    assert _asked(f"--config_file={CONFIGS / 'single-gpu.yaml'}") == Launch("single", 1)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert _asked() == Launch("single", 1)
+
+
+def test_one_process_that_sees_several_gpus_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers would multiply the batch by their number, and say nothing."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    train = Train(epochs=1, learning_rate=1, global_batch=8, micro_batch=4)
+    with pytest.raises(TablemendError, match=r"one process sees 8 GPUs.*--num_processes 8"):
+        launch.refuse(train)
+    with monkeypatch.context() as patch:  # DeepSpeed takes one of them
+        patch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+        patch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+        launch.refuse(train)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    launch.refuse(train)
+
+
+def test_the_environment_says_the_strategy() -> None:
+    assert launch.from_environment({}) == Launch("single", 1)
+    assert launch.from_environment({"WORLD_SIZE": "4"}) == Launch("ddp", 4)
+    deepspeed = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}
+    assert launch.from_environment(deepspeed | {"WORLD_SIZE": "2"}) == Launch("zero3", 2)
+    fsdp = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", "WORLD_SIZE": "2"}
+    assert launch.from_environment(fsdp) == Launch("fsdp2", 2)
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "1"}, "asks for fsdp1; there are single"),
+        (
+            {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_CONFIG_FILE": "ds.json"},
+            "names a deepspeed_config_file",
+        ),
+        (
+            {
+                "ACCELERATE_USE_DEEPSPEED": "true",
+                "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3",
+                "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL": "false",
+            },
+            "set zero3_save_16bit_model: true",
+        ),
+        (
+            {"ACCELERATE_USE_PARALLELISM_CONFIG": "true", "PARALLELISM_CONFIG_CP_SIZE": "2"},
+            "has a parallelism_config: .*fewer than train.global_batch. Leave it out",
+        ),
+    ],
+)
+def test_what_could_not_be_trained_or_saved_is_refused(
+    environment: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(TablemendError, match=words):
+        launch.join()
+
+
+def test_a_world_of_another_size_than_the_config_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = ["accelerate", "launch", "--config_file", f"{CONFIGS / 'ddp.yaml'}", "train/sft.py"]
+    monkeypatch.setattr(launch, "_parent_command", lambda: command)
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(TablemendError, match="was asked for ddp on 2 processes and started ddp on"):
+        launch.join()
+
+
+def _run(*options: str) -> subprocess.CompletedProcess[str]:
+    """The launcher with a script that only joins."""
+    accelerate = str(Path(sys.executable).with_name("accelerate"))
+    code = "from tablemend.script import run_script\nfrom tablemend.training import launch\n"
+    script = Path(options[-1])
+    script.write_text(f"{code}run_script(lambda: print(launch.join()))\n")
+    command = [accelerate, "launch", "--quiet", *options]
+    environment = {name: v for name, v in os.environ.items() if name != "WORLD_SIZE"}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
+    )
+
+
+@pytest.mark.slow
+def test_multi_cpu_that_runs_one_process_is_refused(tmp_path: Path) -> None:
+    config = yaml.safe_load((CONFIGS / "ddp.yaml").read_text())
+    config |= {"distributed_type": "MULTI_CPU", "use_cpu": True}
+    (tmp_path / "multi-cpu.yaml").write_text(yaml.safe_dump(config))
+    done = _run("--config_file", str(tmp_path / "multi-cpu.yaml"), str(tmp_path / "join.py"))
+    assert done.returncode == 1 and done.stdout == ""
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "asked for ddp on 2 processes and started single on 1 process" in line
+    assert "set distributed_type: MULTI_GPU with use_cpu: true" in line
+
+
+def _begin(model: nn.Module, processes: int = 1) -> None:
+    trainer = SimpleNamespace(
+        model_wrapped=model, accelerator=SimpleNamespace(num_processes=processes)
+    )
+    arguments: Any = None
+    launch.CheckStrategy(trainer).on_train_begin(arguments, arguments, arguments)
+
+
+def test_a_model_that_is_not_spread_as_asked_is_not_trained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = nn.Linear(2, 2)
+    _begin(model)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    monkeypatch.setenv("FSDP_VERSION", "2")
+    with pytest.raises(TablemendError, match="asked for fsdp2 on 1 process and started single"):
+        _begin(model)
+    monkeypatch.delenv("ACCELERATE_USE_FSDP")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(TablemendError, match="asked for ddp on 2 processes and started single"):
+        _begin(model, 2)
+
+
+@pytest.mark.parametrize(
+    ("batch", "micro", "processes", "words"),
+    [(8, 2, 3, "train.global_batch=6"), (8, 4, 4, "=16"), (10, 2, 2, "=12"), (1, 1, 4, "=4")],
+)
+def test_the_nearest_batch_that_divides_is_named(
+    batch: int, micro: int, processes: int, words: str
+) -> None:
+    train = Train(epochs=1, learning_rate=1, global_batch=batch, micro_batch=micro)
+    with pytest.raises(TablemendError, match=f"the nearest that does is .*{words}$"):
+        launch.accumulation(train, processes)
+    assert launch.accumulation(train, 1) == batch // micro
+
+
+Note = Callable[[str, int], None]
+
+
+@pytest.fixture
+def note(monkeypatch: pytest.MonkeyPatch) -> Note:
+    """Set the environment of a launch."""
+
+    def write(strategy: str, processes: int) -> None:
+        for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
+            monkeypatch.delenv(name, raising=False)
+        if strategy.startswith("zero"):
+            monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+            monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", strategy[-1])
+        if strategy == "fsdp2":
+            monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+            monkeypatch.setenv("FSDP_VERSION", "2")
+        monkeypatch.setenv("WORLD_SIZE", str(processes))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "goes_on"),
+    [
+        (("zero3", 2), ("zero3", 2), True),
+        (("zero3", 2), ("zero3", 4), True),
+        (("zero2", 2), ("zero3", 2), False),
+        (("fsdp2", 2), ("fsdp2", 4), True),
+        (("fsdp2", 2), ("ddp", 2), False),
+        (("ddp", 2), ("single", 1), True),
+        (("single", 1), ("ddp", 2), True),
+    ],
+)
+def test_a_checkpoint_is_continued_only_by_a_launch_that_can_read_it(
+    before: tuple[str, int],
+    now: tuple[str, int],
+    goes_on: bool,
+    note: Note,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    note(*before)
+    launch.note(tmp_path)
+    note(*now)
+    if goes_on:
+        converted = launch.check_checkpoint(tmp_path)
+        assert converted == (before != now and now[0].startswith("zero"))
+        said = capsys.readouterr().out
+        assert (f"was saved by {before[0]} on {before[1]}" in said) == (before != now)
+    else:
+        with pytest.raises(TablemendError, match=f"saved by {before[0]} on .* cannot be continued"):
+            launch.check_checkpoint(tmp_path)
+
+
+def test_one_process_prepares_without_a_file(tmp_path: Path) -> None:
+    assert launch.once(tmp_path / "rows", lambda: [1, 2]) == [1, 2]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_whole_weight_is_its_own_gathering() -> None:
+    weight = torch.ones(3)
+    with launch.gathered(weight) as values:
+        assert values is weight
+    assert not launch.is_sharded(weight)
+
+
+def test_the_slurm_script_is_bash_and_names_configs_that_are_there() -> None:
+    script = CONFIGS / "slurm.sbatch"
+    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+    text = script.read_text()
+    for name in ("zero3-nodes", "fsdp2-nodes"):
+        assert name in text and f"slurm.sbatch {name}" in (CONFIGS / f"{name}.yaml").read_text()
+
+
+def test_the_slurm_script_launches_on_every_machine(tmp_path: Path) -> None:
+    """srun, scontrol and accelerate are replaced by scripts that write their arguments down."""
+    tools, venv = tmp_path / "tools", tmp_path / ".venv" / "bin"
+    tools.mkdir()
+    venv.mkdir(parents=True)
+    programs = {
+        tools / "scontrol": "echo node-a; sleep 0.2; echo node-b",
+        tools / "srun": 'shift; for id in 0 1; do SLURM_NODEID=$id "$@"; done',
+        venv / "accelerate": 'echo "$@" >> calls',
+    }
+    for path, line in programs.items():
+        path.write_text(f"#!/bin/bash\n{line}\n")
+        path.chmod(0o755)
+    environment = {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "SLURM_GPUS_ON_NODE": "8",
+        "SLURM_JOB_NODELIST": "node-[a-b]",
+        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_JOB_ID": "1234567",
+    }
+    command = ["bash", str(CONFIGS / "slurm.sbatch"), "zero3-nodes", "train/sft.py", "run=a b"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == [
+        "launch --config_file accelerate_configs/zero3-nodes.yaml --num_machines 2 "
+        f"--num_processes 16 --machine_rank {rank} --main_process_ip node-a "
+        "--main_process_port 24567 train/sft.py run=a b"
+        for rank in (0, 1)
+    ]

@@ -1,0 +1,348 @@
+"""The benchmark of fine-tuning on a GPU: what it counts, and what it writes down, on a CPU."""
+
+from __future__ import annotations
+
+import platform
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig
+
+import random_training
+from tablemend.config import parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
+from tablemend.runs import read_jsonl
+from tablemend.script import run_script
+from tablemend.training.data import IGNORED
+from tablemend.training.trainer import Trainer
+
+ROOT = Path(__file__).parents[2]
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
+Make = Callable[..., Trainer]
+KERNELS = ("sdpa", "eager", "flex_attention")
+
+
+@pytest.fixture
+def benchmark() -> Any:
+    path = ROOT / "benchmarks" / "gpu_training.py"
+    spec = spec_from_file_location("benchmark_gpu_training", path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves a section's annotations there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def settings(
+    benchmark: Any, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """The benchmark on the random model, a step after a step, in this process."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    def make(*only: str, overrides: tuple[str, ...] = (), **fields: Any) -> Any:
+        return benchmark.Benchmark(
+            recipe="tiny",
+            overrides=(f"model.path={tiny_model}", *overrides),
+            length=64,
+            rows=4,
+            only=only,
+            warm=1,
+            seconds=1e-6,
+            out=tmp_path / "lines.jsonl",
+            **fields,
+        )
+
+    return make
+
+
+@pytest.fixture
+def trainer_of(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.chdir(ROOT)
+
+    def make(*overrides: str, lengths: list[int]) -> Trainer:
+        small = [f"model.path={tiny_model}", "train.global_batch=2", "train.micro_batch=2"]
+        plain = ["train.precision=float32", "train.max_length=64"]
+        config = parse(Experiment, ["recipe=tiny", *small, *plain, *overrides])
+        tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+        scored = [length // 2 for length in lengths]
+        return random_training.random_trainer(config, tokenizer, lengths, scored, str(tmp_path))
+
+    return make
+
+
+def test_tries_are_measured_and_written_down(
+    benchmark: Any, settings: Any, tiny_model: Path
+) -> None:
+    names = ["full", "lora-mixed", "lora-trl"]
+    config = settings(*names)
+    tries = benchmark.chosen(config, on_gpu=False)
+    lines = [benchmark.make(config, name, each) for name, each in tries.items()]
+    assert lines == list(read_jsonl(config.out))
+    assert [line["try"] for line in lines] == names
+    assert {line["result"] for line in lines} == {"measured"}
+    whole, mixed, _ = lines
+    assert whole["tokens"] == whole["steps"] * 4 * 64
+    assert mixed["row_lengths"] == [8, 64] and mixed["tokens"] < mixed["steps"] * 4 * 64
+    for line in lines:
+        assert line["tokens_per_second"] == pytest.approx(
+            line["tokens"] / line["seconds"], rel=0.05
+        )
+        assert line["tflops"] > 0 and line["of_matmul"] > 0
+        assert line["mfu"] is None and line["peak_gib"] is None  # nobody measured a GPU
+    weights = (tiny_model / "model.safetensors").stat().st_size / 2**30
+    assert whole["planned_gib"] > 4 * weights  # gradients and AdamW's two moments
+    assert mixed["planned_gib"] > weights
+    rows = benchmark.table(lines).splitlines()
+    assert rows[2].startswith("| full | measured | ") and rows[2].endswith(" |")
+    assert {row.count("|") for row in rows} == {len(benchmark.COLUMNS) + 1}
+
+
+def test_running_out_of_memory_is_a_result(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(random_training, "random_trainer", full)
+    monkeypatch.setattr(benchmark, "peak", lambda: 77.5)
+    line = benchmark.make(settings(), "full", benchmark.TRIES["full"])
+    assert (line["result"], line["peak_gib"], line["method"]) == ("out of memory", 77.5, "full")
+    assert "| full | out of memory | - | - | - | 77.5 | 0.0" in benchmark.table([line])
+
+
+@pytest.mark.parametrize("name", ["flash", "kernels"])
+def test_what_is_not_there_is_a_result(name: str, benchmark: Any, settings: Any) -> None:
+    line = benchmark.make(settings(), f"lora-{name}", benchmark.TRIES[f"lora-{name}"])
+    assert line["result"] == "refused" and name in line["why"].lower()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ("recipe=nope", "nope"),
+        ("overrides=[train.foo=1]", "train.foo"),
+        ("tries={mine: {overrides: [train.micro_batch=0]}}", "train.micro_batch"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_before_anything_is_started(
+    wrong: str,
+    problem: str,
+    benchmark: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(benchmark, "apart", None)
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", wrong])
+    with pytest.raises(SystemExit) as caught:
+        run_script(benchmark.main)
+    assert caught.value.code == 2
+    first, line = capsys.readouterr().err.splitlines()
+    assert first == "error: the configuration has 1 problem:" and problem in line
+
+
+def test_the_screen_has_every_reason_and_says_that_figures_of_a_gpu_are_missing(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    results = {
+        "lora": {"result": "measured"},
+        "lora-flash": {"result": "refused", "why": "no flash attention here"},
+    }
+    monkeypatch.setattr(benchmark, "apart", lambda _, name: {"try": name, **results[name]})
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora, lora-flash]"])
+    benchmark.main()
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:2] == ["lora: measured", "lora-flash: refused: no flash attention here"]
+    assert shown[-1] == "no GPU here: these are figures of a CPU, those of a GPU are missing"
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "only=[lora-flash]"])
+    with pytest.raises(SystemExit, match="nothing was measured"):
+        benchmark.main()
+
+
+def test_a_try_beyond_its_time_is_ended(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py"])
+    line = benchmark.apart(settings("lora", minutes=1e-4), "lora")
+    assert line["result"] == "over the time"
+
+
+def test_a_try_that_ends_without_a_line_leaves_one(
+    benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu_training.py", "step=3"])
+    line = benchmark.apart(settings("lora"), "lora")
+    assert line["result"] == "failed"
+    assert line["why"].startswith("status 2: ") and "step" in line["why"]
+
+
+def test_names_of_tries_are_checked(benchmark: Any, settings: Any) -> None:
+    with pytest.raises(TablemendError, match=r"^only: no try lora-fast; there are lora, "):
+        benchmark.chosen(settings("lora-fast"), on_gpu=True)
+    without = benchmark.chosen(settings().model_copy(update={"only": None}), on_gpu=False)
+    assert tuple(without) == benchmark.ANYWHERE
+
+
+@pytest.mark.parametrize(
+    ("override", "kind"), [("train.precision=float32", "float32"), ("seed=3", "bfloat16")]
+)
+def test_a_product_is_compared_with_a_training_in_its_own_type(
+    override: str, kind: str, benchmark: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(random_training.DATA_SHEET, platform.machine(), 1.0)
+    multiplied = []
+    monkeypatch.setattr(
+        random_training, "product_rate", lambda dtype: multiplied.append(dtype) or 1.0
+    )
+    config = settings(overrides=("train.precision=bfloat16", override))
+    line = benchmark.make(config, "lora", benchmark.TRIES["lora"])
+    assert line["computes_in"] == kind and multiplied == [getattr(torch, kind)]
+    assert (line["mfu"] is None) == (kind == "float32")
+
+
+def test_the_users_overrides_stand_above_those_of_a_try(benchmark: Any, settings: Any) -> None:
+    given = ("train.lora.r=2", "train.micro_batch=4")
+    config = settings(overrides=given)
+    found = benchmark.recipe_of(config, benchmark.TRIES["lora-batch-2"]).train
+    assert (found.lora.r, found.lora.alpha, found.micro_batch) == (2, 64, 4)
+    with pytest.raises(ValidationError, match=r"train\.max_steps=5: set seconds"):
+        settings(overrides=("train.max_steps=5",))
+
+
+def test_every_try_is_a_valid_recipe(benchmark: Any, settings: Any) -> None:
+    for gpu in (False, True):
+        config = settings().model_copy(update={"recipe": "qwen3-8b" if gpu else "tiny"})
+        if gpu:
+            config = config.model_copy(update={"overrides": ()})
+        for name, each in benchmark.chosen(config.model_copy(update={"only": None}), gpu).items():
+            recipe = benchmark.recipe_of(config, each)
+            assert (recipe.train.method == "lora") == name.startswith("lora")
+            assert recipe.longest_row == 64
+
+
+def _counted(trainer: Trainer) -> int:
+    batch = next(iter(trainer.get_train_dataloader()))
+    with FlopCounterMode(display=False) as counter:
+        trainer.model.train()
+        # without keeping columns, so that the head sees every token
+        trainer.model(input_ids=batch["input_ids"], use_cache=False).logits.sum().backward()
+    return counter.get_total_flops()
+
+
+def test_the_formula_counts_what_torch_counts(trainer_of: Make) -> None:
+    length, rows = 64, 2
+    full = trainer_of("model.attn=eager", lengths=[length] * 4)
+    work = random_training.Work.of(full.model)
+    # eager attention computes both halves of the causal square
+    once = work.flops([length] * rows, rows * length)
+    both = 2 * once - replace(work, attention={}).flops([length] * rows, rows * length)
+    assert _counted(full) == pytest.approx(both, rel=0.02)
+    adapters = trainer_of(*LORA, "model.attn=eager", lengths=[length] * 4)
+    frozen = random_training.Work.of(adapters.model)
+    assert (work.passes, frozen.passes) == (6, 4)
+    assert (work.body, work.head, work.attention) == (frozen.body, frozen.head, frozen.attention)
+
+
+def test_a_sliding_window_costs_no_more_than_it_sees() -> None:
+    length, window = 50, 8
+    rows = [min(place + 1, window) for place in range(length)]
+    one = random_training.Work(passes=6, body=0, head=0, attention={window: 1})
+    assert one.flops([length], 1) == pytest.approx(12 * sum(rows), rel=0.1)
+    whole = replace(one, attention={None: 1})
+    assert (
+        whole.flops([length], 1)
+        == 6 * length**2
+        == replace(one, attention={64: 1}).flops([length], 1)
+    )
+    kinds = ["sliding_attention", "full_attention", "sliding_attention"]
+    text = Gemma3TextConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=8,
+        vocab_size=32,
+        layer_types=kinds,
+        sliding_window=window,
+    )
+    model = AutoModelForCausalLM.from_config(text)
+    assert random_training.Work.of(model).attention == {window: 32, None: 16}
+
+
+def test_random_rows_hold_no_padding() -> None:
+    rows = random_training.random_rows([30] * 40, [10] * 40, vocabulary=7, padding=3, seed=0)
+    ids = {each for row in rows for each in row.input_ids}
+    assert ids == {0, 1, 2, 4, 5, 6}
+    assert {len(row.target) for row in rows} == {10}
+
+
+@pytest.fixture
+def packed(trainer_of: Make) -> Iterator[Callable[[str], Trainer]]:
+    """A trainer on packed rows; flex attention is not compiled, which takes minutes on a CPU."""
+
+    def make(kernel: str) -> Trainer:
+        drawn = random.Random(0)
+        lengths = [drawn.randint(16, 24) for _ in range(12)]
+        packing = (f"model.attn={kernel}", "train.packing=true", "train.precision=bfloat16")
+        torch.compiler.set_stance("force_eager")
+        return trainer_of(*LORA, *packing, lengths=lengths)
+
+    yield make
+    torch.compiler.set_stance("default")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_packed_example_is_trained_as_if_alone(
+    kernel: str, packed: Callable[[str], Trainer]
+) -> None:
+    trainer = packed(kernel)
+    batch = next(iter(trainer.get_train_dataloader()))
+    ids, labels, places = (batch[name] for name in ("input_ids", "labels", "position_ids"))
+    assert batch.keys().isdisjoint({"attention_mask"})
+    first, *_, last = (places[0] == 0).nonzero().flatten()[1:].tolist()
+    others, watched = ids.clone(), torch.full_like(labels, IGNORED)
+    others[0, :first] = ids[0, :first].flip(0)
+    watched[0, last:] = labels[0, last:]
+
+    @torch.no_grad()
+    def loss(**changed: torch.Tensor) -> float:
+        return trainer.compute_loss(trainer.model, {**batch, "labels": watched, **changed}).item()
+
+    assert loss(input_ids=others) == loss()
+    unpacked = torch.arange(ids.shape[1]).expand_as(ids)
+    assert loss(input_ids=others, position_ids=unpacked) != loss(position_ids=unpacked)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("keeps_places", [True, False])
+def test_what_crosses_packed_examples_is_measured(
+    keeps_places: bool,
+    kernel: str,
+    packed: Callable[[str], Trainer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = packed(kernel)
+    if not keeps_places:
+        decoder: Any = trainer.model.get_base_model().get_decoder()
+        forward = decoder.forward
+
+        def forgetful(position_ids: Any = None, **options: Any) -> Any:
+            return forward(**options)
+
+        monkeypatch.setattr(decoder, "forward", forgetful)
+    felt = random_training.crossing(trainer)
+    assert felt is not None
+    assert felt == 0 if keeps_places else felt > 1e-3

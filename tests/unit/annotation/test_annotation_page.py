@@ -1,0 +1,419 @@
+"""The annotator's page: closed to the network, safe from its texts, and working in a browser."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.annotation.answers import gather, read_answers
+from tablemend.annotation.page import embed, write_page
+from tablemend.annotation.sample import Data, choose, read_data
+from tablemend.annotation.steps import GUIDES, STEPS
+from tablemend.cli import main
+from tablemend.records import Example
+from tablemend.synthesis import small_world
+from tablemend.tables.table import Table
+from tests.support.annotators import write_data
+from tests.support.chromium import Browser, NoBrowserError, chromium, find_chromium
+from tests.unit.reports.test_reports import Page
+
+HOSTILE = "</script><script>alert(1)</script> <!-- \u2028 & 😀"
+
+
+def hostile(example: Example) -> Example:
+    """The same with hostile texts; an emoji before the facts moves UTF-16 places by one."""
+    shift = len(HOSTILE)
+    facts = tuple(
+        fact._replace(
+            entity=HOSTILE,
+            clean=fact.clean
+            and fact.clean._replace(start=fact.clean.start + shift, end=fact.clean.end + shift),
+            adversarial=fact.adversarial._replace(
+                start=fact.adversarial.start + shift, end=fact.adversarial.end + shift
+            ),
+        )
+        for fact in example.facts
+    )
+    table = example.gold_table
+    rows = [[HOSTILE, *table.rows[0][1:]], *table.rows[1:]]
+    return replace(
+        example,
+        id="",
+        topic=HOSTILE,
+        query=f"{HOSTILE} {example.query}",
+        gold_table=Table.of(table.columns, rows),
+        gold_context=HOSTILE + example.gold_context,
+        adversarial_context=HOSTILE + example.adversarial_context,
+        facts=facts,
+    )
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    examples = [hostile(one) for one in small_world.examples(seed=5, n=3)]
+    folder = write_data(tmp_path_factory.mktemp("page") / "data", examples)
+    return read_data(str(folder))
+
+
+@pytest.fixture(scope="module")
+def page(data: Data) -> Path:
+    out = Path(data.source).with_name("page.html")
+    assert main(["annotate", "export", data.source, "--n=3", "--out", str(out)]) == 0
+    return out
+
+
+# ---- without a browser ----
+
+
+def test_the_page_is_whole_and_loads_nothing(page: Path) -> None:
+    read = Page(page.read_text(encoding="utf-8"))
+    names = [name for name, _ in read.elements]
+    assert names.count("script") == 2 and names.count("style") == 1
+    assert not {"link", "img", "iframe", "object", "form"} & set(names)
+    assert not any({"src", "href", "style"} & set(attributes) for _, attributes in read.elements)
+    source = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|@import|url\(|innerHTML|XMLHttpRequest|sendBeacon", source)
+
+
+def test_the_policy_admits_the_script_and_the_style_and_nothing_else(page: Path) -> None:
+    source = page.read_text(encoding="utf-8")
+    script = re.findall(r"<script>(.*?)</script>", source, re.DOTALL)
+    style = re.findall(r"<style>(.*?)</style>", source, re.DOTALL)
+    assert len(script) == len(style) == 1
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', source)
+    assert policy is not None
+    assert policy[1].replace("&#x27;", "'").split("; ") == [
+        "default-src 'none'",
+        f"script-src 'sha256-{digest(script[0])}'",
+        f"style-src 'sha256-{digest(style[0])}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+
+
+def test_texts_cannot_leave_their_script_element(page: Path, data: Data) -> None:
+    assert json.loads(embed([HOSTILE])) == [HOSTILE]
+    assert not set("<>&\u2028") & set(embed([HOSTILE]))
+    read = Page(page.read_text(encoding="utf-8"))
+    content = json.loads(next(text for text in read.text if text.startswith('{"format"')))
+    assert [one["id"] for one in content["examples"]] == [one.id for one in choose(data, 3, 0)]
+    assert content["examples"][0]["topic"] == HOSTILE
+    assert [step["name"] for step in content["steps"]] == list(STEPS)
+    assert [step["points"] for step in content["steps"]] == [
+        list(guide.points) for guide in GUIDES.values()
+    ]
+
+
+def test_a_page_without_marks_does_not_know_them(data: Data) -> None:
+    source = write_page(data, choose(data, 3, 0), marks=False)
+    content = json.loads(next(t for t in Page(source).text if t.startswith('{"format"')))
+    for example in content["examples"]:
+        assert example["distractors"] == []
+        assert [len(part) for part in example["gold"] + example["adversarial"]] == [1, 1]
+
+
+def test_the_same_sample_gives_the_same_bytes(page: Path, data: Data) -> None:
+    assert write_page(data, choose(data, 3, 0)) == page.read_text(encoding="utf-8")
+
+
+# ---- in a browser ----
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    folder = tmp_path_factory.mktemp("chromium")
+    with ExitStack() as stack:
+        try:
+            browser = stack.enter_context(
+                chromium(program, folder / "profile", folder / "downloads")
+            )
+        except NoBrowserError as error:
+            pytest.skip(str(error))
+        yield browser
+
+
+@pytest.fixture
+def fresh(browser: Browser, page: Path) -> Iterator[Browser]:
+    """The page, opened for the first time; its script must run without a complaint."""
+    browser.problems.clear()
+    browser.open(page)
+    browser.run("localStorage.clear()")
+    browser.open(page)
+    yield browser
+    assert browser.problems == []
+
+
+def begin(browser: Browser, name: str) -> None:
+    browser.wait("document.activeElement.id === 'name'")
+    browser.run("document.getElementById('name').select()")
+    browser.type(name)
+    browser.press("Enter")
+    browser.wait("document.getElementById('heading')")
+
+
+def downloaded(browser: Browser, name: str, button: str) -> Path:
+    path = browser.downloads / name
+    path.unlink(missing_ok=True)
+    browser.click(button)
+    end = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < end, f"no {name}"
+        time.sleep(0.02)
+    return path
+
+
+def text_of(browser: Browser, selector: str) -> Any:
+    return browser.run(f"document.querySelector({json.dumps(selector)})?.textContent")
+
+
+def test_an_annotator_works_by_keys_alone_and_hands_in_a_file(fresh: Browser, data: Data) -> None:
+    begin(fresh, "  Zoë   Kowalska ")
+    assert text_of(fresh, ".ask h2") == GUIDES["query"].question
+    fresh.press("y")
+    fresh.press("Enter")
+    assert text_of(fresh, ".ask h2") == GUIDES["table"].question
+    fresh.press("n")
+    fresh.type("=row 2, yes?")  # a note may begin like a formula and hold the letters of keys
+    fresh.press("Enter")
+    assert text_of(fresh, ".ask h2") == GUIDES["context"].question
+    fresh.press("u")
+    fresh.press("Escape")
+    fresh.press("ArrowLeft")
+    assert fresh.run("document.getElementById('note').value") == "=row 2, yes?"
+    for _ in range(2):
+        fresh.press("ArrowRight")
+    for _ in range(6):
+        fresh.press("y")
+        fresh.press("Enter")
+    assert text_of(fresh, "h1") == "All questions are answered"
+    assert text_of(fresh, "#count") == "9 of 9 answers, 3 of 3 examples"
+    path = downloaded(fresh, "answers-Zoë-Kowalska.json", "#json")
+    file = read_answers(path)
+    chosen = choose(data, 3, 0)
+    assert [(vote.example, vote.step) for vote in file.votes] == [
+        (example.id, step) for example in chosen for step in STEPS
+    ]
+    assert [vote.choice for vote in file.votes] == ["yes", "no", "unsure", *["yes"] * 6]
+    assert [vote.note for vote in file.votes][:3] == ["", "=row 2, yes?", ""]
+    assert json.loads(path.read_text("utf-8"))["annotator"] == "Zoë Kowalska"
+    assert gather([file], data)
+
+
+def test_the_csv_says_the_same_and_holds_no_formula(fresh: Browser) -> None:
+    begin(fresh, "=Anna")
+    fresh.press("n")
+    fresh.type('-1 is "wrong"')
+    fresh.press("Enter")
+    path = downloaded(fresh, "answers-Anna.csv", "#csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["note"] == '\'-1 is "wrong"' and rows[0]["annotator"] == "'=Anna"
+    by_json = read_answers(downloaded(fresh, "answers-Anna.json", "#json"))
+    by_csv = read_answers(path)
+    assert by_csv.data == by_json.data
+    assert [vote[:5] for vote in by_csv.votes] == [vote[:5] for vote in by_json.votes]
+    assert by_csv.votes[0].note == '-1 is "wrong"'
+
+
+def test_half_done_answers_are_there_after_a_reload_each_annotators_own(
+    fresh: Browser, page: Path
+) -> None:
+    begin(fresh, "Ann")
+    fresh.press("y")
+    fresh.press("Enter")
+    fresh.press("t")
+    fresh.type("half a thought")
+    fresh.open(page)
+    assert fresh.run("document.getElementById('name').value") == "Ann"
+    begin(fresh, "ANN")
+    assert text_of(fresh, "#count") == "1 of 9 answers, 0 of 3 examples"
+    assert text_of(fresh, ".ask h2") == GUIDES["table"].question  # the first open question
+    assert fresh.run("document.getElementById('note').value") == "half a thought"
+    fresh.open(page)
+    begin(fresh, "Bob")
+    assert text_of(fresh, "#count") == "0 of 9 answers, 0 of 3 examples"
+
+
+def test_an_answer_can_be_changed_and_taken_back(fresh: Browser) -> None:
+    begin(fresh, "Ann")
+    fresh.click("#choose-no")
+    assert fresh.run("document.activeElement.id") == "note"
+    fresh.click("#choose-yes")
+    pressed = "[...document.querySelectorAll('[aria-pressed=true]')].map((b) => b.id).join()"
+    assert fresh.run(pressed) == "choose-yes"
+    assert text_of(fresh, "#count").startswith("1 of 9")
+    fresh.click("#choose-yes")
+    assert fresh.run(pressed) == "" and text_of(fresh, "#count").startswith("0 of 9")
+
+
+def test_work_goes_on_from_a_file_on_another_computer(fresh: Browser, page: Path) -> None:
+    begin(fresh, "Ann")
+    fresh.press("y")
+    path = downloaded(fresh, "answers-Ann.json", "#json")
+    good = path.read_text("utf-8")
+
+    def load(text: str) -> str:
+        fresh.run("localStorage.clear()")
+        fresh.open(page)
+        fresh.wait("document.getElementById('file')")
+        fresh.run(
+            "(() => { const files = new DataTransfer();"
+            f"files.items.add(new File([{json.dumps(text)}], 'a.json'));"
+            "const input = document.getElementById('file'); input.files = files.files;"
+            "input.dispatchEvent(new Event('change')); })()"
+        )
+        fresh.wait(
+            "document.getElementById('heading') || document.querySelector('.problem').textContent"
+        )
+        return text_of(fresh, "#count") or text_of(fresh, ".problem")
+
+    assert load(good) == "1 of 9 answers, 0 of 3 examples"
+    record = json.loads(good)
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"format": "x"}, "This is no JSON file of answers."),
+        ({"data": "x"}, "These answers belong to another data set."),
+        ({"annotator": " "}, "The file does not say whose answers it holds."),
+        (
+            {"answers": [{"example": "x", "step": "query"}]},
+            "These answers belong to another sample.",
+        ),
+        ({"answers": [{**record["answers"][0], "answer": "maybe"}]}, "The file is damaged."),
+    ]
+    for change, problem in bad:
+        assert load(json.dumps({**record, **change})) == problem
+    assert load("{") == load("null") == "This is no JSON file of answers."
+
+
+def test_hostile_texts_are_shown_as_they_are(fresh: Browser, data: Data) -> None:
+    begin(fresh, HOSTILE)
+    example = choose(data, 3, 0)[0]
+    assert text_of(fresh, "h1") == f"1. {HOSTILE}"
+    assert text_of(fresh, ".query p") or text_of(fresh, ".query") == example.query
+    for number, step in enumerate(STEPS):
+        fresh.click(f".tab:nth-child({number + 1})")
+        assert text_of(fresh, ".ask h2") == GUIDES[step].question
+        assert fresh.run("document.scripts.length") == 2
+    assert text_of(fresh, ".context.gold") == example.gold_context
+    assert text_of(fresh, ".context.adversarial") == example.adversarial_context
+
+
+def test_marks_stand_on_the_facts_and_can_be_hidden(fresh: Browser, data: Data) -> None:
+    begin(fresh, "Ann")
+    fresh.click(".tab:nth-child(3)")
+    example = choose(data, 3, 0)[0]
+
+    def marks(kind: str) -> Any:
+        return fresh.run(
+            f"[...document.querySelectorAll('.adversarial mark.{kind}')].map((m) => m.textContent)"
+        )
+
+    for kind, gold in (("fact", True), ("distractor", False)):
+        facts = [fact for fact in example.facts if (fact.violates is None) == gold]
+        facts.sort(key=lambda fact: fact.adversarial.start)
+        assert marks(kind) == [fact.value for fact in facts] != []
+    colour = "getComputedStyle(document.querySelector('.adversarial mark')).backgroundColor"
+    clear = "rgba(0, 0, 0, 0)"
+    title = "document.querySelector('.adversarial mark').title"
+    assert fresh.run(colour) != clear and HOSTILE in fresh.run(title)
+    fresh.press("m")
+    assert fresh.run(colour) == clear and fresh.run(title) == ""
+    assert fresh.run("document.querySelector('.claims').checkVisibility()") is False
+    fresh.press("y")  # marks stay hidden from question to question
+    fresh.press("Enter")
+    fresh.click(".tab:nth-child(3)")
+    assert fresh.run(colour) == clear
+    fresh.click("#marks")
+    assert fresh.run(colour) != clear
+
+
+def test_a_page_without_marks_shows_the_texts_alone(
+    fresh: Browser, data: Data, tmp_path: Path
+) -> None:
+    out = tmp_path / "blind.html"
+    assert main(["annotate", "export", data.source, "--n=3", "--no-marks", f"--out={out}"]) == 0
+    fresh.open(out)
+    begin(fresh, "Ann")
+    fresh.click(".tab:nth-child(3)")
+    example = choose(data, 3, 0)[0]
+    assert text_of(fresh, ".context.adversarial") == example.adversarial_context
+    assert fresh.run("document.querySelectorAll('mark, #marks, .claims, td button').length") == 0
+    fresh.press("m")
+    assert text_of(fresh, "tbody td") == example.gold_table.rows[0][0]
+
+
+def test_a_cell_of_the_table_leads_to_its_place_in_the_text(fresh: Browser, data: Data) -> None:
+    begin(fresh, "Ann")
+    fresh.click(".tab:nth-child(2)")
+    cell = "tbody tr:nth-child(2) td:nth-child(1) button"
+    value = choose(data, 3, 0)[0].gold_table.rows[1][0]
+    fresh.click(cell)
+    assert text_of(fresh, "mark.found") == value
+    fresh.click(".tab:nth-child(3)")
+    fresh.run("document.querySelector('.claims').open = true")
+    fresh.click(".claims tbody tr:nth-child(1) button")
+    broken = text_of(fresh, ".claims tbody tr:nth-child(1) td:nth-child(3)")
+    assert text_of(fresh, "mark.found[data-breaks]") == broken
+
+
+def test_the_overview_shows_and_opens_what_is_open(fresh: Browser) -> None:
+    begin(fresh, "Ann")
+    fresh.press("n")
+    fresh.press("Escape")
+    fresh.press("o")
+    assert text_of(fresh, "h1") == "Overview"
+    assert text_of(fresh, ".lead") == "8 questions still open."
+    label = "document.querySelector('.grid button').getAttribute('aria-label')"
+    assert fresh.run(label) == "Example 1: Query no, Gold table open, Adversarial context open"
+    fresh.press("Enter")
+    assert text_of(fresh, ".ask h2") == GUIDES["table"].question
+
+
+def test_an_annotator_is_warned_where_the_browser_keeps_nothing(fresh: Browser, page: Path) -> None:
+    fresh.run("Storage.prototype.setItem = () => { throw new Error('full'); }; 0")
+    begin(fresh, "Ann")
+    fresh.press("y")
+    assert fresh.run("document.getElementById('unkept').checkVisibility()") is True
+    path = downloaded(fresh, "answers-Ann.json", "#json")
+    assert read_answers(path).votes[0].choice == "yes"
+    fresh.open(page)
+    assert fresh.problems == ["dialog: beforeunload"]
+    fresh.problems.clear()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_screen_is_wider_than_the_window(
+    fresh: Browser, tmp_path: Path, width: int, dark: bool
+) -> None:
+    def check() -> None:
+        fresh.picture(tmp_path / "shot.png", width=width, height=700, dark=dark)
+        assert fresh.run("document.documentElement.scrollWidth <= innerWidth")
+        assert fresh.run("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(20, 23, 26)" if dark else "rgb(253, 253, 252)"
+        )
+
+    check()
+    begin(fresh, "Ann")
+    for number in range(3):
+        fresh.click(f".tab:nth-child({number + 1})")
+        check()
+    fresh.press("o")
+    check()

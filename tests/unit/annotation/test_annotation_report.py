@@ -1,0 +1,363 @@
+"""What the answers say: verdicts, the report, and verified copies of the data set."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.annotation.sample import read_data
+from tablemend.annotation.steps import STEPS
+from tablemend.annotation.verdicts import combine, rule
+from tablemend.cli import main
+from tablemend.config import Source
+from tablemend.records import Example
+from tablemend.reports.rates import rate_interval
+from tablemend.synthesis import small_world
+from tablemend.synthesis.files import open_writer
+from tablemend.tasks.sources import read_examples
+from tests.support.annotators import (
+    SEVERAL,
+    Choices,
+    all_answers,
+    export_sheet,
+    refusal,
+    report_of,
+    write_answers,
+    write_data,
+)
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[Example]:
+    return list(small_world.examples(seed=3, n=SEVERAL))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, examples: list[Example]) -> Path:
+    return write_data(tmp_path / "data", examples)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    return partial(refusal, capsys)
+
+
+# ---- verdicts ----
+
+
+@pytest.mark.parametrize(
+    ("votes", "verdict", "cause"),
+    [
+        ("y", "right", ""),
+        ("n", "wrong", ""),
+        ("yyn", "right", ""),
+        ("nny", "wrong", ""),
+        ("yn", "unscored", "tie"),
+        ("ynu", "unscored", "tie"),
+        ("yuu", "right", ""),
+        ("u.", "unscored", "unsure"),
+        ("..", "unscored", "unanswered"),
+        ("", "unscored", "unanswered"),
+    ],
+)
+def test_majority(votes: str, verdict: str, cause: str) -> None:
+    words = {"y": "yes", "n": "no", "u": "unsure", ".": None}
+    ruling = rule(words[vote] for vote in votes)  # type: ignore[misc]
+    assert (ruling.verdict, ruling.cause) == (verdict, cause)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ("yyy", ("right", "")),
+        ("yny", ("wrong", "")),
+        ("nu.", ("wrong", "")),
+        ("yyu", ("unscored", "unsure")),
+        ("yu.", ("unscored", "unanswered")),
+    ],
+)
+def test_an_example_is_right_when_every_step_is(steps: str, expected: tuple[str, str]) -> None:
+    words = {"y": "yes", "n": "no", "u": "unsure", ".": None}
+    assert combine(rule([words[step]]) for step in steps) == expected  # type: ignore[list-item]
+
+
+def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Path) -> None:
+    data = read_data(str(folder))
+    right, wrong, tie, unsure, gap = list(data.examples)[:5]
+    one: Choices = {name: dict.fromkeys(STEPS, "yes") for name in (right, wrong, tie, unsure, gap)}
+    two = json.loads(json.dumps(one))
+    one[wrong]["context"] = two[wrong]["context"] = "no"
+    one[tie]["table"] = "no"
+    one[unsure]["query"] = two[unsure]["query"] = "unsure"
+    one[gap]["query"] = two[gap]["query"] = None
+    report = report_of(
+        folder,
+        write_answers(tmp_path / "1.json", data, "a", one),
+        write_answers(tmp_path / "2.json", data, "b", two),
+    )
+    whole = report["results"]["overall"]
+    assert (whole["examples"], whole["right"], whole["wrong"], whole["unscored"]) == (5, 1, 1, 3)
+    assert whole["unscored_by"] == {"tie": 1, "unsure": 1, "unanswered": 1}
+    assert whole["accuracy"] == rate_interval(1, 2)
+    assert report["results"]["query"]["accuracy"] == rate_interval(3, 3)
+    assert report["results"]["table"]["accuracy"] == rate_interval(4, 4)
+    assert report["results"]["context"]["accuracy"] == rate_interval(4, 5)
+    # whole examples scored by both: right, wrong (twice no), tie; 4 of 6 answers pair up alike
+    agreed = whole["agreement"]
+    assert (agreed["units"], agreed["judgements"]) == (3, 6)
+    assert agreed["observed"] == pytest.approx(2 / 3)
+    assert report["results"]["query"]["agreement"]["alpha"] is None
+
+
+def test_who_answered_nothing_is_no_annotator(folder: Path, tmp_path: Path) -> None:
+    data = read_data(str(folder))
+    some = all_answers(data, None)
+    first, second = list(some)[:2]
+    some[first] = dict.fromkeys(STEPS, "yes")
+    report = report_of(
+        folder,
+        write_answers(tmp_path / "1.json", data, "a", some),
+        write_answers(tmp_path / "2.json", data, "b", all_answers(data, None)),
+    )
+    assert [(one["name"], one["yes"]) for one in report["annotators"]] == [("a", 3)]
+    assert report["results"]["overall"]["unscored_by"]["unanswered"] == SEVERAL - 1
+    cases = {case["example"]: case["verdict"] for case in report["cases"]}
+    assert (cases[first], cases[second]) == ("right", "unscored")
+
+
+def test_round_trip_with_annotators_who_err_at_known_rates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Export, answer as three people of known faults do, report: the counts made by hand."""
+    folder = write_data(tmp_path / "data", small_world.examples(seed=8, n=300))
+    sheet = export_sheet(folder, tmp_path / "sheet.csv", n=250)
+    data = read_data(str(folder))
+    generator = random.Random(2)
+    keys = [(row["example"][1:], row["step"]) for row in sheet]
+    truth = {key: generator.random() > 0.05 for key in keys}
+    given: dict[str, dict[tuple[str, str], bool]] = {}
+    files = []
+    for name, error in (("ann", 0.0), ("bob", 0.03), ("cem", 0.1)):
+        given[name] = {key: truth[key] != (generator.random() < error) for key in keys}
+        choices: Choices = {}
+        for (example, step), says in given[name].items():
+            choices.setdefault(example, {})[step] = "yes" if says else "no"
+        files.append(write_answers(tmp_path / f"{name}.json", data, name, choices))
+    json_out = tmp_path / "report.json"
+    arguments = ["annotate", "report", str(folder), *map(str, files), "--json", str(json_out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    report = json.loads(json_out.read_text())
+
+    majority = {key: sum(own[key] for own in given.values()) >= 2 for key in keys}
+    for step in STEPS:
+        right = sum(majority[key] for key in keys if key[1] == step)
+        assert report["results"][step]["accuracy"] == rate_interval(right, 250)
+    ids = list(dict.fromkeys(example for example, _ in keys))
+    whole = sum(all(majority[example, step] for step in STEPS) for example in ids)
+    accuracy = report["results"]["overall"]["accuracy"]
+    assert accuracy == rate_interval(whole, 250)
+    true_rate = sum(all(truth[example, step] for step in STEPS) for example in ids) / 250
+    assert accuracy["low"] < true_rate < accuracy["high"]
+    assert "250 of 300 examples" in printed and "3 annotators" in printed
+    shares = {one["name"]: one["agreed"] / one["compared"] for one in report["annotators"]}
+    assert shares["ann"] > shares["cem"] and 0.8 < shares["cem"] < 0.95
+    # pairs differ with 0.03, 0.1 and 0.124; of all answers 0.05, 0.077 and 0.14 are no
+    expected = 1 - (0.03 + 0.1 + 0.124) / 3 / (2 * 0.089 * (1 - 0.089))
+    for step in STEPS:
+        found = report["results"][step]["agreement"]
+        assert found["low"] < found["alpha"] < found["high"]
+        width = found["high"] - found["low"]  # four standard errors
+        assert abs(found["alpha"] - expected) < width < 0.4
+    failed = [case["example"] for case in report["cases"] if case["verdict"] == "wrong"]
+    assert len(failed) == 250 - whole and failed[0] in printed
+    # the same command again replaces our own report, and nothing else
+    assert main(arguments) == 0
+    assert json.loads(json_out.read_text()) == report
+
+
+def test_a_report_overwrites_nothing_else(
+    folder: Path, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    data = read_data(str(folder))
+    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
+    before = answers.read_bytes(), (folder / "test.jsonl").read_bytes()
+    assert "no report of ours" in refused("report", folder, answers, "--json", answers)
+    assert "no report of ours" in refused(
+        "report", folder, answers, "--json", folder / "test.jsonl"
+    )
+    assert "exists" in refused("report", folder, answers, "--drop", folder)
+    assert "exists" in refused("report", folder, answers, "--mark", tmp_path)
+    assert "lies inside" in refused("report", folder, answers, "--mark", folder / "marked")
+    assert (answers.read_bytes(), (folder / "test.jsonl").read_bytes()) == before
+
+
+def test_one_annotator_has_no_alpha(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = read_data(str(folder))
+    path = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
+    assert main(["annotate", "report", str(folder), str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "query, table, context, all steps: alpha is not defined: no example" in printed
+    assert "1 annotator." in printed
+    assert "100.0 (91.2\N{EN DASH}100.0)" in printed  # Wilson, 40 of 40
+
+
+# ---- verified copies ----
+
+
+@pytest.fixture
+def scored(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
+    """A folder with another split and a card, answers by which three examples fail, and those."""
+    writer = open_writer(folder, "train", "parquet")
+    for example in small_world.examples(seed=77, n=5):
+        writer.write(example)
+    writer.close()
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Mine\n\nText.\n")
+    (folder / "counts.json").write_text("{}")
+    data = read_data(str(folder))
+    choices = all_answers(data)
+    failed = list(choices)[3:6]
+    for name, step in zip(failed, STEPS, strict=True):
+        choices[name][step] = "no"
+    choices[list(choices)[9]]["query"] = "unsure"
+    return folder, write_answers(tmp_path / "a.json", data, "Secret Name", choices), failed
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def read_split(folder: Path, split: Any) -> list[Example]:
+    return read_examples(Source(source=str(folder), split=split))
+
+
+def test_drop_leaves_out_what_failed(
+    scored: tuple[Path, Path, list[str]],
+    tmp_path: Path,
+    examples: list[Example],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, answers, failed = scored
+    before, out = contents(folder), tmp_path / "good"
+    assert main(["annotate", "report", str(folder), str(answers), "--drop", str(out)]) == 0
+    assert "37 examples, 3 dropped" in capsys.readouterr().out
+    assert contents(folder) == before
+    assert read_split(out, "test") == [one for one in examples if one.id not in failed]
+    assert read_split(out, "train") == read_split(folder, "train")
+    assert set(contents(out)) == {"test.jsonl", "train.parquet", "README.md", "verification.jsonl"}
+    card = (out / "README.md").read_text()
+    assert card.startswith(
+        "---\nlicense: mit\n---\n\n# Mine\n\nText.\n\n## Human verification: test"
+    )
+    assert "because they were scored wrong: 3." in card
+    assert "40 of 40 examples of the split test were read by one annotator" in card
+    assert "secret" not in card.lower() and "92.3 (79.7\N{EN DASH}97.3)" in card  # 36 of 39
+
+
+def test_mark_keeps_the_data_and_says_the_verdicts(
+    scored: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    folder, answers, failed = scored
+    out = tmp_path / "new" / "marked"
+    assert main(["annotate", "report", str(folder), str(answers), "--mark", str(out)]) == 0
+    before, after = contents(folder), contents(out)
+    assert all(after[name] == before[name] for name in before if name != "README.md")
+    lines = [json.loads(line) for line in (out / "verification.jsonl").read_text().splitlines()]
+    verdicts = {line["example"]: line["verdict"] for line in lines}
+    assert {name for name, verdict in verdicts.items() if verdict == "wrong"} == set(failed)
+    assert list(verdicts.values()).count("unscored") == 1 and len(verdicts) == 40
+    assert lines[0]["steps"]["query"] == {
+        "verdict": "right",
+        "cause": "",
+        "yes": 1,
+        "no": 0,
+        "unsure": 0,
+    }
+    assert b"secret" not in after["verification.jsonl"].lower()
+    assert read_split(out, "test") == read_split(folder, "test")
+    assert not list(tmp_path.glob("**/*.tmp"))
+
+
+def test_a_second_round_replaces_the_first_and_other_splits_stay(
+    scored: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    folder, answers, _ = scored
+    main(["annotate", "report", str(folder), str(answers), "--mark", str(tmp_path / "one")])
+    train = read_data(str(folder), "train")
+    other = write_answers(tmp_path / "b.json", train, "b", all_answers(train))
+    arguments = [str(other), "--split=train", "--mark", str(tmp_path / "two")]
+    assert main(["annotate", "report", str(tmp_path / "one"), *arguments]) == 0
+    arguments = [str(answers), "--drop", str(tmp_path / "three")]
+    assert main(["annotate", "report", str(tmp_path / "two"), *arguments]) == 0
+    card = (tmp_path / "three" / "README.md").read_text()
+    assert card.count("## Human verification: test") == 1
+    assert card.count("## Human verification: train") == 1
+    lines = (tmp_path / "three" / "verification.jsonl").read_text().splitlines()
+    assert [json.loads(line)["split"] for line in lines] == ["train"] * 5 + ["test"] * 40
+
+
+def test_a_verified_data_set_without_a_card_loads_by_its_new_one(
+    tmp_path: Path, examples: list[Example]
+) -> None:
+    folder = write_data(tmp_path / "data", examples, "parquet")
+    data = read_data(str(folder))
+    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
+    out = tmp_path / "marked"
+    assert main(["annotate", "report", str(folder), str(answers), "--mark", str(out)]) == 0
+    datasets = pytest.importorskip("datasets")
+    loaded = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(rows) for split, rows in loaded.items()} == {"test": 40}
+    assert [Example.from_json(row) for row in loaded["test"]] == examples
+
+
+def test_a_single_file_is_verified_too(tmp_path: Path, examples: list[Example]) -> None:
+    path = write_data(tmp_path / "data", examples) / "test.jsonl"
+    data = read_data(str(path))
+    assert data.split is None
+    choices = all_answers(data)
+    choices[examples[0].id]["table"] = "no"
+    answers = write_answers(tmp_path / "a.json", data, "a", choices)
+    out = tmp_path / "good"
+    assert main(["annotate", "report", str(path), str(answers), "--drop", str(out)]) == 0
+    assert read_split(out, "test") == examples[1:]
+
+
+def test_nothing_is_written_where_nothing_is_left(
+    folder: Path, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    data = read_data(str(folder))
+    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data, "no"))
+    assert "nothing to write" in refused("report", folder, answers, "--drop", tmp_path / "out")
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_a_hub_data_set_is_verified_too(
+    tmp_path: Path, examples: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    asked: list[Any] = []
+
+    def load(name: str, split: str, revision: str | None) -> list[dict[str, Any]]:
+        asked.append((name, split, revision))
+        return [example.to_json() for example in examples]
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    data = read_data("hub:me/mine", "validation", "abc")
+    choices = all_answers(data)
+    choices[examples[0].id]["table"] = "no"
+    answers = write_answers(tmp_path / "a.json", data, "a", choices)
+    arguments = ["annotate", "report", "hub:me/mine", str(answers), "--split=validation"]
+    for option, left in (("--drop", examples[1:]), ("--mark", examples)):
+        out = tmp_path / option[2:]
+        assert main([*arguments, "--revision=abc", option, str(out)]) == 0
+        assert read_split(out, "validation") == left
+        assert set(contents(out)) == {"validation.jsonl", "README.md", "verification.jsonl"}
+    assert set(asked) == {("me/mine", "validation", "abc")}

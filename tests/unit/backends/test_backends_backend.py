@@ -1,0 +1,563 @@
+"""Engine, cache and caps together: streams, interruptions, kills, budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.backends.backend import CHUNK, Backend, BudgetSpent, Spent, open_backend
+from tablemend.backends.engine import BatchEngine
+from tablemend.backends.openai_client import OpenAIEngine
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.backends.stream import AHEAD
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import FULL_DISK, TablemendError
+from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
+from tests.support.files import file_size_limit
+from tests.support.model_server.local import LocalServer
+
+
+def options(**more: Any) -> BackendOptions:
+    return BackendOptions(
+        **{"cache": None, "backoff": 0.01, "retries": 3, "timeout": 10, "concurrency": 8, **more}
+    )
+
+
+def request(number: int, **more: Any) -> Request:
+    return Request(
+        f"r{number}", ({"role": "user", "content": f"prompt {number}"},), Sampling(50, 0.6), **more
+    )
+
+
+def requests(n: int) -> list[Request]:
+    return [request(number) for number in range(n)]
+
+
+def echo(seen: Seen) -> Reply:
+    return answer(seen.prompt)
+
+
+def opened(server: ChatServer, **more: Any) -> Backend:
+    return open_backend(f"openai:m@{server.url}", options(**more))
+
+
+class Batches(BatchEngine):
+    """Answers in batches, each answer in its turn, and notes what it was given."""
+
+    def __init__(self, tokens: int = 10, turn: threading.Semaphore | None = None) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+        self.closed = self.made = self.dropped = 0
+        self.tokens = tokens
+        self.turn = turn or threading.Semaphore(10**9)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"engine": "batches"}
+
+    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
+        self.batches.append(len(requests))
+        try:
+            yield from self._answers(requests)
+        except GeneratorExit:
+            self.dropped += 1
+            raise
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        for one in reversed(requests):
+            if "bad" in one.id:
+                raise TablemendError("out of memory")
+            self.turn.acquire()
+            self.made += 1
+            yield Completion(one.id, str(one.messages[0]["content"]), 5, self.tokens, "stop")
+
+    def check(self, requests: Sequence[Request]) -> None:
+        pass
+
+    def load(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_what_is_cancelled_is_not_computed_by_an_engine_of_batches() -> None:
+    async def main() -> tuple[Batches, list[Any]]:
+        engine = Batches(turn=threading.Semaphore(0))
+        running = [asyncio.create_task(engine.answer(request(n))) for n in range(6)]
+        while not engine.batches:
+            await asyncio.sleep(0.001)
+        waiting = [asyncio.create_task(engine.answer(request(n))) for n in range(6, 12)]
+        await asyncio.sleep(0)
+        engine.turn.release()
+        while not running[5].done():
+            await asyncio.sleep(0.001)
+        for task in [*running, *waiting[1:]]:
+            task.cancel()
+        await asyncio.sleep(0)
+        engine.turn.release(2)  # the answer that is being made, and the one that is still wanted
+        ended = await asyncio.gather(*running, *waiting, return_exceptions=True)
+        await engine.leave()
+        return engine, ended
+
+    engine, ended = asyncio.run(main())
+    assert (engine.batches, engine.made, engine.dropped) == ([6, 1], 3, 1)
+    answered = [one.id for one in ended if isinstance(one, Completion)]
+    assert answered == ["r5", "r6"]
+    assert sum(isinstance(one, asyncio.CancelledError) for one in ended) == 10
+
+
+@pytest.mark.parametrize("engine", ["hf", "vllm"])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"body": {"top_p": 0.9}}, "body is for servers"),
+        ({"thinking_switch": "none"}, "thinking_switch is for"),
+        ({"structured": "none"}, "structured is for"),
+        (
+            {"limit_field": "max_completion_tokens", "body": {"a": 1}},
+            "body, limit_field are for servers .* does not read them",
+        ),
+    ],
+)
+def test_options_that_an_engine_does_not_read_are_refused(
+    engine: str, more: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(TablemendError, match=f"^{engine}:nowhere: {named}") as caught:
+        open_backend(f"{engine}:nowhere", options(**more))
+    assert "\n" not in str(caught.value)
+
+
+def test_options_for_servers_that_are_the_defaults_are_not_refused(tiny_model: Path) -> None:
+    same = options(
+        body={}, thinking_switch="template", structured="json_schema", limit_field="max_tokens"
+    )
+    open_backend(f"hf:{tiny_model}", same).close()
+
+
+# the cache
+
+
+def test_what_was_answered_once_is_not_asked_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    with ChatServer(echo) as server:
+        with opened(server, cache=path) as backend:
+            first = {one.id: one for one in backend.generate(requests(40))}
+            assert backend.spent == Spent(40, 0, 0, 200, 80)
+        with opened(server, cache=path) as backend:
+            again = {one.id: one for one in backend.generate(requests(60))}
+            assert backend.spent == Spent(20, 40, 0, 100, 40)
+            assert asyncio.run(backend.answer(request(3))) == first["r3"]
+        assert Counter(seen.prompt for seen in server.seen) == Counter(
+            f"prompt {n}" for n in range(60)
+        )
+    assert len(again) == 60 and all(again[id] == one for id, one in first.items())
+    assert sum(one.seconds for one in first.values()) < 30
+
+
+def test_an_answer_is_stored_before_it_is_handed_out(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    with ChatServer(echo) as server, opened(server, cache=path) as backend:
+        other = opened(server, cache=path)  # as another process
+        for one in backend.generate(requests(30)):
+            key = other._cache.key(request(int(one.id[1:])))  # type: ignore[union-attr]
+            assert other._cache.get(key, one.id) == one  # type: ignore[union-attr]
+        other.close()
+
+
+def test_a_failed_request_is_asked_again_the_next_time(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    with ChatServer(lambda seen: refuse(400)) as server:
+        with opened(server, cache=path) as backend:
+            (one,) = backend.generate(requests(1))
+            assert one.finish_reason == "error"
+            assert backend.spent == Spent(failed=1)
+        server.respond = echo
+        with opened(server, cache=path) as backend:
+            (one,) = backend.generate(requests(1))
+            assert one.finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"limit_field": "max_completion_tokens"},
+        {"thinking_switch": "no_think"},
+        {"structured": "none"},
+        {"body": {"top_p": 0.5}},
+        {"revision": "x"},
+    ],
+)
+def test_options_that_change_the_answer_change_the_key(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "c.sqlite")
+    asked = [request(1, thinking=True, schema={"type": "object"})]
+    with ChatServer(echo) as server:
+        for more in ({}, change, {"retries": 1}):
+            with opened(server, cache=path, **more) as backend:
+                list(backend.generate(asked))
+        assert len(server.seen) == 2
+
+
+def test_many_wait_in_an_event_loop_of_their_own(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+
+    async def main(backend: Backend) -> list[Completion]:
+        try:
+            return await asyncio.gather(*(backend.answer(request(n)) for n in range(200)))
+        finally:
+            await backend.leave()
+
+    with ChatServer(lambda seen: replace(echo(seen), seconds=0.002)) as server:
+        with opened(server, cache=path) as backend:
+            out = asyncio.run(main(backend))
+            assert [one.text for one in out] == [f"prompt {n}" for n in range(200)]
+            assert asyncio.run(main(backend)) == out
+            assert list(backend.generate(requests(3))) == out[:3]
+        assert server.most == 8 and len(server.seen) == 200
+
+
+CHILD = """
+import signal
+import sys
+from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import Request, Sampling
+from tablemend.config.backend import BackendOptions
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run behind a &
+url, cache, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+options = BackendOptions(cache=cache, concurrency=8, backoff=0.01)
+requests = (
+    Request(f"r{i}", ({"role": "user", "content": f"prompt {i}"},), Sampling(50, 0.6))
+    for i in range(n)
+)
+with open_backend(f"openai:m@{url}", options) as backend:
+    for one in backend.generate(requests):
+        print(one.id, one.text, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_loses_nothing_that_was_handed_out(tmp_path: Path) -> None:
+    total, rounds, rng = 400, 20, random.Random(3)
+    path = str(tmp_path / "c.sqlite")
+    out: dict[str, str] = {}
+    asked: Counter[str] = Counter()
+    with ChatServer(lambda seen: replace(echo(seen), seconds=0.005)) as server:
+        for number in range(rounds + 1):
+            before = set(out)
+            child = subprocess.Popen(
+                [sys.executable, "-c", CHILD, server.url, path, str(total)],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert child.stdout is not None
+            most = len(before) + rng.randint(1, 20) if number < rounds else total
+            for lines, line in enumerate(child.stdout, 1):
+                id, _, text = line.strip().partition(" ")
+                out[id] = text
+                if lines >= most and number < rounds:
+                    child.kill()
+                    break
+            child.communicate()
+            again = {f"r{seen.prompt[7:]}" for seen in server.seen}
+            server.seen.clear()
+            assert again & before == set()  # what was handed out is never asked again
+            asked.update(again)
+    assert out == {f"r{n}": f"prompt {n}" for n in range(total)}
+    # asked twice is only what was in flight at a kill
+    assert set(asked) == set(out) and sum(asked.values()) <= total + rounds * AHEAD * 8
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    long = "x" * 3000
+    out: list[Completion] = []
+    with ChatServer(
+        lambda seen: answer(f"{seen.prompt} {random.random()}{long}{seen.number}")
+    ) as server:
+        with opened(server, cache=str(path)) as backend:
+            list(backend.generate(requests(5)))
+            with file_size_limit(path.stat().st_size + 200_000), pytest.raises(OSError) as caught:
+                for one in backend.generate(map(request, itertools.count(10))):
+                    out.append(one)
+        assert caught.value.errno in FULL_DISK
+        server.seen.clear()
+        with opened(server, cache=str(path)) as backend:
+            kept = {
+                one.id: one for one in backend.generate(map(request, (int(x.id[1:]) for x in out)))
+            }
+        assert server.seen == []
+    assert out and all(kept[one.id] == one for one in out)
+
+
+# streams
+
+
+def test_an_endless_iterator_is_taken_as_needed() -> None:
+    taken = itertools.count()
+    with ChatServer(echo) as server, opened(server) as backend:
+        answers = backend.generate(request(next(taken)) for _ in itertools.count())
+        got = [next(answers) for _ in range(100)]
+        answers.close()
+    assert len({one.id for one in got}) == 100
+    assert next(taken) <= 100 + AHEAD * 8
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    with ChatServer(echo) as server, opened(server, concurrency=32) as backend:
+        answers = backend.generate(map(request, itertools.count()))
+        sizes = []
+        tracemalloc.start()
+        try:
+            for _ in range(3):
+                for _ in range(500):
+                    next(answers)
+                server.seen.clear()
+                gc.collect()
+                sizes.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+            answers.close()
+    assert sizes[2] < sizes[0] + 300_000
+
+
+def test_a_slow_consumer_holds_up_no_answer() -> None:
+    with ChatServer(lambda seen: replace(echo(seen), seconds=0.05)) as server:
+        with opened(server, timeout=0.5) as backend:
+            answers = backend.generate(requests(16))
+            next(answers)
+            time.sleep(0.8)  # longer than the timeout: the others are read meanwhile
+            rest = list(answers)
+        assert len(server.seen) == 16
+    assert len(rest) == 15 and {one.finish_reason for one in rest} == {"stop"}
+
+
+def test_a_slow_iterator_holds_up_no_request() -> None:
+    arrived = threading.Event()
+
+    def respond(seen: Seen) -> Reply:
+        arrived.set()
+        return echo(seen)
+
+    def slowly() -> Iterator[Request]:
+        yield request(0)
+        time.sleep(0.05)  # longer than requests are taken before they are sent
+        yield request(1)
+        assert arrived.wait(30), "the first request waits for the third"
+        yield request(2)
+
+    with ChatServer(respond) as server, opened(server) as backend:
+        assert [one.finish_reason for one in backend.generate(slowly())] == ["stop"] * 3
+
+
+def test_what_the_iterator_raises_comes_after_what_is_in_flight() -> None:
+    def broken() -> Iterator[Request]:
+        yield from requests(5)
+        raise RuntimeError("no more")
+
+    out = []
+    respond: Respond = lambda seen: replace(echo(seen), seconds=0.05)  # noqa: E731
+    with (
+        ChatServer(respond) as server,
+        opened(server) as backend,
+        pytest.raises(RuntimeError, match="no more"),
+    ):
+        for one in backend.generate(broken()):
+            out.append(one)
+    assert len(out) == 5
+
+
+@pytest.mark.parametrize("asked", [[], iter(())])
+def test_nothing_to_do(asked: Iterable[Request]) -> None:
+    with ChatServer(echo) as server, opened(server) as backend:
+        assert list(backend.generate(asked)) == []
+
+
+def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
+    before = threading.active_count()
+    with (
+        ChatServer(
+            lambda seen: replace(echo(seen), seconds=0 if seen.number == 0 else 60)
+        ) as server,
+        opened(server) as backend,
+    ):
+        answers = backend.generate(requests(50))
+        next(answers)
+        began = time.monotonic()
+        answers.close()
+        assert time.monotonic() - began < 5
+    assert threading.active_count() == before
+
+
+def test_ctrl_c_ends_cleanly_with_what_is_done_stored(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+
+    def respond(seen: Seen) -> Reply:
+        return replace(echo(seen), seconds=60 if seen.number > 20 else 0)
+
+    with ChatServer(respond) as server:
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, server.url, path, "100"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert child.stdout is not None
+        seen = [child.stdout.readline() for _ in range(20)]
+        began = time.monotonic()
+        os.kill(child.pid, signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+        assert time.monotonic() - began < 10
+        assert errors.strip().endswith("KeyboardInterrupt") and len(seen) == 20
+        assert "Task" not in errors and "never" not in errors
+        server.respond = echo
+        server.seen.clear()
+        with opened(server, cache=path) as backend:
+            assert len(list(backend.generate(requests(100)))) == 100
+        assert len(server.seen) <= 80
+
+
+# engines that work in batches
+
+
+def test_batches_go_through_the_cache_and_the_counts(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    engine = Batches()
+    with Backend("x:y", engine, options(cache=path)) as backend:
+        assert len(list(backend.generate(requests(10)))) == 10
+        again = list(backend.generate(requests(15)))
+        assert engine.batches == [10, 5]
+        assert Counter(one.id for one in again) == Counter(f"r{n}" for n in range(15))
+        assert all(one.text == f"prompt {one.id[1:]}" for one in again)
+        assert backend.spent == Spent(15, 10, 0, 75, 150)
+        assert asyncio.run(backend.answer(request(3))).text == "prompt 3"
+    assert engine.closed == 1
+
+
+def test_batches_of_a_stream_are_bounded() -> None:
+    engine = Batches()
+    backend = Backend("x:y", engine, options())
+    answers = backend.generate(map(request, itertools.count()))
+    assert len([next(answers) for _ in range(2 * CHUNK)]) == 2 * CHUNK
+    assert engine.batches == [CHUNK, CHUNK]
+
+
+def test_an_engine_that_dies_leaves_what_it_answered(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    asked = [replace(request(0), id="bad"), *(request(n) for n in range(1, 4))]
+    backend = Backend("x:y", Batches(), options(cache=path))
+    out = []
+    with pytest.raises(TablemendError, match="out of memory"):
+        for one in backend.generate(asked):
+            out.append(one.id)
+    assert out == ["r3", "r2", "r1"]
+    engine = Batches()
+    again = Backend("x:y", engine, options(cache=path))
+    assert [one.id for one in again.generate(requests(4))] == ["r1", "r2", "r3", "r0"]
+    assert engine.batches == [1]
+
+
+def test_a_cap_stops_batches_too() -> None:
+    backend = Backend("x:y", Batches(), options(max_tokens_total=100))
+    out = []
+    with pytest.raises(BudgetSpent, match="max_tokens_total=100 is used up"):
+        for one in backend.generate(requests(50)):
+            out.append(one)
+    assert 5 <= len(out) <= 7
+
+
+# caps
+
+
+def test_a_cap_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.sqlite")
+    usage = {"prompt_tokens": 10, "completion_tokens": 40}
+    out: list[str] = []
+    with ChatServer(lambda seen: replace(answer(seen.prompt, usage=usage), seconds=0.01)) as server:
+        with opened(server, cache=path, max_tokens_total=1000, concurrency=2) as backend:
+            with pytest.raises(BudgetSpent, match="max_tokens_total=1000 is used up"):
+                for one in backend.generate(requests(100)):
+                    out.append(one.id)
+            spent = backend.spent
+        assert spent.requests == len(out) == len(server.seen)
+        assert 900 < spent.prompt_tokens + spent.completion_tokens <= 1000
+        with opened(server, cache=path, max_tokens_total=10**6) as backend:
+            assert len(list(backend.generate(requests(100)))) == 100
+            assert backend.spent.cached == len(out)
+        assert Counter(seen.prompt for seen in server.seen).most_common(1)[0][1] == 1
+
+
+def test_a_cap_on_cost_counts_prices() -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 40}
+    prompt = "word " * 900
+    asked = [
+        Request(f"r{n}", ({"role": "user", "content": prompt + str(n)},), Sampling(50))
+        for n in range(50)
+    ]
+    with ChatServer(lambda seen: answer(usage=usage)) as server:
+        more = {"max_cost": 0.05, "price_in": 2.0, "price_out": 8.0, "concurrency": 1}
+        with opened(server, **more) as backend:
+            with pytest.raises(BudgetSpent, match=r"max_cost=0\.05 is used up: 0\.04"):
+                list(backend.generate(asked))
+            assert backend.spent.cost == pytest.approx(len(server.seen) * (0.002 + 0.00032))
+            assert 0.04 < (backend.spent.cost or 0) <= 0.05
+
+
+# opening
+
+
+def test_every_request_is_answered_whatever_the_server_does() -> None:
+    faults = "429:0.1+500:0.1+cut:0.1+reset:0.1+bad-body:0.1+empty-choices:0.1+wrong-usage:0.1"
+    server = LocalServer(["--answer=ja", "--seed=2", f"--faults={faults}"])
+    try:
+        with open_backend(server.model, options(retries=20)) as backend:
+            out = list(backend.generate(requests(100)))
+            backend.close()  # a second time at the end
+    finally:
+        server.close()
+    assert Counter(one.id for one in out) == Counter(f"r{n}" for n in range(100))
+    assert {(one.text, one.finish_reason) for one in out} == {("ja", "stop")}
+    assert any(one.estimated for one in out)
+
+
+def test_a_string_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    for name in ("gpt-4.1", f"hf:{tmp_path}/nowhere", "openai:m@https://api.example.com/v1"):
+        with pytest.raises(TablemendError):
+            open_backend(name, options(cache=str(path), key_variable="NOT_SET"))
+    assert not path.exists()
+
+
+def test_replies_are_those_of_the_prompt() -> None:
+    respond: Respond = lambda seen: replace(echo(seen), seconds=random.random() / 50)  # noqa: E731
+    with ChatServer(respond) as server, opened(server, concurrency=32) as backend:
+        out = list(backend.generate(requests(300)))
+    assert all(one.text == f"prompt {one.id[1:]}" for one in out)
+
+
+def test_a_cache_that_cannot_be_used_closes_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[OpenAIEngine] = []
+    monkeypatch.setattr(OpenAIEngine, "close", lambda engine: closed.append(engine))
+    with pytest.raises(TablemendError, match="request cache"):
+        open_backend("openai:m@http://localhost:1/v1", options(cache=str(tmp_path)))
+    assert len(closed) == 1

@@ -1,0 +1,956 @@
+"""The client of OpenAI-compatible servers: every fault, and that nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import json
+import logging
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.backends import chat
+from tablemend.backends.backend import Backend, Spent, open_backend
+from tablemend.backends.keys import is_meant_for
+from tablemend.backends.limits import RateLimit, estimate_prompt
+from tablemend.backends.names import ModelName
+from tablemend.backends.openai_client import OpenAIEngine
+from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.config.backend import BackendOptions
+from tablemend.errors import TablemendError
+from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
+
+KEY = "sk-tablemend-0123456789abcdef"
+SECRET = "Ann Miller was born in Ystad in 1990, and Bo Lund in Visby in 1995."
+
+
+@pytest.fixture(autouse=True)
+def _no_key_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def options(**more: Any) -> BackendOptions:
+    """Quick retries and no cache."""
+    return BackendOptions(**{"cache": None, "backoff": 0.01, "retries": 4, "timeout": 10, **more})
+
+
+def request(id: str = "r", prompt: str = "hello", **more: Any) -> Request:
+    return Request(id, ({"role": "user", "content": prompt},), Sampling(100, 0.6), **more)
+
+
+def requests(n: int) -> list[Request]:
+    return [request(f"r{number}", f"prompt {number}") for number in range(n)]
+
+
+def ask(server: ChatServer | str, asked: Iterable[Request], **more: Any) -> list[Completion]:
+    url = server if isinstance(server, str) else server.url
+    with open_backend(f"openai:m@{url}", options(**more)) as backend:
+        return list(backend.generate(asked))
+
+
+def opened(server: ChatServer, **more: Any) -> Backend:
+    return open_backend(f"openai:m@{server.url}", options(**more))
+
+
+def ask_one(
+    respond: Respond, asked: Request | None = None, **more: Any
+) -> tuple[Completion, list[Seen]]:
+    with ChatServer(respond) as server:
+        (one,) = ask(server, [asked or request()], **more)
+        return one, server.seen
+
+
+def first(reply: Reply, times: int = 1) -> Respond:
+    """That reply to the first requests, a good one to the others."""
+    return lambda seen: reply if seen.number < times else answer()
+
+
+# what is sent
+
+
+def test_a_request_is_sent_as_asked() -> None:
+    asked = Request(
+        "r",
+        (
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "Grüße \U0001f600"},
+        ),
+        Sampling(100, 0.6),
+        thinking=False,
+        seed=5,
+    )
+    one, (seen,) = ask_one(lambda _: answer("ja"), asked)
+    assert seen.body == {
+        "model": "m",
+        "messages": list(asked.messages),
+        "temperature": 0.6,
+        "max_tokens": 100,
+        "seed": 5,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    assert seen.headers["content-type"] == "application/json"
+    assert seen.headers["authorization"] == "Bearer none"
+    assert one == Completion("r", "ja", 5, 2, "stop", seconds=one.seconds)
+    assert 0 < one.seconds < 5
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "fields"),
+    [
+        ({"sampling": Sampling(7)}, {}, {"temperature": 0.0, "max_tokens": 7}),
+        (
+            {"sampling": Sampling(7)},
+            {"limit_field": "max_completion_tokens", "body": {"temperature": None, "top_p": 0.9}},
+            {"max_completion_tokens": 7, "top_p": 0.9},
+        ),
+        (
+            {"sampling": Sampling(7), "thinking": True},
+            {"body": {"chat_template_kwargs": {"a": 1}}},
+            {
+                "temperature": 0.0,
+                "max_tokens": 7,
+                "chat_template_kwargs": {"enable_thinking": True, "a": 1},
+            },
+        ),
+        (
+            {"sampling": Sampling(7), "thinking": True},
+            {"thinking_switch": "none"},
+            {"temperature": 0.0, "max_tokens": 7},
+        ),
+        (
+            {"sampling": Sampling(7), "schema": SCHEMA},
+            {},
+            {
+                "temperature": 0.0,
+                "max_tokens": 7,
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "schema": SCHEMA, "strict": False},
+                },
+            },
+        ),
+        (
+            {"sampling": Sampling(7), "schema": SCHEMA},
+            {"structured": "json_object"},
+            {"temperature": 0.0, "max_tokens": 7, "response_format": {"type": "json_object"}},
+        ),
+        (
+            {"sampling": Sampling(7), "schema": SCHEMA},
+            {"structured": "none"},
+            {"temperature": 0.0, "max_tokens": 7},
+        ),
+    ],
+)
+def test_options_decide_on_the_fields(
+    asked: dict[str, Any], more: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    body = chat.body_of(replace(request(), **asked), "m", options(**more))
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "hello"}], **fields}
+
+
+@pytest.mark.parametrize(("thinking", "end"), [(True, " /think"), (False, " /no_think")])
+def test_the_soft_switch_ends_the_users_last_turn(thinking: bool, end: str) -> None:
+    turns = (
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "three"},
+        {"role": "assistant", "content": "fo"},
+    )
+    asked = Request("r", turns, Sampling(9), thinking=thinking)
+    sent = chat.body_of(asked, "m", options(thinking_switch="no_think"))["messages"]
+    assert [turn["content"] for turn in sent] == ["one", "two", f"three{end}", "fo"]
+    assert turns[2]["content"] == "three"
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        ({**SCHEMA, "additionalProperties": False}, True),
+        (SCHEMA, False),
+        ({**SCHEMA, "additionalProperties": False, "required": []}, False),
+        ({"type": "array", "items": {**SCHEMA, "additionalProperties": False}}, True),
+        ({"type": "array", "items": SCHEMA}, False),
+        ({"anyOf": [{"type": "string"}, SCHEMA]}, False),
+    ],
+)
+def test_a_schema_is_strict_where_it_meets_the_rules(schema: dict[str, Any], strict: bool) -> None:
+    sent = chat.body_of(request(schema=schema), "m", options())["response_format"]
+    assert sent["json_schema"]["strict"] is strict
+
+
+# what comes back
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "finish"),
+    [
+        (answer("hi", "length"), "hi", "length"),
+        (answer("", "stop"), "", "stop"),
+        (answer(None, "stop"), "", "stop"),
+        (answer("hi", "stop_sequence"), "hi", "stop"),
+        (answer("hi", "end_turn"), "hi", "stop"),
+        (answer("hi", "eos"), "hi", "stop"),
+        (answer("hi", "eos_token"), "hi", "stop"),
+        (answer("hi", "max_tokens"), "hi", "length"),
+        (answer("so far", "content_filter"), "so far", "refusal"),
+        (answer(None, "stop", refusal="I will not."), "I will not.", "refusal"),
+        (answer([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "stop"),  # type: ignore[arg-type]
+        (answer("x", reasoning_content="hm"), "<think>\nhm\n</think>\n\nx", "stop"),
+        (answer("x", reasoning="hm"), "<think>\nhm\n</think>\n\nx", "stop"),
+        (answer(None, "length", reasoning="hm"), "<think>\nhm", "length"),
+        (
+            answer("<think>\nhm\n</think>\n\nx", reasoning="hm"),
+            "<think>\nhm\n</think>\n\nx",
+            "stop",
+        ),
+        (answer("x", reasoning=None, reasoning_content=""), "x", "stop"),
+    ],
+)
+def test_an_answer_is_read(reply: Reply, text: str, finish: str) -> None:
+    one, seen = ask_one(lambda _: reply)
+    assert (one.text, one.finish_reason, len(seen)) == (text, finish, 1)
+
+
+def test_thinking_that_was_cut_leaves_no_answer() -> None:
+    one, _ = ask_one(lambda _: answer(None, "length", reasoning="hm"))
+    assert one.answer == ""
+    one, _ = ask_one(lambda _: answer("x", reasoning="hm"))
+    assert one.answer == "x"
+
+
+GOOD = {"prompt_tokens": 9, "completion_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "completion", "cached", "estimated"),
+    [
+        (GOOD, 9, 3, 0, False),
+        ({**GOOD, "prompt_tokens_details": {"cached_tokens": 8}}, 9, 3, 8, False),
+        ({**GOOD, "prompt_tokens_details": {"cached_tokens": 80}}, 9, 3, 9, False),
+        ({**GOOD, "prompt_tokens_details": None}, 9, 3, 0, False),
+        ({**GOOD, "prompt_tokens_details": {"cached_tokens": -8}}, 9, 3, 0, False),
+        (None, 9, 1, 0, True),
+        ([], 9, 1, 0, True),
+        ({}, 9, 1, 0, True),
+        ({**GOOD, "completion_tokens": -3}, 9, 1, 0, True),
+        ({**GOOD, "completion_tokens": 0}, 9, 1, 0, True),
+        ({**GOOD, "completion_tokens": 10**9}, 9, 1, 0, True),
+        ({**GOOD, "completion_tokens": True}, 9, 1, 0, True),
+        ({**GOOD, "completion_tokens": "3"}, 9, 1, 0, True),
+        ({**GOOD, "prompt_tokens": 0}, 9, 3, 0, True),
+        ({**GOOD, "prompt_tokens": 10**7}, 9, 3, 0, True),
+        ({**GOOD, "prompt_tokens": 9.5}, 9, 3, 0, True),
+    ],
+)
+def test_impossible_token_counts_are_estimated(
+    usage: Any, prompt: int, completion: int, cached: int, estimated: bool
+) -> None:
+    one = chat.read_reply(answer(usage=usage).body, request())
+    counts = (one.prompt_tokens, one.completion_tokens, one.cached_tokens, one.estimated)
+    assert counts == (prompt, completion, cached, estimated)
+
+
+# faults that pass
+
+
+def bad(body: bytes | dict[str, Any]) -> Reply:
+    return Reply(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+PASSING = {
+    "429": (refuse(429), "status 429: no"),
+    "429 with Retry-After": (refuse(429, headers={"Retry-After": "0.05"}), "status 429: no"),
+    "500": (refuse(500), "status 500: no"),
+    "503 with HTML": (Reply(b"<html>Bad Gateway</html>", 503), "status 503"),
+    "408": (refuse(408), "status 408"),
+    "cut": (replace(answer("x" * 500), cut=100), "the connection broke off"),
+    "cut before the body": (replace(answer(), cut=0), "the connection broke off"),
+    "no choices": (bad({"choices": []}), "the server sent no choices"),
+    "choices null": (bad({"choices": None}), "the server sent no choices"),
+    "error with 200": (bad({"error": {"message": "x"}}), "an error instead of an answer"),
+    "truncated JSON": (bad(answer().body[:-7]), "a body that is no JSON"),
+    "invalid JSON": (bad(b"{'choices': 1}"), "a body that is no JSON"),
+    "no UTF-8": (bad(b'{"choices": "\xff\xfe"}'), "a body that is no JSON"),
+    "empty body": (bad(b""), "a body that is no JSON"),
+    "a list": (bad(b"[1]"), "no choices"),
+    "no message": (bad({"choices": [{"finish_reason": "stop"}]}), "a choice without a message"),
+    "content is a number": (answer(5), "a message whose content is no text"),  # type: ignore[arg-type]
+    "an end that is none": (answer("x", "abort"), "an answer that ended with 'abort'"),
+    "a call of a tool": (answer("x", "tool_calls"), "an answer that ended with 'tool_calls'"),
+    "no end": (answer("x", None), "an answer without a finish_reason"),
+    "an end that is a list": (answer("x", ["stop"]), "an answer that ended with"),  # type: ignore[arg-type]
+    "nested for ever": (bad(b"[" * 200_000), "a body that is no JSON"),
+    "500 nested for ever": (Reply(b"[" * 200_000, 500), "status 500"),
+    "500 nested deep": (Reply(b'{"error":' * 300 + b"1" + b"}" * 300, 500), "status 500"),
+}
+
+
+@pytest.mark.parametrize("kind", PASSING)
+def test_a_fault_that_passes_is_tried_again(kind: str) -> None:
+    one, seen = ask_one(first(PASSING[kind][0], 2))
+    assert (one.text, one.finish_reason, one.error) == ("hi", "stop", "")
+    assert len(seen) == 3
+    assert seen[0].body == seen[1].body == seen[2].body
+
+
+@pytest.mark.parametrize("kind", PASSING)
+def test_a_fault_that_stays_is_recorded_and_the_rest_goes_on(kind: str) -> None:
+    reply, reason = PASSING[kind]
+    with ChatServer(lambda seen: reply if seen.prompt == "prompt 3" else answer()) as server:
+        done = ask(server, requests(8), retries=2)
+        tries = Counter(seen.prompt for seen in server.seen)
+    by_id = {one.id: one for one in done}
+    assert len(done) == len(by_id) == 8
+    failed = by_id.pop("r3")
+    assert (failed.finish_reason, failed.text) == ("error", "")
+    assert reason in failed.error and failed.error.endswith("(3 tries)")
+    assert "\n" not in failed.error and "prompt 3" not in failed.error
+    assert {one.finish_reason for one in by_id.values()} == {"stop"}
+    assert tries == {f"prompt {n}": 3 if n == 3 else 1 for n in range(8)}
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    "headers", [{}, {"Transfer-Encoding": "chunked"}], ids=["plain", "chunked"]
+)
+def test_a_reply_without_an_end_is_given_up_and_its_request_recorded(
+    status: int, headers: dict[str, str]
+) -> None:
+    block = b"x" * (1 << 16)
+    if headers:
+        block = b"%x\r\n%s\r\n" % (len(block), block)
+    flood = Reply(block, status, headers, endless=True)
+    with ChatServer(first(flood)) as server:
+        lost, good = ask(server, requests(2), max_reply_mib=0.5, concurrency=1)
+        assert server.sent < 16 << 20  # what fits into the buffers between
+    assert lost.error == "a reply of more than 0.5 MiB (max_reply_mib) (1 try)"
+    assert (lost.finish_reason, good.finish_reason) == ("error", "stop")
+
+
+def test_a_reply_without_an_end_is_given_up_after_its_time() -> None:
+    flood = Reply(b"x" * 1000, endless=True)
+    began = time.monotonic()
+    lost, _ = ask_one(lambda _: flood, timeout=0.3, retries=0, max_reply_mib=1 << 20)
+    assert lost.error == "no whole answer within 0.3 s (1 try)"
+    assert time.monotonic() - began < 5
+
+
+def test_a_head_without_an_end_is_given_up_too() -> None:
+    head = replace(answer(), headers={"X-Long": "x" * (1 << 20)})
+    one, _ = ask_one(lambda _: head, retries=1)
+    assert one.error == "a reply whose head cannot be read (2 tries)"
+
+
+def test_no_compressed_reply_is_asked_for_or_unpacked() -> None:
+    bomb = replace(
+        answer(), body=gzip.compress(bytes(1 << 24)), headers={"Content-Encoding": "gzip"}
+    )
+    one, seen = ask_one(lambda _: bomb, retries=0)
+    assert one.error == "a compressed reply, which was not asked for (1 try)"
+    assert seen[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [replace(answer(), seconds=60), replace(answer(), trickle=0.05)],
+    ids=["silent", "trickle"],
+)
+def test_a_timeout_is_for_the_whole_reply(slow: Reply) -> None:
+    one, seen = ask_one(first(slow), timeout=1)
+    assert one.finish_reason == "stop" and len(seen) == 2
+    one, seen = ask_one(lambda _: slow, timeout=0.2, retries=1)
+    assert one.error == "no whole answer within 0.2 s (2 tries)"
+
+
+def test_what_comes_after_a_timeout_answers_nobody_else() -> None:
+    def respond(seen: Seen) -> Reply:
+        late = seen.prompt == "prompt 0" and seen.number == 0
+        return replace(answer(seen.prompt), seconds=0.4 if late else 0.0)
+
+    with ChatServer(respond) as server:
+        done = ask(server, requests(30), timeout=0.2, concurrency=1)
+    assert [one.text for one in sorted(done, key=lambda one: int(one.id[1:]))] == [
+        f"prompt {number}" for number in range(30)
+    ]
+
+
+def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+
+    def respond(seen: Seen) -> Reply:
+        times.append(time.monotonic())
+        return refuse(429, headers={"Retry-After": "0.3"}) if seen.number == 0 else answer()
+
+    ask_one(respond)
+    assert 0.3 <= times[1] - times[0] < 2
+
+
+def test_retry_after_is_read_in_seconds_and_as_a_date() -> None:
+    def at(seconds: float) -> str:
+        return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+    assert chat.retry_after({}) is None
+    assert chat.retry_after({"retry-after": "soon"}) is None
+    assert chat.retry_after({"retry-after": "7"}) == 7
+    assert chat.retry_after({"retry-after": "0"}) == 0
+    assert chat.retry_after({"retry-after": "-3"}) == 0
+    assert chat.retry_after({"retry-after": "nan"}) == 0
+    far = "Fri, 31 Dec 9999 23:59:59"
+    assert chat.retry_after({"retry-after": f"{far} {'9' * 30}"}) is None
+    assert chat.retry_after({"retry-after": f"Fri, 31 Dec {'9' * 30} 23:59:59 GMT"}) is None
+    for most in ("1e400", "9" * 5000, f"{far} -2359"):
+        assert chat.retry_after({"retry-after": most}) == chat.LONGEST_RETRY_AFTER
+    assert chat.retry_after({"retry-after": "1e9"}) == chat.LONGEST_RETRY_AFTER
+    assert 18 < (chat.retry_after({"retry-after": at(20)}) or 0) <= 20
+    assert chat.retry_after({"retry-after": at(-20)}) == 0
+    assert chat.retry_after({"retry-after": at(10**6)}) == chat.LONGEST_RETRY_AFTER
+
+
+def test_back_off_doubles_with_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("tablemend.backends.openai_client.asyncio.sleep", note)
+    with (
+        ChatServer(lambda _: refuse(500)) as server,
+        opened(server, backoff=8, retries=5) as backend,
+    ):
+        one = asyncio.run(backend.answer(request()))
+    assert one.error == "status 500: no (6 tries)"
+    assert all(
+        most / 2 <= got <= most for got, most in zip(slept, (8, 16, 32, 60, 60), strict=True)
+    )
+    assert len(set(slept)) == 5
+
+
+def test_nothing_is_lost_or_doubled_under_all_faults_at_once() -> None:
+    faults = itertools.cycle([reply for reply, _ in PASSING.values()])
+    lock = threading.Lock()
+
+    def respond(seen: Seen) -> Reply:
+        with lock:
+            return next(faults) if seen.number % 2 else answer(seen.prompt)
+
+    with ChatServer(respond) as server:
+        done = ask(server, requests(150), concurrency=32, retries=40, backoff=0.0001)
+        good = Counter(seen.prompt for seen in server.seen if seen.number % 2 == 0)
+        assert server.most <= 32
+    assert Counter(one.id for one in done) == Counter(f"r{n}" for n in range(150))
+    assert all(one.text == f"prompt {one.id[1:]}" for one in done)
+    assert good == Counter(f"prompt {n}" for n in range(150))  # answered once, asked no more
+
+
+# faults of one request, and faults of all
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_request_that_is_refused_is_recorded_alone(status: int) -> None:
+    words = "'max_tokens' is too large: 100. This model's maximum context length is 8 tokens."
+
+    def respond(seen: Seen) -> Reply:
+        return refuse(status, words) if seen.prompt == "prompt 0" else answer()
+
+    with ChatServer(respond) as server:
+        done = {one.id: one for one in ask(server, requests(4))}
+        assert len(server.seen) == 4
+    assert done["r0"].error == f"status {status}: {words} (1 try)"
+    assert [done[f"r{n}"].finish_reason for n in (1, 2, 3)] == ["stop"] * 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (refuse(401, "bad key"), r"wants a key, and none is in .* OPENAI_API_KEY \(status 401\)"),
+        (refuse(403, "no access"), r"does not answer for the model 'm' \(status 403: no access\)"),
+        (refuse(404, "no such model"), r"the model 'm' \(status 404: no such model\): mend the"),
+        (Reply(b"", 307, {"Location": "http://x"}), r"the model 'm' \(status 307\)"),
+        (Reply(b"Not Found", 405), r"\(status 405: Not Found\)"),
+        (refuse(402, "pay"), "credit is used up"),
+        (refuse(429, "You exceeded", code="insufficient_quota"), "credit is used up"),
+        (
+            refuse(400, "Unsupported parameter", param="max_tokens", code="unsupported_parameter"),
+            "limit_field=max_completion_tokens",
+        ),
+        (refuse(400, "temperature does not support 0.6"), r"body\.temperature=null"),
+        (refuse(422, "Unexpected fields in the request: {'seed'}"), r"body\.seed=null"),
+        (refuse(400, "response_format is unavailable"), "structured=json_object"),
+        (refuse(422, "chat_template_kwargs: extra inputs"), "thinking_switch=no_think"),
+    ],
+)
+def test_what_no_request_survives_stops_the_run_at_once(reply: Reply, message: str) -> None:
+    with ChatServer(lambda _: reply) as server:
+        with pytest.raises(TablemendError, match=message) as caught:
+            ask(server, requests(50), concurrency=4)
+        assert len(server.seen) <= 8
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_after_the_first_answer_the_same_status_is_of_one_request(status: int) -> None:
+    def respond(seen: Seen) -> Reply:
+        return refuse(status) if seen.prompt == "prompt 2" else answer()
+
+    with ChatServer(respond) as server:
+        done = {one.id: one for one in ask(server, requests(5), concurrency=1)}
+    assert done["r2"].error == f"status {status}: no (1 try)"
+    assert sum(one.finish_reason == "stop" for one in done.values()) == 4
+
+
+def test_a_key_that_is_withdrawn_stops_the_run_after_what_is_in_flight() -> None:
+    def respond(seen: Seen) -> Reply:
+        return refuse(401) if seen.number >= 5 else answer()
+
+    out: list[Completion] = []
+    with (
+        ChatServer(respond) as server,
+        opened(server, concurrency=1) as backend,
+        pytest.raises(TablemendError, match="status 401"),
+    ):
+        for one in backend.generate(requests(100)):
+            out.append(one)
+    assert len(out) == 5
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_where_nothing_listens_the_run_stops() -> None:
+    with pytest.raises(TablemendError, match=r"no server answers at .* \(3 tries\): start it"):
+        ask(f"http://127.0.0.1:{free_port()}/v1", requests(20), retries=2)
+
+
+def test_one_try_is_one_try() -> None:
+    with pytest.raises(TablemendError, match=r"no server answers at .* \(1 try\): start it"):
+        ask(f"http://127.0.0.1:{free_port()}/v1", requests(2), retries=0)
+
+
+def test_a_server_that_dies_and_comes_back_loses_nothing() -> None:
+    port = free_port()
+    served: Counter[str] = Counter()
+
+    def respond(seen: Seen) -> Reply:
+        served[seen.prompt] += 1
+        return replace(answer(seen.prompt), seconds=0.01)
+
+    server = ChatServer(respond, port)
+    backend = opened(server, concurrency=8, retries=30, backoff=0.05)
+    done = []
+    try:
+        for one in backend.generate(requests(120)):
+            done.append(one)
+            if len(done) in (20, 60):
+                server.stop()
+                time.sleep(0.05)
+                server = ChatServer(respond, port)
+    finally:
+        server.stop()
+    assert Counter(one.id for one in done) == Counter(f"r{n}" for n in range(120))
+    assert {one.id: one.text for one in done} == {f"r{n}": f"prompt {n}" for n in range(120)}
+    # asked twice is only what was in flight when it died
+    assert sum(served.values()) <= 120 + 2 * 8 and len(served) == 120
+
+
+# several base URLs
+
+
+def test_base_urls_are_asked_in_turn_and_one_that_is_dead_is_passed_over() -> None:
+    with ChatServer(lambda _: answer()) as one, ChatServer(lambda _: answer()) as two:
+        urls = f"{one.url},{two.url},http://127.0.0.1:{free_port()}/v1"
+        done = ask(urls, requests(200), concurrency=8, retries=0)
+        assert Counter(x.id for x in done) == Counter(f"r{n}" for n in range(200))
+        assert all(x.finish_reason == "stop" for x in done)
+        assert sorted((len(one.seen), len(two.seen))) == [67, 133]
+
+
+def test_a_server_that_comes_back_is_used_again() -> None:
+    port = free_port()
+    quick = replace(answer(), seconds=0.01)
+    with ChatServer(lambda _: quick) as steady:
+        back: ChatServer | None = None
+        urls = f"{steady.url},http://127.0.0.1:{port}/v1"
+        backend = open_backend(f"openai:m@{urls}", options(concurrency=4))
+        done = 0
+        for one in backend.generate(requests(300)):
+            assert one.finish_reason == "stop"
+            done += 1
+            if done == 20:
+                back = ChatServer(lambda _: quick, port)
+        assert back is not None
+        back.stop()
+        assert len(back.seen) > 20
+        assert len(back.seen) + len(steady.seen) == done == 300
+
+
+BAD = {
+    "429": refuse(429),
+    "429 with Retry-After": refuse(429, headers={"Retry-After": "0.1"}),
+    "429 with a long Retry-After": refuse(429, headers={"Retry-After": "200"}),
+    "503 with Retry-After": refuse(503, headers={"Retry-After": "0.1"}),
+    "503": refuse(503),
+    "400": refuse(400, "no"),
+    "401": refuse(401),
+    "402": refuse(402),
+    "403": refuse(403),
+    "404": refuse(404),
+    "no choices": Reply(b'{"choices": []}'),
+}
+
+
+@pytest.mark.parametrize("before", [0, 8])
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_server_beside_a_good_one_loses_nothing(kind: str, before: int) -> None:
+    good = replace(answer(), seconds=0.01)
+    with (
+        ChatServer(lambda _: good) as one,
+        ChatServer(lambda seen: good if seen.number < before else BAD[kind]) as two,
+    ):
+        urls = f"{one.url},{two.url}"
+        began = time.monotonic()
+        done = ask(urls, requests(100), concurrency=8, backoff=60, retries=0)
+        seconds = time.monotonic() - began
+    assert Counter(x.id for x in done) == Counter(f"r{n}" for n in range(100))
+    assert [x.error for x in done if x.finish_reason != "stop"] == []
+    assert seconds < 5  # a wait that one of them asks for holds up nobody
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(401, "wants a key"), (402, "credit is used up"), (404, "does not answer for the model")],
+)
+def test_the_run_stops_once_every_server_has_said_so(status: int, message: str) -> None:
+    with ChatServer(lambda _: refuse(status)) as one, ChatServer(lambda _: refuse(status)) as two:
+        with pytest.raises(TablemendError, match=message):
+            ask(f"{one.url},{two.url}", requests(50), concurrency=4)
+        assert one.seen and two.seen and len(one.seen) + len(two.seen) <= 16
+
+
+def test_a_request_that_every_server_declines_is_recorded_alone() -> None:
+    def respond(seen: Seen) -> Reply:
+        return refuse(404) if seen.prompt == "prompt 7" else answer()
+
+    with ChatServer(respond) as one, ChatServer(respond) as two:
+        urls = f"{one.url},{two.url}"
+        done = {x.id: x for x in ask(urls, requests(20), concurrency=1)}
+        asked = Counter(seen.prompt for server in (one, two) for seen in server.seen)
+    assert done.pop("r7").error == "status 404: no (2 tries)"
+    assert {x.finish_reason for x in done.values()} == {"stop"}
+    assert asked["prompt 7"] == 2
+
+
+def test_a_wait_is_as_long_as_the_first_server_to_be_ready_says() -> None:
+    times: list[float] = []
+
+    def after(seconds: float) -> Respond:
+        def respond(seen: Seen) -> Reply:
+            times.append(time.monotonic())
+            head = {"Retry-After": str(seconds)}
+            return answer() if seen.number else refuse(429, headers=head)
+
+        return respond
+
+    with ChatServer(after(0.3)) as one, ChatServer(after(200)) as two:
+        (done,) = ask(f"{one.url},{two.url}", [request()], retries=1)
+    assert done.finish_reason == "stop" and len(times) == 3
+    assert times[1] - times[0] < 0.2 and 0.3 <= times[2] - times[1] < 2
+
+
+# limits and loops
+
+
+def test_requests_a_minute_hold_for_tries_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablemend.backends.limits.WINDOW", 0.5)
+    times: list[float] = []
+
+    def respond(seen: Seen) -> Reply:
+        times.append(time.monotonic())
+        return refuse(500) if seen.number == 1 else answer()
+
+    with ChatServer(respond) as server:
+        done = ask(server, requests(5), requests_per_minute=3)
+    assert len(done) == 5 and len(times) == 6
+    assert times[3] - times[0] > 0.4
+
+
+LOST = {
+    "timeout": (replace(answer(), seconds=60), True),
+    "cut": (replace(answer("x" * 500), cut=100), True),
+    "no choices": (bad({"choices": []}), True),
+    "no end": (answer("half", None), True),
+    "429": (refuse(429), False),
+    "500": (refuse(500), False),
+    "400": (refuse(400), False),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_a_try_that_may_have_been_computed_is_charged(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, is_billed = LOST[kind]
+    charged: list[int] = []
+    monkeypatch.setattr(RateLimit, "correct", lambda _, charge, tokens: charged.append(tokens))
+    asked = request(prompt="a longer prompt, of some words")
+    prompt = estimate_prompt(asked) if is_billed else 0
+    with ChatServer(first(reply, 2)) as server:
+        more = options(timeout=0.5 if kind == "timeout" else 5, tokens_per_minute=10**6, retries=1)
+        with open_backend(f"openai:m@{server.url}", more) as backend:
+            (one,) = backend.generate([asked])
+            tries = 1 if kind == "400" else 2
+            assert (one.finish_reason, one.lost_tokens) == ("error", tries * prompt)
+            assert backend.spent == Spent(failed=1, prompt_tokens=tries * prompt)
+        # before the first answer the longest one is expected
+        assert charged == [prompt + 100 if is_billed else 0] * tries
+        server.respond = lambda seen: answer() if seen.number > tries else reply
+        with open_backend(f"openai:m@{server.url}", more) as backend:
+            (one,) = backend.generate([asked])
+            if kind != "400":
+                assert (one.text, one.prompt_tokens, one.lost_tokens) == ("hi", 5, prompt)
+                assert backend.spent == Spent(1, 0, 0, 5 + prompt, 2)
+
+
+def test_a_server_that_is_not_there_charges_nothing() -> None:
+    with ChatServer(lambda _: answer()) as server:
+        backend = opened(server, retries=1)
+        assert next(backend.generate([request()])).lost_tokens == 0
+    (one,) = backend.generate([request()])
+    assert (one.finish_reason, one.lost_tokens) == ("error", 0)
+
+
+def test_one_engine_serves_one_loop_after_the_other() -> None:
+    with ChatServer(lambda seen: answer(seen.prompt)) as server, opened(server) as backend:
+        texts = [asyncio.run(backend.answer(request(prompt=str(n)))).text for n in range(2)]
+        texts += [one.text for one in backend.generate([request(prompt="2")])]
+    assert texts == ["0", "1", "2"]
+
+
+# keys
+
+
+def places(tmp_path: Path, records: Sequence[logging.LogRecord], *texts: str) -> Iterator[str]:
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+    yield from (record.getMessage() for record in records)
+    yield from texts
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
+def test_the_key_is_sent_and_stands_nowhere_else(
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    echoes: list[str] = []
+
+    def respond(seen: Seen) -> Reply:
+        echoes.append(seen.headers["authorization"])
+        if status == 200:
+            return answer()
+        # as a proxy that is being debugged does
+        return refuse(status, f"refused: Authorization: {echoes[-1]}; key {KEY[3:-3]}***")
+
+    more = options(key_variable="MY_KEY", retries=1, cache=str(tmp_path / "c.sqlite"))
+    said = []
+    with ChatServer(respond) as server:
+        backend = open_backend(f"openai:m@{server.url}", more)
+        said += [repr(backend), repr(vars(backend)["_engine"]), str(backend.identity), backend.name]
+        try:
+            said += [repr(one) for one in backend.generate(requests(3))]
+        except TablemendError as error:
+            said += [str(error), repr(error), repr(error.__cause__), repr(error.__context__)]
+        backend.close()
+    assert set(echoes) == {f"Bearer {KEY}"}
+    out, err = capfd.readouterr()
+    for text in places(tmp_path, caplog.records, out, err, *said):
+        for piece in (KEY, KEY[3:-3], KEY[5:15]):
+            assert piece not in text
+
+
+@pytest.mark.parametrize("finish", ["stop", KEY, f"x{KEY[3:12]}", {KEY: KEY}])
+def test_a_key_in_any_field_of_an_answer_is_masked(
+    finish: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    echo = answer(f"You sent {KEY}.", finish, reasoning_content=KEY, refusal=None)
+    body = {**json.loads(echo.body), "id": KEY, "model": KEY, "created": {KEY: [KEY]}}
+    # a server may spell it otherwise in JSON
+    spelt = json.dumps(body).replace(KEY, "\\u0073" + KEY[1:]).encode()
+    reply = Reply(spelt, headers={"X-Request-Id": KEY})
+    more = options(key_variable="MY_KEY", retries=0, cache=str(tmp_path / "c.sqlite"))
+    with (
+        ChatServer(lambda _: reply) as server,
+        open_backend(f"openai:m@{server.url}", more) as backend,
+    ):
+        said = [
+            repr(one) for one in (*backend.generate([request()]), *backend.generate([request()]))
+        ]
+    for text in places(tmp_path, [], *said):
+        assert KEY[3:12] not in text
+    assert ("You sent ***." in said[1]) is (finish == "stop")
+
+
+def test_a_word_that_is_sent_as_a_key_may_stand_in_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_KEY", "EMPTY")
+    one, _ = ask_one(lambda _: answer("EMPTY cells"), key_variable="MY_KEY")
+    assert one.text == "EMPTY cells"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        refuse(422, "\x1b[31mno\x1b[0m\x07\x00\u202e \ud800"),
+        answer(finish="\x1b]0;title\x07no\x9b2J \ud800"),
+    ],
+)
+def test_a_server_cannot_write_on_the_terminal(reply: Reply) -> None:
+    one, _ = ask_one(lambda _: reply, retries=0)
+    assert re.search(r"(: no \ufffd|'no \ufffd') \(1 try\)$", one.error)
+
+
+def test_a_servers_words_are_not_repeated_where_they_quote_the_prompt() -> None:
+    def respond(seen: Seen) -> Reply:
+        return refuse(400, f"invalid input: '{seen.prompt[:40]}'")
+
+    one, _ = ask_one(respond, request(prompt=SECRET))
+    assert one.error == "status 400 (1 try)"
+
+
+@pytest.mark.parametrize(
+    ("local", "more", "sent"),
+    [
+        (True, {}, KEY),
+        (False, {}, "none"),
+        (False, {"key_variable": "OPENAI_API_KEY"}, KEY),
+        (False, {"key_variable": "MY_KEY"}, "sk-mine"),
+    ],
+)
+def test_the_default_key_is_not_sent_in_the_clear_to_another_machine(
+    local: bool, more: dict[str, Any], sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablemend.backends.keys._is_local", lambda host: local)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MY_KEY", "sk-mine")
+    with ChatServer(lambda _: answer()) as server:
+        (one,) = ask(server, [request()], **more)
+        assert one.finish_reason == "stop"
+        assert server.seen[0].headers["authorization"] == f"Bearer {sent}"
+        server.respond = lambda _: refuse(401)
+        with pytest.raises(TablemendError, match="status 401") as caught:
+            ask(server, [request()], **more)
+        assert ("not sent over plain http" in str(caught.value)) is (sent == "none")
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("https://api.example.com/v1", True),
+        ("http://localhost:8000/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://127.8.9.1/v1", True),
+        ("http://10.0.0.5:8000/v1", False),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+    ],
+)
+def test_which_servers_the_default_key_is_meant_for(url: str, meant: bool) -> None:
+    assert is_meant_for(url, BackendOptions()) is meant
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_is_not_trusted_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext".split()
+    made = [*command, "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    monkeypatch.setenv("MY_KEY", KEY)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with ChatServer(lambda _: answer(), tls=tls) as server:
+        with pytest.raises(TablemendError) as caught:
+            ask(server, requests(3), key_variable="MY_KEY")
+        said = str(caught.value).replace("self signed", "self-signed")  # OpenSSL 1.1 writes so
+        assert said.startswith(
+            f"{server.url}: the server's certificate is not trusted (self-signed certificate): "
+            "name a file with the certificate of its authority in the environment variable "
+            "SSL_CERT_FILE"
+        )
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        assert [one.text for one in ask(server, [request()], key_variable="MY_KEY")] == ["hi"]
+
+
+def test_https_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = ModelName.parse("openai:gpt@https://api.example.com/v1")
+    with pytest.raises(TablemendError, match="put it into the environment variable MY_KEY"):
+        OpenAIEngine(name, options(key_variable="MY_KEY"))
+    monkeypatch.setenv("MY_KEY", KEY)
+    OpenAIEngine(name, options(key_variable="MY_KEY"))
+    monkeypatch.setenv("MY_KEY", f"{KEY}\nX-Evil: 1")
+    with pytest.raises(TablemendError, match="MY_KEY holds no key") as caught:
+        OpenAIEngine(name, options(key_variable="MY_KEY"))
+    assert KEY not in str(caught.value)
+
+
+# the connections
+
+
+def test_a_reply_that_is_no_http_is_a_fault() -> None:
+    def serve(listening: socket.socket) -> None:
+        with listening:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):  # the client may have had enough
+                connection.recv(1 << 16)
+                connection.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=serve, args=(listening,))
+    thread.start()
+    (one,) = ask(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", [request()], retries=0)
+    thread.join()
+    assert one.error == "a reply whose head cannot be read (1 try)"
+
+
+def test_connections_stay_open_and_are_used_again() -> None:
+    closing = answer()
+    with ChatServer(lambda _: replace(closing, headers={"Connection": "close"})) as server:
+        assert len(ask(server, requests(20), concurrency=2)) == 20
+    with ChatServer(lambda _: answer()) as server:
+        with opened(server, concurrency=3) as backend:
+            list(backend.generate(requests(50)))
+        assert server.connections <= 3

@@ -1,0 +1,613 @@
+"""Recipes and overrides: what is read, and what is said of everything that is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from tablemend.config import ConfigError, load, parse, to_yaml
+from tablemend.config.load import kind_named
+from tablemend.config.section import Section
+from tablemend.evaluation.command import CompareCommand, ReportCommand
+from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import (
+    STAGES,
+    Comparison,
+    DpoExperiment,
+    Experiment,
+    GrpoCommand,
+    GrpoExperiment,
+    SftCommand,
+)
+from tablemend.recipe.reward import Reward
+from tablemend.recipe.trl_names import OWNED, TRL_NAMES
+from tablemend.synthesis.engine import examples
+from tablemend.synthesis.settings import SynthesisRecipe
+from tablemend.tasks.tablehallu import STRATEGIES, messages, target
+from tablemend.validation.command import ValidateCommand
+
+ROOT = Path(__file__).parents[3]
+KINDS = {
+    path.stem: yaml.safe_load(path.read_text())["kind"]
+    for path in sorted((ROOT / "recipes").glob("*.yaml"))
+}
+EXPERIMENTS = [name for name, kind in KINDS.items() if kind == "experiment"]
+EVALUATIONS = [name for name, kind in KINDS.items() if kind == "evaluation"]
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def problems(*tokens: str, cls: type[Section] = Experiment) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        parse(cls, tokens)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
+    config = parse(Experiment, [f"recipe={name}"])
+    assert config.name == name
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
+    assert f"train/sft.py recipe={name}" in head
+    assert "Hardware" in head
+
+
+def test_the_recipes_of_the_issue_are_there() -> None:
+    sizes = ("0.6b", "1.7b", "4b", "8b", "14b", "32b")
+    assert {"tiny", *(f"qwen3-{size}" for size in sizes)} <= set(EXPERIMENTS)
+
+
+@pytest.fixture(scope="module")
+def longest() -> tuple[int, int]:
+    """Characters' worth of tokens, at the most, of prompts and training rows of the data recipe."""
+    recipe = parse(SynthesisRecipe, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=60"])
+    prompts, rows = [], []
+    for example in examples(recipe):
+        sent = [
+            count_most(messages(example, "adversarial", strategy)[0]["content"])
+            for strategy in STRATEGIES
+        ]
+        prompts.append(max(sent) + TEMPLATE)
+        rows.append(prompts[-1] + count_most(target(example, "adversarial", "quote")))
+    assert len(prompts) == 60
+    return max(prompts), max(rows)
+
+
+TEMPLATE = 30
+"""Tokens of Qwen3's chat template around one turn (a dozen), with room."""
+
+
+def count_most(text: str) -> int:
+    """Tokens at the most, by and large: a word of letters has one for every three.
+
+    Digits, punctuation marks and the space before a number are one each, as for Qwen3.
+    """
+    return len(re.findall(r" (?=\d)|\d|[^\W\d_]{1,3}|[^\w\s]|_|\n", text))
+
+
+TABLES = [name for name in EXPERIMENTS if not name.startswith(("tiny", "tabfaith"))]
+"""Experiments on TableHallu's data."""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
+    name: str, longest: tuple[int, int]
+) -> None:
+    config = parse(Experiment, [f"recipe={name}"])
+    prompt, row = longest
+    assert prompt + config.evaluation.max_new_tokens <= config.model.context_length
+    assert row <= config.longest_row
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> None:
+    data = parse(Experiment, [f"recipe={name}"]).data
+    made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])
+    own = [source for source in data.training_sources if source.source == made.out]
+    held_out = [(data.validation, "validation"), (data.test, "test")]
+    for source, split in (*((one, "train") for one in own), *held_out):
+        assert source is not None
+        assert (source.source, source.split, source.n) == (made.out, split, None)
+    assert own
+
+
+TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and not name.startswith("tiny")]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_recipes_for_gpus_answer_through_vllm_and_have_held_out_data(name: str) -> None:
+    config = parse(CompareCommand, [f"recipe={name}"])
+    assert config.default_engine == "vllm"
+    assert config.kind == "grpo" or config.data.validation is not None  # GRPO has no loss there
+    assert config.train is not None
+    assert config.train.lora is None or config.train.lora.dropout == 0
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_printed_configuration_reads_back(name: str, tmp_path: Path) -> None:
+    config = parse(Experiment, [f"recipe={name}", "seed=7"])
+    path = tmp_path / "printed.yaml"
+    path.write_text(to_yaml(config))
+    assert parse(Experiment, [f"recipe={path}"]) == config
+
+
+def test_overrides_win_and_keep_their_type() -> None:
+    config = parse(
+        Experiment, ["recipe=tiny", "train.learning_rate=2e-5", "evaluation.contexts=[clean]"]
+    )
+    assert config.train.learning_rate == 2e-5
+    assert config.evaluation.contexts == ("clean",)
+
+
+def test_yaml_booleans_on_and_off_are_thinking_modes() -> None:
+    config = parse(Experiment, ["recipe=tiny", "evaluation.systems.base.thinking=on"])
+    assert config.evaluation.systems["base"].thinking == "on"
+    assert config.evaluation.systems["careful"].thinking == "off"
+
+
+def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
+    found = problems(
+        "recipe=tiny",
+        "typo",
+        "--fast",
+        "=3",
+        "learning_rate=3",
+        "train.lerning_rate=3",
+        "evaluation.systems.base.promt=cot",
+        "train.scheduler=cosin",
+        "train.warmup=7",
+        "seed.x=1",
+        "train.trl.adam_bta1=0.9",
+        "train.trl.bf16=true",
+        "data.test.source=${nowhere}",
+    )
+    text = "\n".join(found)
+    assert len(found) == 12
+    assert "typo: no `=`" in text
+    assert "--fast: unknown flag" in text
+    assert "=3: an empty name" in text
+    assert "learning_rate: unknown key; did you mean train.learning_rate? (command line)" in text
+    assert "train.lerning_rate: unknown key; did you mean learning_rate?" in text
+    assert "evaluation.systems.base.promt: unknown key; did you mean prompt?" in text
+    assert "train.scheduler" in text and "did you mean cosine?" in text
+    assert "train.warmup" in text and "not 7" in text
+    assert "seed.x=1: seed is a value" in text
+    assert "train.trl.adam_bta1: is no field of trl.SFTConfig; did you mean adam_beta1?" in text
+    assert "train.trl.bf16: is set by train.precision" in text
+    assert "data.test.source: Interpolation key 'nowhere' not found (command line)" in text
+
+
+def test_a_problem_in_the_file_names_file_and_line(tmp_path: Path) -> None:
+    lines = (ROOT / "recipes" / "tiny.yaml").read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith("global_batch"))
+    lines[at] = "  global_batch: -4"
+    path = tmp_path / "bad.yaml"
+    path.write_text("\n".join(lines))
+    assert any(
+        "train.global_batch" in p and f"{path}:{at + 1}" in p for p in problems(f"recipe={path}")
+    )
+
+
+OUTSIDE = [
+    "${oc.env:HIDDEN}",
+    "key ${oc.env:HIDDEN,none}",
+    "${oc.decode:${oc.env:HIDDEN}}",
+    "${oc.select:seed}",
+    "${oc.create:'{}'}",
+    "${oc.deprecated:seed}",
+    "${oc.dict.keys:train}",
+    "${oc.dict.values:train}",
+    "${mine:1}",
+    "${${oc.env:HIDDEN}}",
+    "${train.${oc.env:HIDDEN}}",
+    "\\\\${oc.env:HIDDEN}",  # an escaped backslash, not an escaped reference
+]
+
+
+@pytest.mark.parametrize("value", OUTSIDE)
+def test_nothing_outside_the_recipe_is_resolved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("HIDDEN", "s3cret")
+    path = tmp_path / "strange.yaml"
+    for below, form in {"": value, ".1": [1, value], ".a": {"a": value}}.items():
+        path.write_text(f"kind: experiment\ndata:\n  test: {json.dumps(form)}\n")
+        (found,) = problems(f"recipe={path}", "data.test.split=test")
+        assert found.startswith(f"data.test{below}: {value}: ") and f"{path}:" in found
+        (found,) = problems("recipe=tiny", f"data.test={json.dumps(form)}")
+        assert found.startswith(f"data.test{below}: {value}: ") and "(command line)" in found
+
+
+def test_keys_of_the_recipe_are_resolved_and_what_is_escaped_is_text() -> None:
+    tokens = ["recipe=tiny", "data.train.seed=${ seed }", r"run=a/\${oc.env:HOME}"]
+    config = parse(Experiment, tokens)
+    assert config.data.train.seed == config.seed and config.run == "a/${oc.env:HOME}"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("[" * 50_000, "nested too deeply"),
+        ("{a: " * 50_000, "nested too deeply"),
+        ("9" * 5_000, "Exceeds the limit (4300 digits)"),
+        ("!!timestamp now", "no attribute"),
+        ("!!bool maybe", "maybe"),
+        ("&a [*a]", "recursive aliases"),
+        ("${a b}", "token recognition error"),
+    ],
+)
+def test_what_yaml_cannot_read_is_one_line(tmp_path: Path, value: str, message: str) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text(f"kind: experiment\nname: {value}\n")
+    for tokens in ([f"recipe={path}"], ["recipe=tiny", f"name={value}"]):
+        (found,) = problems(*tokens)
+        assert message in found and len(found) < 300 + len(str(path))
+    assert kind_named([f"recipe={path}"]) in (None, "experiment")
+
+
+def test_an_unknown_key_does_not_hide_a_conflict() -> None:
+    found = problems("recipe=tiny", "train.nonsense=1", "train.method=lora")
+    assert any(p.startswith("train.nonsense: unknown key") for p in found)
+    assert any(p.startswith("train.lora: method: lora needs") for p in found)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path"),
+    [
+        (["train.lora={r: 8}"], "train.lora"),
+        (["train.max_steps=5"], "train.epochs"),
+        (["train.epochs=null"], "train.epochs"),
+        (["train.micro_batch=5"], "train.micro_batch"),
+        (["data.train={source: data/x, split: train_sft}"], "data.train.split"),
+        (["train.max_length=99999"], "train.max_length"),
+        (["thinking=on"], "thinking"),
+        (["evaluation.systems.sft.thinking=off"], "evaluation.systems.sft.thinking"),
+        (["evaluation.systems.sft.prompt=cot"], "evaluation.systems.sft.prompt"),
+        (["evaluation.max_new_tokens=99999"], "evaluation.max_new_tokens"),
+        (["evaluation.contexts=[clean,clean]"], "evaluation.contexts"),
+        (["data.test={source: x.jsonl, seed: 3}"], "data.test.seed"),
+        (["data.test={source: folder, n: 3, seed: 0}"], "data.test.split"),
+        (["data.test.split=test"], "data.test.split"),
+        (["data.test={source: x.jsonl, split: test}"], "data.test.split"),
+        (["data.test.n=null"], "data.test.n"),
+        (["data.test.seed=1", "data.train.seed=1"], "data.test"),
+    ],
+)
+def test_conflicts_are_refused_at_their_path(overrides: list[str], path: str) -> None:
+    found = problems("recipe=tiny", *overrides)
+    assert any(p.startswith(f"{path}: ") for p in found), found
+
+
+def test_unknown_recipe_lists_those_there_are() -> None:
+    (found,) = problems("recipe=tinny")
+    assert "did you mean tiny?" in found and "qwen3-8b" in found
+    assert "no recipe given" in problems()[0]
+    assert "more than one" in problems("recipe=tiny", "recipe=qwen3-8b")[0]
+
+
+def test_a_recipe_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text("kind: pretrain\nname: other\n")
+    (found,) = problems(f"recipe={path}")
+    assert "is for pretrain, this command is for experiment" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: experiment\n  name: [", "not readable as YAML"),
+        ("- a\n- b\n", "a mapping"),
+        ("kind: experiment\nname: a\nname: b\n", "duplicate"),
+    ],
+)
+def test_unreadable_recipe_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    (found,) = problems(f"recipe={path}")
+    assert message in found and str(path) in found
+
+
+def test_a_recipe_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(b"kind: \xff\xfe")
+    assert "not UTF-8" in problems(f"recipe={path}")[0]
+
+
+def test_the_model_is_frozen() -> None:
+    config = parse(Experiment, ["recipe=tiny"])
+    with pytest.raises(ValueError, match="frozen"):
+        config.train.micro_batch = 1  # type: ignore[misc]
+
+
+def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        load(SftCommand, ["--help"])
+    assert caught.value.code == 0
+    page = capsys.readouterr().out
+    assert "tiny " in page and "qwen3-32b" in page and "tablehallu-data" not in page
+    for key in ("train.learning_rate: float", "overwrite: bool = False", "systems.<name>.prompt"):
+        assert key in page
+    assert "base|careful|follow|cot" in page
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        ("eval/validate.py", "[key.sub=value ...] [--check]"),
+        ("eval/compare.py", "recipe=NAME [key.sub=value ...] [--check]"),
+        ("data_gen/tablehallu.py", "[engine=program|llm | recipe=NAME] [key.sub=value"),
+    ],
+)
+def test_help_begins_with_the_command_as_it_is_typed(script: str, arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(f"usage: python {script} {arguments}"), done.stderr
+    assert done.stdout.count("usage:") == 1
+
+
+def test_a_class_without_recipes_takes_overrides_alone() -> None:
+    class Command(Section):
+        n: int = 3
+        """How many."""
+
+    assert parse(Command, ["n=4"]).n == 4
+    assert parse(Command, []).n == 3
+    with pytest.raises(ConfigError, match="recipe: unknown key"):
+        parse(Command, ["recipe=tiny"])
+
+
+def test_check_prints_the_resolved_configuration_without_torch() -> None:
+    code = (
+        "import sys\n"
+        "sys.argv = ['eval/compare.py', 'recipe=qwen3-8b', 'train.learning_rate=3e-5', '--check']\n"
+        "import runpy\n"
+        "try:\n    runpy.run_path('eval/compare.py', run_name='__main__')\n"
+        "finally:\n"
+        "    heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["train"]["learning_rate"] == 3e-5
+
+
+def test_a_refusal_is_short_has_no_traceback_and_loads_no_torch() -> None:
+    command = [sys.executable, "-X", "importtime", "train/sft.py", "recipe=tiny", "train.lr=1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    shown = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
+    assert done.returncode == 2
+    assert shown[0].startswith("error: ") and "did you mean learning_rate?" in shown[1]
+    assert "Traceback" not in done.stderr and " torch" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SFTConfig", "DPOConfig", "GRPOConfig"])
+def test_the_committed_names_are_the_fields_of_the_installed_trl(name: str) -> None:
+    import trl
+
+    assert {field.name for field in dataclasses.fields(getattr(trl, name))} == TRL_NAMES[name]
+    assert set(OWNED[name]) <= TRL_NAMES[name]
+
+
+def test_an_system_name_that_is_no_file_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"evaluation\.systems"):
+        parse(Experiment, ["recipe=tiny", "evaluation.systems={a/b: {model: base}}"])
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_path: Path) -> None:
+    config = parse(CompareCommand, [f"recipe={name}"])
+    assert config.name == name and config.train is None
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
+    assert f"eval/compare.py recipe={name}" in head
+    assert "Hardware" in head
+    path = tmp_path / "printed.yaml"
+    path.write_text(to_yaml(config))
+    assert parse(CompareCommand, [f"recipe={path}"]) == config
+
+
+def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> None:
+    config = parse(CompareCommand, ["recipe=tablehallu-eval"])
+    systems = config.evaluation.systems.values()
+    assert {config.format_of(system) for system in systems} == {"markdown", "json", "latex"}
+    assert {system.prompt for system in systems} == set(STRATEGIES)
+    assert {config.thinking_of(system) for system in systems} == {"on", "off"}
+    assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
+
+
+@pytest.mark.parametrize(
+    ("name", "cls"), [("tiny", SftCommand), ("tiny-dpo", DpoCommand), ("tiny-grpo", GrpoCommand)]
+)
+def test_compare_reads_what_a_training_noted(
+    name: str, cls: type[SftCommand], tmp_path: Path
+) -> None:
+    path = tmp_path / "noted.yaml"
+    path.write_text(to_yaml(parse(cls, [f"recipe={name}", "overwrite=true", "show=3"])))
+    assert parse(CompareCommand, [f"recipe={path}"]).name == name
+    assert parse(cls, [f"recipe={path}"]) == parse(cls, [f"recipe={name}"])
+
+
+def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
+    assert parse(CompareCommand, ["recipe=tiny"]).train is not None
+    (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
+    assert "is for evaluation, this command is for experiment" in line
+    (line,) = problems("recipe=tablehallu-data", cls=CompareCommand)
+    assert "this command is for experiment or dpo or grpo or evaluation" in line
+    assert "tablehallu-eval" in line and "tiny" in line
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path"),
+    [
+        (["recipe=tablehallu-eval", "train.learning_rate=1"], "train.global_batch"),
+        (["recipe=tablehallu-eval", "data.train={source: x.jsonl}"], "data.train"),
+        (
+            ["recipe=tablehallu-eval", "evaluation.systems.x.model=sft"],
+            "evaluation.systems.x.model",
+        ),
+        (["recipe=tiny", "train=null"], "train"),
+        (["recipe=tiny", "data.train=null"], "data.train"),
+        (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
+        (["recipe=tiny", "evaluation.systems.sft.format=json"], "evaluation.systems.sft.format"),
+        (
+            ["recipe=tiny", "evaluation.systems.base.model=openai:m"],
+            "evaluation.systems.base.model",
+        ),
+        (["recipe=tiny", "evaluation.systems.base.model=opena:m"], "evaluation.systems.base.model"),
+        (["recipe=tiny", "backend=vlm"], "backend"),
+        (["recipe=tiny", "engine_cluster=ray"], "engine_cluster"),
+        (["recipe=tiny", "evaluation.batch_size=4"], "evaluation.batch_size"),
+    ],
+)
+def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], path: str) -> None:
+    assert path in [
+        problem.partition(":")[0] for problem in problems(*overrides, cls=CompareCommand)
+    ]
+
+
+@pytest.mark.parametrize("run", ["..", ".", "", "a/..", "../..", "./", "/"])
+@pytest.mark.parametrize(
+    ("cls", "tokens"),
+    [(Experiment, ["recipe=tiny"]), (ReportCommand, []), (ValidateCommand, [])],
+)
+def test_a_run_is_no_folder_that_holds_others(cls: Any, tokens: list[str], run: str) -> None:
+    (problem,) = problems(*tokens, f"run='{run}'", cls=cls)
+    assert problem.startswith("run: needs the name of a folder of the run's own")
+    assert parse(cls, [*tokens, "run=../elsewhere/.x"]).run == "../elsewhere/.x"
+
+
+def test_where_no_key_is_like_it_the_section_is_named() -> None:
+    (line,) = problems("recipe=qwen3-8b", "train.lora.rank=3")
+    assert "train.lora.rank: unknown key; train.lora has r, alpha, dropout" in line
+    for key in ("r", "train.r"):  # the same name elsewhere comes first
+        (line,) = problems("recipe=qwen3-8b", f"{key}=4")
+        assert line == f"{key}: unknown key; did you mean train.lora.r? (command line)"
+    (line,) = problems("recipe=tiny-grpo", "temperature=0", cls=GrpoCommand)
+    assert "dpo.pairs.temperature or grpo.temperature or" in line
+    (line,) = problems("recipe=tiny", "trian.seed=3")
+    assert line == "trian: unknown key; did you mean train? (command line)"
+
+
+def test_gpus_to_plan_for_are_said_to_check_alone() -> None:
+    with pytest.raises(ConfigError, match="gpus: only --check reads it"):
+        load(SftCommand, ["recipe=tiny", "gpus=16"])
+
+
+@pytest.mark.parametrize(("source", "needed"), [("hub:a/b", "a name"), ("data/x", "train|valid")])
+def test_a_split_is_asked_for_as_the_source_names_it(source: str, needed: str) -> None:
+    found = problems("recipe=tiny", f"data.test={{source: {source}}}")
+    (line,) = [line for line in found if line.startswith("data.test.split")]
+    assert needed in line
+
+
+def test_a_key_that_has_moved_is_found_again() -> None:
+    (line,) = problems("recipe=tiny", "evaluation.batch_size=4", cls=CompareCommand)
+    assert "did you mean evaluation.options.batch_size?" in line
+
+
+def test_an_system_has_its_own_format_thinking_and_options() -> None:
+    config = parse(
+        CompareCommand,
+        [
+            "recipe=tablehallu-eval",
+            "evaluation.options.timeout=9",
+            "evaluation.systems.json.options={concurrency: 3, dtype: float32}",
+            "model.revision=abc",
+            "evaluation.systems.other={model: 'vllm:own/model'}",
+        ],
+    )
+    systems = config.evaluation.systems
+    assert (
+        config.format_of(systems["json"]) == "json"
+        and config.format_of(systems["cot"]) == "markdown"
+    )
+    common, own = config.options_of(systems["cot"]), config.options_of(systems["json"])
+    assert (common.timeout, common.dtype, common.context_length) == (9, "bfloat16", 40960)
+    assert (own.timeout, own.concurrency, own.dtype) == (600, 3, "float32")
+    assert (common.revision, config.options_of(systems["other"]).revision) == ("abc", None)
+
+
+def test_backend_comes_before_the_recipes_engine() -> None:
+    assert parse(CompareCommand, ["recipe=tiny"]).default_engine == "hf"
+    assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
+    assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"
+    assert parse(CompareCommand, ["recipe=tablehallu-eval", "engine_cluster=ray"]).engine_cluster
+
+
+@pytest.mark.parametrize(
+    ("cls", "line"),
+    [
+        (DpoExperiment, "dpo: belongs to a recipe of kind: dpo, and to no other"),
+        (Experiment, "grpo: belongs to a recipe of kind: grpo, and to no other"),
+    ],
+)
+def test_a_section_of_another_kind_is_refused(
+    cls: type[Comparison], line: str, tmp_path: Path
+) -> None:
+    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
+    recipe["evaluation"]["systems"] = {"base": {"model": "base"}}
+    if cls is Experiment:
+        recipe["grpo"] = {"max_new_tokens": 8}
+    else:
+        recipe["kind"] = "dpo"
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump(recipe))
+    assert line in "\n".join(problems(f"recipe={path}", cls=CompareCommand))
+
+
+def test_an_system_of_another_stage_is_refused(tmp_path: Path) -> None:
+    (line,) = problems("recipe=tiny", "evaluation.systems.new={model: dpo}")
+    assert "this recipe's own checkpoint is sft" in line
+
+
+def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:
+    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
+    recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}
+    recipe["evaluation"]["systems"] = {"grpo": {"model": "grpo", "thinking": "quote"}}
+    recipe["train"]["trl"] = {"num_generations": 4, "delta": 1.5, "packing": True}
+    path = tmp_path / "grpo.yaml"
+    path.write_text(yaml.safe_dump(recipe))
+    found = "\n".join(problems(f"recipe={path}", cls=GrpoExperiment))
+    assert "train.trl.num_generations: is set by grpo.group" in found
+    assert "train.trl.packing: is no field of trl.GRPOConfig" in found
+    assert "train.trl.delta" not in found
+
+
+def test_a_reward_that_pays_for_short_answers_is_refused() -> None:
+    with pytest.raises(ValidationError, match="one row would pay as well as all"):
+        Reward(cells=0, coverage=0)
+
+
+def test_adapters_on_no_layer_are_refused() -> None:
+    adapters = "train.lora={r: 4, target_modules: []}"
+    found = problems("recipe=tiny", "train.method=lora", adapters)
+    assert any("train.lora.target_modules" in line and "at least 1" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("evaluation.arms.base.model=base", "evaluation.arms: unknown key; it is systems now"),
+        (
+            "evaluation.second_judge=exact",
+            "evaluation.second_judge: unknown key; it is second_scorer",
+        ),
+        ("evaluation.systems.repair.mend=cave", "repair.mend: unknown key; it is mitigation now"),
+        ("rejudge=true", "rejudge: unknown key; it is rescore now"),
+    ],
+)
+def test_a_key_of_an_earlier_version_is_named_anew(override: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        parse(CompareCommand, ["recipe=tiny", override])

@@ -1,0 +1,200 @@
+"""Injected edits on real tables: each is flagged as its own type and as nothing else."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tablemend.detector.judge import judge, judge_answer
+from tablemend.detector.keys import Gold, prepare_gold, primary_key
+from tablemend.detector.order import SortRule
+from tablemend.records import Judgement
+from tablemend.synthesis.topics import make_table
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+from tablemend.values import is_blank
+from tests.support.injected import EDITS, Edit, context_of, with_cell
+
+Read = Callable[[str], list[dict[str, Any]]]
+FORMATS = ("markdown", "json", "latex", "csv", "html")
+
+
+def small_tables(records: list[dict[str, Any]]) -> list[Table]:
+    """Usable gold tables of at most 8 rows and 7 columns."""
+    tables = [Table.of(r["header"][:7], [row[:7] for row in r["rows"][:8]]) for r in records]
+    return [
+        table
+        for table in tables
+        if isinstance(prepare_gold(table), Gold) and len(table.rows) > 1 and len(table.columns) > 2
+    ]
+
+
+@pytest.fixture
+def tables(shared_data: Read) -> list[Table]:
+    return small_tables(shared_data("wikitablequestions") + shared_data("tabfact")[:400])
+
+
+def found(judgement: Judgement) -> dict[str, int]:
+    return {name: count for name, count in judgement.counts.items() if count}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_each_edit_is_flagged_as_its_type_alone(name: str, tables: list[Table]) -> None:
+    expected, edit = EDITS[name]
+    tried = 0
+    for number, table in enumerate(tables):
+        edited = edit(table, random.Random(number))
+        if edited is not None:
+            tried += 1
+            judgement = judge(edited, table, context_of(table))
+            assert found(judgement) == {expected: 1}, (table, edited, judgement.findings)
+    assert tried > (60 if name == "blank filled" else 500)
+
+
+def invented_tables() -> list[Table]:
+    """Tables that need no data folder: half of them with one blank cell beside the key."""
+    tables = []
+    for number in range(200):
+        table = make_table(0, number).table
+        cut = Table.of(table.columns[:7], [row[:7] for row in table.rows[:8]])
+        if number % 2:
+            column = (primary_key(cut) + 1) % len(cut.columns)
+            cut = with_cell(cut, number % len(cut.rows), column, None)
+        tables.append(cut)
+    return tables
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_each_edit_is_flagged_in_invented_tables(name: str) -> None:
+    expected, edit = EDITS[name]
+    tried = 0
+    for number, table in enumerate(invented_tables()):
+        assert found(judge(table, table, "")) == {}
+        edited = edit(table, random.Random(number))
+        if edited is not None:
+            tried += 1
+            judgement = judge(edited, table, context_of(table))
+            assert found(judgement) == {expected: 1}, (table, edited, judgement.findings)
+    assert tried >= (100 if name == "blank filled" else 195)
+
+
+def test_the_gold_table_is_clean_in_every_format(tables: list[Table]) -> None:
+    for number, table in enumerate(tables[::2]):
+        rule = SortRule(table.columns[number % len(table.columns)], "ascending")
+        for turn, format in enumerate(FORMATS):
+            text = write_table(table, format)
+            asked = "auto" if (number + turn) % 5 == 0 and format != "csv" else format
+            judgement = judge_answer(text, table, "", rule, asked)
+            assert not judgement.unscored
+            assert found(judgement) == {}, (asked, text, judgement.findings)
+            assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
+            assert not judgement.abstained
+
+
+def plain_numbers(table: Table, column: int) -> list[int] | None:
+    """A column of different plain integers, read here without the detector's own parser."""
+    cells = [row[column] or "" for row in table.rows]
+    if not all(re.fullmatch(r"[0-9]{1,9}", cell) for cell in cells):
+        return None
+    numbers = [int(cell) for cell in cells]
+    return numbers if len(set(numbers)) == len(numbers) else None
+
+
+def sortable(table: Table) -> tuple[Table, int] | None:
+    """The table sorted by its first column of different integers, and that column."""
+    for column in range(len(table.columns)):
+        numbers = plain_numbers(table, column)
+        if numbers:
+            rows = [row for _, row in sorted(zip(numbers, table.rows, strict=True))]
+            return Table.of(table.columns, rows), column
+    return None
+
+
+def test_shuffled_rows_are_an_order_mismatch_alone(tables: list[Table]) -> None:
+    tried = 0
+    for number, table in enumerate(tables):
+        ready = sortable(table)
+        if ready is None:
+            continue
+        gold, column = ready
+        rows = list(gold.rows)
+        random.Random(number).shuffle(rows)
+        rule = SortRule(gold.columns[column], "ascending")
+        expected = {} if tuple(rows) == gold.rows else {"order_mismatch": 1}
+        shuffled = Table.of(gold.columns, rows)
+        assert found(judge(shuffled, gold, "", rule)) == expected, (gold, shuffled)
+        assert found(judge(shuffled, gold, "")) == {}
+        falling = Table.of(gold.columns, gold.rows[::-1])
+        assert found(judge(gold, gold, "", rule)) == {}
+        assert found(judge(falling, falling, "", rule._replace(order="descending"))) == {}
+        tried += 1
+    assert tried > 200
+
+
+def test_wrong_cells_anywhere_are_never_order_errors(tables: list[Table]) -> None:
+    """Every cell beside the key is made wrong, the sort cells too: attributes only."""
+    for table in tables:
+        ready = sortable(table)
+        if ready is None:
+            continue
+        gold, column = ready
+        key = primary_key(gold)
+        keys = gold.column(gold.columns[key])
+        if column == key or len(set(keys)) < len(keys):
+            continue
+        rows = [
+            [
+                cell if index == key or is_blank(cell) else "Brenwick"
+                for index, cell in enumerate(row)
+            ]
+            for row in gold.rows
+        ]
+        for row in rows:
+            row[column] = "8317.25"
+        rule = SortRule(gold.columns[column], "ascending")
+        assert set(found(judge(Table.of(gold.columns, rows), gold, "", rule))) == {"attribute"}
+
+
+def respell(cell: str | None) -> str | None:
+    """Another spelling of the same value."""
+    if is_blank(cell) or cell is None:
+        return "N/A" if cell is None else None
+    if re.fullmatch(r"[0-9]{5,9}", cell):
+        return f"{int(cell):,}"
+    if re.fullmatch(r"[1-9][0-9]{0,2}(,[0-9]{3})+", cell):
+        return cell.replace(",", " ")
+    if re.fullmatch(r"[0-9]+\.[0-9]+", cell):
+        return cell + "0"
+    if match := re.fullmatch(r"([a-z]+) ([0-9]{1,2}) , ([0-9]{4})", cell):
+        return f"{match[2]} {match[1].title()} {match[3]}"
+    return f" {cell.upper()} " if cell.isascii() else cell.replace("-", "\u2013")
+
+
+def test_other_spellings_are_no_findings(tables: list[Table]) -> None:
+    for table in tables:
+        answer = Table.of(table.columns, [[respell(cell) for cell in row] for row in table.rows])
+        judgement = judge(answer, table, "")
+        assert found(judgement) == {}, (table, answer, judgement.findings)
+        assert judgement.share("cell_recall") == 1.0
+
+
+def plant(table: Table, source: random.Random, edits: list[Edit]) -> Table | None:
+    edited: Table | None = table
+    for edit in edits:
+        edited = edit(edited, source) if edited is not None else None
+    return edited
+
+
+def test_several_errors_are_counted_each(tables: list[Table]) -> None:
+    names = ["cell distorted", "row out of scope", "row invented"]
+    for number, table in enumerate(tables):
+        source = random.Random(number)
+        edited = plant(table, source, [EDITS[name][1] for name in names])
+        if edited is not None:
+            counts = Counter(found(judge(edited, table, context_of(table))))
+            assert counts == Counter(EDITS[name][0] for name in names), (table, edited)

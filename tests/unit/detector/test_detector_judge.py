@@ -1,0 +1,257 @@
+"""The detector as a whole: verdicts, edges and streams."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tablemend.detector.judge import (
+    DETECTOR_VERSION,
+    Submission,
+    judge,
+    judge_answer,
+    judge_answers,
+    why_no_table,
+)
+from tablemend.detector.keys import primary_key
+from tablemend.detector.order import SortRule
+from tablemend.detector.similarity import LexicalSimilarity, Pair
+from tablemend.detector.source import Context
+from tablemend.records import Finding, Judgement
+from tablemend.tables.read import FORMATS
+from tablemend.tables.table import Table
+from tablemend.tables.write import write_table
+from tests.support.injected import EDITS, context_of
+
+GOLD = Table.of(
+    ["Name", "Year", "City", "Budget (USD million)"],
+    [
+        ["Alder", "1990", "Oslo", "5"],
+        ["Birch", "1995", None, "7.5"],
+        ["Cedar", "2001", "Lima", "12"],
+        ["Dogwood", "2010", "Kyoto", None],
+    ],
+)
+RULE = SortRule("Year", "ascending")
+
+
+def found(judgement: Judgement) -> dict[str, int]:
+    return {name: count for name, count in judgement.counts.items() if count}
+
+
+def change(row: int, column: int, cell: str | None) -> Table:
+    rows = [list(cells) for cells in GOLD.rows]
+    rows[row][column] = cell
+    return Table.of(GOLD.columns, rows)
+
+
+def test_a_raw_answer_is_read_from_prose_fences_and_markers() -> None:
+    table = write_table(GOLD, "markdown")
+    for text in (
+        table,
+        f"<think>| a |\n|---|\n| 1 |</think>\nHere it is:\n\n####\n{table}\nHope it helps.",
+        f"```markdown\n{table}\n```",
+    ):
+        judgement = judge_answer(text, GOLD, "", RULE)
+        assert (found(judgement), judgement.share("row_recall")) == ({}, 1.0)
+
+
+def test_an_empty_table_abstains_in_every_format() -> None:
+    answers = {format: write_table(Table.of(GOLD.columns, []), format) for format in FORMATS}
+    for format, text in [*answers.items(), ("json", "[]"), ("json", '{"Trees": []}')]:
+        judgement = judge_answer(text, GOLD, "", RULE, format)
+        assert (found(judgement), judgement.abstained) == ({}, True)
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
+        assert (judgement.shares["row_recall"].total, judgement.shares["cell_recall"].total) == (
+            4,
+            14,
+        )
+
+
+def test_the_format_of_an_answer_is_found_unless_one_is_asked_for() -> None:
+    for format in ("markdown", "json", "latex", "html"):
+        assert judge_answer(write_table(GOLD, format), GOLD, "").share("row_recall") == 1.0
+    default = inspect.signature(judge_answer).parameters["format"].default
+    assert default == Submission("", GOLD, "").format == "auto"
+
+
+def test_a_table_that_cannot_be_compared_says_why() -> None:
+    twice = "| Name | Year | Year |\n|---|---|---|\n| Alder | 1990 | 1991 |\n"
+    assert why_no_table(judge_answer(twice, GOLD, "")) == ("a column stands more than once: 'Year'")
+    assert why_no_table(judge_answer("sorry", GOLD, "")).startswith("no readable table: ")
+    assert why_no_table(judge_answer("| Name |\n|---|\n| Elm |\n", GOLD, "")) == ""
+    assert why_no_table(judge_answer("[]", GOLD, "")) == ""
+
+
+def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
+    for text in ("", "I cannot do that.", "<think>still thinking", '{"a": 1'):
+        judgement = judge_answer(text, GOLD, "", RULE, "auto")
+        assert found(judgement) == {"format_error": 1}
+        assert judgement.findings[0].evidence.startswith("no readable table: ")
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
+        assert not judgement.abstained and not judgement.unscored
+
+
+def test_an_empty_table_abstains_and_is_no_success() -> None:
+    for rows in ([], [[None] * 4], [["-", "N/A", None, ""]] * 3):
+        judgement = judge(Table.of(GOLD.columns, rows), GOLD, "", RULE)
+        assert judgement.abstained
+        assert found(judgement) == {}
+        assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
+    other = judge(Table.of(["Other"], []), GOLD, "")
+    assert other.abstained and found(other) == {"format_error": 1}
+
+
+def test_missing_rows_cost_recall_and_are_no_finding() -> None:
+    judgement = judge(Table.of(GOLD.columns, GOLD.rows[1:3]), GOLD, "", RULE)
+    assert found(judgement) == {}
+    assert (judgement.shares["row_recall"].part, judgement.shares["row_recall"].total) == (2, 4)
+    assert (judgement.shares["cell_recall"].part, judgement.shares["cell_recall"].total) == (7, 14)
+
+
+@pytest.mark.parametrize(
+    ("answer", "finding"),
+    [
+        (change(0, 2, "Bergen"), ("attribute", 0, "City", "Oslo", "Bergen")),
+        (change(0, 2, "N/A"), ("attribute", 0, "City", "Oslo", "N/A")),
+        (change(1, 2, "Rome"), ("blank_filling", 1, "City", None, "Rome")),
+        (change(1, 3, "75"), ("attribute", 1, "Budget (USD million)", "7.5", "75")),
+        (change(2, 0, None), ("attribute", 2, "Name", "Cedar", None)),
+        (change(2, 0, "Elm"), ("out_of_range", 2, None, None, "Elm")),
+        (change(2, 0, "Fir"), ("entity_fabrication", 2, None, None, "Fir")),
+    ],
+)
+def test_a_finding_says_what_where_and_why(
+    answer: Table, finding: tuple[str, int, str | None, str | None, str | None]
+) -> None:
+    judgement = judge(answer, GOLD, "The elm stands apart; firs do not matter.", RULE)
+    (only,) = judgement.findings
+    assert (only.type, only.row, only.column, only.expected, only.got) == finding
+    assert only.evidence
+    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, lexical-2"
+
+
+def test_a_repeated_row_is_out_of_range_and_says_so() -> None:
+    answer = Table.of(GOLD.columns, [*GOLD.rows, GOLD.rows[0], ["Cedar", "2002", "Rome", "1"]])
+    judgement = judge(answer, GOLD, "")
+    assert found(judgement) == {"out_of_range": 2}
+    assert [f.row for f in judgement.findings] == [4, 5]
+    assert "repeats row 1" in judgement.findings[0].evidence
+    assert "the key of row 3" in judgement.findings[1].evidence
+
+
+def test_extra_rows_do_not_disturb_the_order_of_the_others() -> None:
+    extra = ["Elm", "1900", "Oslo", "1"]
+    answer = Table.of(GOLD.columns, [*GOLD.rows[:3], extra, GOLD.rows[3]])
+    assert found(judge(answer, GOLD, "elm", RULE)) == {"out_of_range": 1}
+
+
+def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
+    twice = Table.of(["A", " a "], [["1", "2"]])
+    empty = Table.of(["A", "B"], [[None, "-"]])
+    cases = [
+        (Submission("x", twice, ""), "more than once"),
+        (Submission("x", empty, ""), "no filled row"),
+        (Submission("x", GOLD, "", SortRule("Colour", "ascending")), "'Colour' is not in the gold"),
+        (Submission("", GOLD, "", failed="timed out"), "no answer: timed out"),
+    ]
+    for submission, reason in cases:
+        (judgement,) = judge_answers([submission])
+        assert reason in judgement.unscored
+        assert not judgement.hallucinated and not judgement.abstained
+
+
+def test_the_key_of_a_date_table_is_its_text_column() -> None:
+    assert primary_key(Table.of(["Day", "Name"], [["4 May 2020", "x"]])) == 1
+    assert primary_key(Table.of(["No", "Day"], [["1", "4 May 2020"]])) == 1
+    assert primary_key(Table.of(["Year", "Score", "Total"], [["2020", "3-1", "5"]])) == 0
+    assert primary_key(Table.of(["Rank", "Film"], [["1", "300"], ["2", "Up"], ["3", "Ran"]])) == 1
+    assert primary_key(Table.of(["Void", "Name"], [[None, "x"], ["-", "y"]])) == 1
+
+
+CONTEXT = Context(
+    "On March 4, 2021 the São Paulo team (J. K. Smith, U.S.) sold 1,234 units for $5 million. "
+    "South Korea's Disney+ launch followed. Angela Merkel spoke. A+ grades went to 17 of 20."
+)
+
+
+@pytest.mark.parametrize(
+    "key",
+    "Sao Paulo|são paulo|South Korea|South Korea (ROK)|Disney+|Merkel, Angela|4 March 2021|"
+    "2021-03-04|March 2021|1234|1,234|5,000,000|$5 million|US|17|A+|the South Korea".split("|"),
+)
+def test_the_context_names_a_key_in_any_spelling(key: str) -> None:
+    assert CONTEXT.mentions(key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    "Korea Republic|Disneyland|North Korea|7|123|5 March 2021|2020|$6 million|Merkel Smith|A|-|N/A|"
+    "Paulo Merkel|Launch of Brazil".split("|"),
+)
+def test_the_context_does_not_name_what_is_not_there(key: str) -> None:
+    assert not CONTEXT.mentions(key)
+
+
+class Recorder(LexicalSimilarity):
+    """The lexical similarity, with a record of what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[Pair]] = []
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        self.calls.append(list(pairs))
+        return super().score(pairs)
+
+
+def submissions(count: int) -> Iterator[Submission]:
+    for number in range(count):
+        source = random.Random(number)
+        _, edit = EDITS[source.choice(list(EDITS))]
+        edited = edit(GOLD, source)
+        assert edited is not None
+        yield Submission(write_table(edited, "markdown"), GOLD, context_of(GOLD), RULE)
+
+
+def test_a_stream_is_scored_as_its_answers_one_by_one() -> None:
+    alone = [judge_answer(one.text, one.gold, one.context, one.order) for one in submissions(60)]
+    for chunk in (1, 7, 1000):
+        assert list(judge_answers(submissions(60), chunk=chunk)) == alone
+
+
+def test_pairs_are_asked_once_for_many_answers() -> None:
+    similarity = Recorder()
+    same = [Submission(write_table(change(0, 2, "Osloh"), "markdown"), GOLD, "")] * 50
+    list(judge_answers(same, similarity))
+    assert similarity.calls == [[("oslo", "osloh")]]
+
+
+def test_a_stream_is_read_a_chunk_at_a_time() -> None:
+    taken = 0
+
+    def endless() -> Iterator[Submission]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield Submission("nothing", GOLD, "")
+
+    stream = judge_answers(endless(), chunk=10)
+    next(stream)
+    assert taken == 10
+
+
+def test_findings_survive_json() -> None:
+    for finding in judge(change(2, 0, "Fir"), GOLD, "").findings:
+        assert Finding(**finding.to_json()) == finding
+
+
+def test_an_endless_answer_is_scored_in_time() -> None:
+    header = write_table(Table.of(GOLD.columns, []), "markdown")
+    endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
+    judgement = judge_answer(endless, GOLD, "Alder", RULE)
+    assert (judgement.shares["row_recall"].part, found(judgement)) == (1, {"out_of_range": 29_999})
+    for text in (endless * 12, "word " * 2_000_000):  # ten megabytes
+        assert judge_answer(text, GOLD, "").counts["format_error"] == 1

@@ -1,0 +1,186 @@
+"""Similarity: what the embedded one accepts at 0.8, and how an embedding model is used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablemend.detector.judge import Submission, judge_answers
+from tablemend.detector.similarity import (
+    PAPER_MODEL,
+    THRESHOLD,
+    EmbeddingSimilarity,
+    LexicalSimilarity,
+    lexical_similarity,
+    load_similarity,
+)
+from tablemend.errors import TablemendError
+from tablemend.tables.table import Table
+from tablemend.values import standardise
+from tests.support.growth import growth
+
+
+def score(one: str, other: str) -> float:
+    return LexicalSimilarity().score([(standardise(one) or "", standardise(other) or "")])[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Smith, John", "John Smith"),
+        ("Toyota, Honda", "Honda and Toyota"),
+        ("electric cars", "electric car"),
+        ("software companies", "software company"),
+        ("health care", "healthcare"),
+        ("J.K. Rowling", "J. K. Rowling"),
+        ("J. Smith", "John Smith"),
+        ("Garcia, Randall J.", "Randall J. Garcia"),
+        ("M", "Male"),
+        ("Y", "Yes"),
+        ("George W. Bush", "George Bush"),
+        ("George Walker Bush", "George Bush"),
+        ("United Arab Emirates", "UAE"),
+        ("USA", "United States"),
+        ("U.K.", "United Kingdom"),
+        ("Sammy Davis Jr.", "Sammy Davis Junior"),
+        ("Mike Mansell", "Michael R. Mansell"),
+        ("Democrat", "Democratic"),
+        ("Valanciunas, Jonas", "Jonas Valnciunas"),
+        ("asymmetric synthesis of enamines", "enamine catalysis for asymmetric synthesis"),
+    ],
+)
+def test_spelling_variants_are_similar(one: str, other: str) -> None:
+    assert score(one, other) >= THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("male", "female"),
+        ("North Korea", "South Korea"),
+        ("increase", "decrease"),
+        ("increased", "decreased"),
+        ("permitted", "prohibited"),
+        ("John Smith", "Jane Smith"),
+        ("John Adams", "John Quincy Mc Adams"),
+        ("Marcus Morris", "Markieff Morris"),
+        ("Kim Jong Il", "Kim Jong Un"),
+        ("Class I", "Class II"),
+        ("Group A", "Group B"),
+        ("A", "AB"),
+        ("A", "AAA"),
+        ("A", "A+"),
+        ("B", "B-"),
+        ("G", "GK"),
+        ("Vitamin A", "Vitamin"),
+        ("Apollo 11", "Apollo 12"),
+        ("3 wins, 1 loss", "1 wins, 3 loss"),
+        ("hyperthermia", "hypothermia"),
+        ("Gambia", "Zambia"),
+        ("Austria", "Australia"),
+        ("University of California, Berkeley", "University of California, Los Angeles"),
+        ("president of sales operations", "vice president of sales operations"),
+        ("approved by the board", "not approved by the board"),
+        ("yes", "robust"),
+        ("", "anything"),
+    ],
+)
+def test_other_things_are_not_similar(one: str, other: str) -> None:
+    assert score(one, other) < THRESHOLD
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_lexical_similarity_is_symmetric_and_bounded(one: str, other: str) -> None:
+    forth = lexical_similarity(one, other)
+    assert forth == lexical_similarity(other, one)
+    assert 0.0 <= forth <= 1.0
+
+
+class FakeModel:
+    """Embeds a text as its letter counts."""
+
+    encoded: ClassVar[list[list[str]]] = []
+
+    def __init__(self, name: str) -> None:
+        if "missing" in name:
+            raise OSError(f"{name} is no folder\nsecond line")
+
+    def encode(self, texts: list[str], **options: Any) -> Any:
+        assert options["normalize_embeddings"] and options["batch_size"] == 256
+        self.encoded.append(texts)
+        counts = np.array([[text.count(chr(97 + i)) for i in range(26)] for text in texts], float)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def fake_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("sentence_transformers")
+    module.SentenceTransformer = FakeModel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    FakeModel.encoded = []
+
+
+def test_embeddings_are_made_once_a_text(fake_package: None) -> None:
+    similarity = load_similarity(PAPER_MODEL)
+    scores = similarity.score([("abc", "cab"), ("abc", "xyz"), ("cab", "abc")])
+    assert scores == pytest.approx([1.0, 0.0, 1.0])
+    assert FakeModel.encoded == [["abc", "cab", "xyz"]]
+    assert similarity.score([]) == []
+    assert similarity.name == PAPER_MODEL
+
+
+def test_the_vectors_used_last_are_kept(fake_package: None) -> None:
+    similarity = EmbeddingSimilarity(cached_texts=2)
+    assert similarity.score([("gold", "a")]) == similarity.score([("gold", "a")])
+    assert FakeModel.encoded == [["gold", "a"]]
+    similarity.score([("b", "gold")])
+    assert FakeModel.encoded[1:] == [["b"]]
+    similarity.score([("gold", "b"), ("a", "gold")])  # "a" was used longest ago and is gone
+    assert FakeModel.encoded[2:] == [["a"]]
+    # one call may need more than is kept
+    assert similarity.score([("c", "d"), ("e", "f"), ("c", "c")]) == pytest.approx([0, 0, 1])
+    assert FakeModel.encoded[3:] == [["c", "d", "e", "f"]]
+    assert similarity.score([("f", "e")]) == pytest.approx([0])
+    assert len(FakeModel.encoded) == 4
+
+
+def test_gold_texts_are_embedded_once_for_all_chunks(fake_package: None) -> None:
+    gold = Table.of(["Name", "City"], [["Ann", "Oslo"]])
+    answers = [
+        f"| Name | City |\n|---|---|\n| Ann | {city} |\n" for city in ("Rome", "Lima", "Bonn")
+    ]
+    submissions = [Submission(answer, gold, "") for answer in answers]
+    list(judge_answers(submissions, load_similarity(PAPER_MODEL), chunk=1))
+    assert FakeModel.encoded == [["oslo", "rome"], ["lima"], ["bonn"]]
+
+
+def test_a_model_that_cannot_be_loaded_is_one_clear_line(fake_package: None) -> None:
+    with pytest.raises(TablemendError, match=r"cannot load similarity model 'missing': .*folder$"):
+        EmbeddingSimilarity("missing")
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(TablemendError, match=r"\[embed\]"):
+        load_similarity(PAPER_MODEL)
+
+
+def test_the_default_needs_no_package() -> None:
+    assert load_similarity("lexical").name == "lexical-2"
+
+
+@pytest.mark.parametrize("stem", ["{}", "{}s", "a{}"])
+def test_two_long_cells_take_linear_time(stem: str) -> None:
+    def comparing(count: int) -> Callable[[], object]:
+        words = ["".join(chr(97 + place // 26**i % 26) for i in range(4)) for place in range(count)]
+        one, other = " ".join(words), " ".join(stem.format(f"{word}x") for word in words)
+        return lambda: lexical_similarity(one, f"zz {other}")
+
+    assert growth(comparing, 1000, 6000) < 18  # linear is 6, squared 36

@@ -1,0 +1,252 @@
+"""Systems that edit another system's answers: what they see, what is stored and done again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tablemend.config import ConfigError, parse
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.generating import generate
+from tablemend.evaluation.judging import judge, scorers
+from tablemend.evaluation.mending import mend
+from tablemend.evaluation.results import write_results
+from tablemend.evaluation.systems import begin, plan_systems, read_test
+from tablemend.evidence.source import Source
+from tablemend.generations import ScoredSystems
+from tablemend.mitigations.edits import Draft, Mended, Tools
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.records import Example
+from tablemend.runs import Run, read_jsonl
+from tablemend.synthesis import small_world
+from tablemend.tables.table import Table
+from tablemend.tasks import tablehallu
+from tests.support.answering import AnsweringServer, answering, asked
+
+EXAMPLES = list(small_world.examples(seed=6, n=6))
+
+
+def misled(body: dict[str, Any]) -> str:
+    """The gold table upside down, below a distractor's row."""
+    example, _ = asked(body, EXAMPLES)
+    gold = example.gold_table
+    names = {cell for row in gold.rows for cell in row}
+    strays = [f for f in example.facts if f.violates is not None and f.entity not in names]
+    row = {fact.column: fact.value for fact in strays if fact.row == strays[0].row}
+    (key,) = [
+        column
+        for column, cells in zip(gold.columns, zip(*gold.rows, strict=True), strict=True)
+        if set(cells) == {fact.entity for fact in example.facts if fact.violates is None}
+    ]
+    row[key] = strays[0].entity
+    stray = [row.get(column) for column in gold.columns]
+    return tablehallu.answer(Table.of(gold.columns, [stray, *gold.rows[::-1]]))
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with answering(misled) as started:
+        yield started
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
+    def make(systems: dict[str, dict[str, Any]], *overrides: str) -> list[str]:
+        settings = {
+            "kind": "evaluation",
+            "name": "mending",
+            "model": {"path": server.model},
+            "data": {"test": {"source": "small-world", "n": 6, "seed": 6}},
+            "evaluation": {
+                "contexts": ["adversarial"],
+                "max_new_tokens": 300,
+                "options": {"cache": None, "retries": 0, "backoff": 0.01},
+                "systems": systems,
+            },
+        }
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        return [f"recipe={path}", f"run={tmp_path / 'run'}", *overrides]
+
+    return make
+
+
+ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mitigation": "repair"}}
+
+
+def compare(tokens: list[str]) -> tuple[ScoredSystems, dict[str, Any]]:
+    config = parse(CompareCommand, tokens)
+    run = Run.of(config)
+    examples = read_test(config)
+    if not config.rescore:
+        systems = plan_systems(config, run)
+        begin(config, run, examples)
+        generate(systems, examples, config, run)
+        mend(systems, examples, config, run)
+    with scorers(config) as scoring:
+        scored = judge(examples, config, run, scoring)
+    return scored, write_results(scored, examples, config, run)
+
+
+def hallucinated(scored: ScoredSystems, system: str) -> int:
+    return sum(one.judgement.hallucinated for one in scored[system]["adversarial"].values())
+
+
+def test_repair_mends_the_stored_answers_and_asks_nobody(
+    recipe: Callable[..., list[str]], server: AnsweringServer
+) -> None:
+    scored, results = compare(recipe(ARMS))
+    assert len(server.bodies) == len(EXAMPLES)
+    assert hallucinated(scored, "base") == len(EXAMPLES)
+    assert hallucinated(scored, "repair") <= 1
+    recalls = [
+        one.judgement.share("row_recall") for one in scored["repair"]["adversarial"].values()
+    ]
+    assert recalls == [1.0] * len(EXAMPLES)
+    base, repair = (results["cost"][system]["adversarial"] for system in ("base", "repair"))
+    assert repair["edits"] >= len(EXAMPLES) and base["edits"] == 0
+    assert repair["calls"] == base["calls"] == len(EXAMPLES)
+    assert repair["prompt_tokens"] == base["prompt_tokens"]
+    assert repair["seconds"] >= base["seconds"]
+    assert results["settings"]["repair"]["mend"] == "repair"
+
+
+def test_cave_mends_by_a_model_and_counts_its_calls(
+    recipe: Callable[..., list[str]], server: AnsweringServer, model_server: Callable[..., str]
+) -> None:
+    systems = {"base": {}, "cave": {"after": "base", "mitigation": "cave", "model": model_server()}}
+    scored, results = compare(recipe(systems))
+    assert len(server.bodies) == len(EXAMPLES)
+    assert hallucinated(scored, "base") == len(EXAMPLES)
+    findings = [
+        finding.type
+        for one in scored["cave"]["adversarial"].values()
+        for finding in one.judgement.findings
+    ]
+    assert findings.count("order_mismatch") == len(EXAMPLES)  # CAVE sorts nothing
+    assert len(findings) <= len(EXAMPLES) + 1
+    base, cave = (results["cost"][system]["adversarial"] for system in ("base", "cave"))
+    assert cave["edits"] >= len(EXAMPLES) - 1 and cave["calls"] > base["calls"]
+    assert cave["prompt_tokens"] > base["prompt_tokens"]
+    compare(recipe(systems))
+    assert len(server.bodies) == len(EXAMPLES)  # nothing is asked for twice
+
+
+def test_the_mender_never_sees_the_gold(
+    recipe: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Draft] = []
+
+    def spy(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+        seen.extend(drafts)
+        return [Mended(draft.text) for draft in drafts]
+
+    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit("spy", "spy", spy))
+    compare(recipe(ARMS))
+    assert len(seen) == len(EXAMPLES)
+    by_query = {example.query: example for example in EXAMPLES}
+    for draft in seen:
+        assert set(draft._fields) == {"text", "evidence", "format", "name"}
+        example = by_query[draft.evidence.query]
+        assert draft.name == example.id  # a hash: for messages alone
+        assert draft.evidence == Source(text=example.adversarial_context, query=example.query)
+
+
+def test_the_same_command_mends_nothing_twice(
+    recipe: Callable[..., list[str]], tmp_path: Path, server: AnsweringServer
+) -> None:
+    compare(recipe(ARMS))
+    path = tmp_path / "run" / "generations" / "repair.adversarial.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:4]) + "\n")  # killed
+    compare(recipe(ARMS))
+    again = path.read_text().splitlines()
+    assert again[:4] == lines[:4] and len(again) == len(lines)
+    texts = [json.loads(line)["text"] for line in again]
+    assert sorted(texts) == sorted(json.loads(line)["text"] for line in lines)
+    assert len(server.bodies) == len(EXAMPLES)
+
+
+def test_answers_of_another_model_are_mended_anew(
+    recipe: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    first, _ = compare(recipe(ARMS))
+    other = {"base": {"prompt": "careful"}, "repair": ARMS["repair"]}
+    compare(recipe(other))
+    kept = list((tmp_path / "run" / "generations").glob("repair.adversarial.*.jsonl"))
+    assert len(kept) == 1  # of the other prompt's answers, set aside
+    back, _ = compare(recipe(ARMS))
+    assert back == first
+
+
+def test_answers_that_failed_or_were_cut_stay_as_they_are(
+    recipe: Callable[..., list[str]], server: AnsweringServer
+) -> None:
+    first, second = EXAMPLES[:2]
+    told: dict[str, Any] = {first.id: 500, second.id: {"finish_reason": "length"}}
+
+    def reply(body: dict[str, Any]) -> Any:
+        example: Example = asked(body, EXAMPLES)[0]
+        fault = told.get(example.id)
+        if isinstance(fault, dict):
+            return fault | {"message": {"content": misled(body)}}
+        return fault or misled(body)
+
+    server.reply = reply
+    scored, _ = compare(recipe(ARMS))
+    failed, cut = (scored["repair"]["adversarial"][e.id] for e in (first, second))
+    assert failed.judgement.unscored and failed.stored.edits == 0
+    assert [finding.type for finding in cut.judgement.findings] == ["format_error"]
+    told.clear()
+    scored, _ = compare(recipe(ARMS))  # asks again what failed, and mends it now
+    assert scored["repair"]["adversarial"][first.id].stored.edits > 0
+
+
+def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
+    scored, _ = compare(recipe(ARMS))
+    again, _ = compare(recipe(ARMS, "rescore=true"))
+    assert again == scored
+
+
+def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:
+    compare(recipe(ARMS))
+    path = tmp_path / "run" / "generations" / "base.adversarial.jsonl"
+    assert len(list(read_jsonl(path))) == len(EXAMPLES)
+    config = parse(CompareCommand, recipe(ARMS))
+    run = Run.of(config)
+    systems = plan_systems(config, run)
+    path.unlink()
+    with pytest.raises(TablemendError, match="6 of 6 answers are missing that system repair is to"):
+        mend(systems, EXAMPLES, config, run)
+
+
+@pytest.mark.parametrize(
+    ("system", "why"),
+    [
+        ({"after": "base"}, r"repair\.mitigation: with after it is one that edits answers: repair"),
+        ({"after": "base", "mitigation": "spans"}, "with after it is one that edits answers"),
+        (
+            {"mitigation": "repair"},
+            r"repair\.after: missing: repair edits another system's answers",
+        ),
+        ({"mitigation": "repare"}, r"no mitigation 'repare'; did you mean repair\?"),
+        ({"after": "bass", "mitigation": "repair"}, r"no system 'bass'; did you mean base\?"),
+        ({"after": "repair", "mitigation": "repair"}, "itself edits: name the system that answers"),
+        (
+            {"after": "base", "mitigation": "repair", "format": "json"},
+            "belongs to the system that answers",
+        ),
+        ({"after": "base", "mitigation": "repair", "model": "hf:x"}, "repair asks no model"),
+    ],
+)
+def test_an_system_that_cannot_mend_is_refused(
+    recipe: Callable[..., list[str]], system: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse(CompareCommand, recipe({"base": {}, "repair": system}))

@@ -1,0 +1,235 @@
+"""The second scorers of a comparison: beside the detector everywhere, asked once, read strictly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tablemend.config import parse
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare as compare_systems
+from tablemend.evaluation.llm_judge import read_verdict
+from tablemend.exact_match import Difference, Opinion
+from tablemend.prompting.replies import Unreadable
+from tablemend.records import Finding, Judgement
+from tablemend.reports.judges import agreement_rows, say_differing
+from tablemend.reports.markdown import terminal_table
+from tablemend.reports.report import write_reports
+from tablemend.reports.second import cohens_kappa, compare_judges
+from tablemend.runs import Run, read_jsonl
+from tablemend.synthesis import small_world
+from tests.support.answering import AnsweringServer, answering, right_answer
+
+N = 6
+EXAMPLES = list(small_world.examples(3, N))
+
+
+def reply(body: dict[str, Any]) -> str:
+    """Answers: gold, but the first example's first key in capitals and with a word more, the
+    second's with an invented row. Verdicts: one in prose, the others by the invented row.
+    """
+    text = body["messages"][-1]["content"]
+    if "The right table" in text:
+        if EXAMPLES[2].query in text:
+            return "It seems faithful to me."
+        wrong = "Zzz Zzz" in text.rpartition("==========\n")[0]
+        return json.dumps({"reason": "a row", "verdict": "hallucinated" if wrong else "faithful"})
+    gold = right_answer(body, EXAMPLES)
+    if EXAMPLES[0].query in text:
+        name = next(cell for cell in EXAMPLES[0].gold_table.rows[0] if cell and cell.istitle())
+        return gold.replace(name, f"the {name.upper()}")
+    if EXAMPLES[1].query in text:
+        width = len(EXAMPLES[1].gold_table.columns)
+        return f"{gold}\n|{' Zzz Zzz |' * width}"
+    return gold
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with answering(reply) as started:
+        yield started
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, server: AnsweringServer) -> list[str]:
+    settings = {
+        "kind": "evaluation",
+        "name": "second",
+        "model": {"path": server.model},
+        "data": {"test": {"source": "small-world", "n": N, "seed": 3}},
+        "evaluation": {
+            "contexts": ["adversarial"],
+            "max_new_tokens": 500,
+            "options": {"cache": None, "retries": 0, "backoff": 0.01, "concurrency": 1},
+            "systems": {"base": {}, "other": {"prompt": "careful"}},
+        },
+    }
+    path = tmp_path / "recipe.yaml"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return [f"recipe={path}", f"run={tmp_path / 'run'}"]
+
+
+def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
+    """What eval/compare.py does, in this process."""
+    config = parse(CompareCommand, [*tokens, *overrides])
+    results, path = compare_systems(config), Run.of(config).path
+    assert write_reports(path) == json.loads((path / "results.json").read_text())
+    return results
+
+
+def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path: Path) -> None:
+    results = compare(recipe)
+    detector = results["systems"]["base"]["adversarial"]["total_hallu"]["rate"]
+    exact = results["second"]["systems"]["exact 1"]["base"]["adversarial"]
+    assert (detector, exact["total_hallu"]["rate"]) == (1 / N, 2 / N)
+    assert exact["differences"] == {"extra_row": 2}
+    agreement = exact["agreement"]
+    assert agreement["examples"] == {"detector_only": [], "second_only": [EXAMPLES[0].id]}
+    assert (agreement["both"], agreement["neither"], agreement["disagreement"]) == (1, N - 2, 1)
+    (test,) = results["second"]["paired"]["exact 1"]
+    assert (test["system_a"], test["system_b"], test["n"], test["p"]) == ("base", "other", N, 1.0)
+    assert any(line.startswith("|   by exact") for line in terminal_table(results).splitlines())
+    for name in ("report.md", "report.html"):
+        page = (tmp_path / "run" / name).read_text(encoding="utf-8")
+        assert "TotalHallu, exact" in page and EXAMPLES[0].id in page
+    said = [
+        line for line in read_jsonl(tmp_path / "run" / "opinions.jsonl") if line["hallucinated"]
+    ]
+    assert len(said) == 4 and "once more" not in said[0]["differences"][0]["text"]
+
+
+def test_an_old_run_is_scored_again_without_generating(
+    recipe: list[str], tmp_path: Path, server: AnsweringServer
+) -> None:
+    compare(recipe, "evaluation.second_scorer=none")
+    path = tmp_path / "run" / "results.json"
+    results = json.loads(path.read_text())
+    assert results["second"]["judges"] == []
+    assert "No second scorer" in terminal_and_page(tmp_path / "run")
+    path.write_text(json.dumps(results | {"version": 1}))
+    with pytest.raises(TablemendError, match=r"version: Input should be 2.*run the comparison"):
+        write_reports(tmp_path / "run")
+    count = len(server.bodies)
+    again = compare(recipe, "rescore=true")
+    assert again["second"]["judges"] == ["exact 1"]
+    assert len(server.bodies) == count
+
+
+def terminal_and_page(run: Path) -> str:
+    return terminal_table(write_reports(run)) + (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_model_judges_once_and_what_it_mumbles_is_unscored(
+    recipe: list[str], server: AnsweringServer
+) -> None:
+    judge = server.model.replace("tester", "judge")
+    token = f"evaluation.second_scorer=exact+llm:{judge}"
+    results = compare(recipe, token)
+    (_, name) = results["second"]["judges"]
+    assert name == "llm:openai:judge, second_scorer/1"
+    own = results["second"]["systems"][name]["base"]["adversarial"]
+    assert (own["total_hallu"]["rate"], own["total_hallu"]["n"]) == (1 / (N - 1), N - 1)
+    assert own["unscored"]["rate"] == 1 / N
+    assert own["agreement"]["kappa"] == 1.0 and own["agreement"]["n"] == N - 1
+    asked = [body for body in server.bodies if body["model"] == "judge"]
+    assert len(asked) == N  # both systems gave the same answers, asked about once
+    assert compare(recipe, token)["second"] == results["second"]
+    assert compare(recipe, token, "rescore=true")["second"] == results["second"]
+    assert len([body for body in server.bodies if body["model"] == "judge"]) == N
+    other = server.model.replace("tester", "third")
+    silent = compare(recipe, f"evaluation.second_scorer=exact+llm:{other}", "rescore=true")
+    own = silent["second"]["systems"]["llm:openai:third, second_scorer/1"]["base"]["adversarial"]
+    assert own["unscored"]["rate"] == 1.0 and own["total_hallu"]["rate"] is None
+
+
+def test_no_model_judges_itself(recipe: list[str], server: AnsweringServer) -> None:
+    with pytest.raises(TablemendError, match="would judge its own answers"):
+        parse(CompareCommand, [*recipe, f"evaluation.second_scorer=exact+llm:{server.model}"])
+    with pytest.raises(TablemendError, match=r"evaluation\.second_scorer"):
+        parse(CompareCommand, [*recipe, "evaluation.second_scorer=llm"])
+
+
+@pytest.mark.parametrize("name", ["tiny-dpo", "tiny-grpo"])
+def test_what_is_trained_on_the_detector_has_a_second_scorer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_scorer == "exact"
+    with pytest.raises(TablemendError, match="shares nothing with it"):
+        parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "faithful",
+        '{"verdict": "maybe"}',
+        '{"verdict": ["faithful"]}',
+        '{"reason": "faithful"}',
+        '{"verdict": "faithful"} {"verdict": "hallucinated"}',
+    ],
+)
+def test_a_verdict_is_never_guessed(text: str) -> None:
+    with pytest.raises(Unreadable):
+        read_verdict(text)
+
+
+def test_cut_and_failed_answers_are_scored_alike(
+    recipe: list[str], server: AnsweringServer
+) -> None:
+    gold = server.reply
+
+    def cut_or_fail(body: dict[str, Any]) -> Any:
+        text = body["messages"][-1]["content"]
+        if EXAMPLES[3].query in text:
+            return 400
+        if EXAMPLES[4].query in text:
+            return {"message": {"content": str(gold(body))}, "finish_reason": "length"}
+        return gold(body)
+
+    server.reply = cut_or_fail
+    exact = compare(recipe)["second"]["systems"]["exact 1"]["base"]["adversarial"]
+    assert (exact["total_hallu"]["n"], exact["unscored"]["rate"]) == (N - 1, 1 / N)
+    assert exact["differences"] == {"extra_row": 2, "unreadable": 1}
+    assert exact["agreement"]["n"] == N - 1
+    exact = compare(recipe, "evaluation.cut=unscored", "rescore=true")["second"]["systems"][
+        "exact 1"
+    ]
+    assert exact["base"]["adversarial"]["total_hallu"]["n"] == N - 2
+
+
+def test_agreement_counts_what_both_scored() -> None:
+    finding = Finding("attribute", 0, "a", "1", "2", "")
+    verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}
+    judgements = {
+        name: Judgement((finding,) if said else (), judge="d")
+        for name, (said, _) in verdicts.items()
+    } | {"e": Judgement(unscored="failed", judge="d")}
+    opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
+    opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
+    found = compare_judges(judgements, opinions)
+    assert found["examples"] == {"detector_only": ["b"], "second_only": ["c"]}
+    assert (found["n"], found["disagreement"], found["kappa"]) == (4, 2, 0.0)
+    assert cohens_kappa(10, 0, 0, 10) == 1.0 and cohens_kappa(9, 0, 0, 0) is None
+
+
+def test_tables_of_agreement_name_the_examples() -> None:
+    agreement = {
+        "n": 9,
+        "both": 1,
+        "detector_only": 0,
+        "second_only": 7,
+        "kappa": None,
+        "examples": {"detector_only": [], "second_only": list("abcdefg")},
+    }
+    own = {"base": {"clean": {"agreement": agreement}}}
+    results = {"second": {"judges": ["exact 1"], "systems": {"exact 1": own}}}
+    assert agreement_rows(results) == [["exact", "base", "clean", "9", "1", "0", "7", "\u2013"]]
+    (said,) = say_differing(results)
+    assert said == "base, clean, second scorer alone (exact): a, b, c, d, e and 2 more"

@@ -1,0 +1,189 @@
+"""The second scorer: it shares nothing with the detector and flags injected edits, not gold."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tablemend.detector.judge import judge as detect
+from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
+from tablemend.synthesis import small_world
+from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import answer
+from tests.support.injected import EDITS
+from tests.unit.detector.test_detector_edits import invented_tables, small_tables
+from tests.unit.detector.test_detector_llm_tables import box_scores
+
+Read = Callable[[str], list[dict[str, Any]]]
+FORMATS = ("markdown", "json", "latex")
+GOLD = Table.of(
+    ["Club", "Wins", "Shirt"],
+    [["Ama", "0", "red"], ["Bel", "1,200", None], ["Cor", "1200", "blue"]],
+)
+
+
+def judge(text: str, gold: Table = GOLD, format: str = "markdown", sort: str | None = "Wins"):
+    return compare_exactly(text, format, gold.columns, gold.rows, sort)
+
+
+def kinds(opinion: Opinion) -> list[str]:
+    return [difference.kind for difference in opinion.differences]
+
+
+def markdown(*rows: str, head: str = "Club | Wins | Shirt") -> str:
+    return "\n".join(f"| {row} |" for row in (head, "---|---|---", *rows))
+
+
+def test_it_loads_nothing_of_tablemend_but_itself() -> None:
+    code = (
+        "import sys, tablemend.exact_match, tablemend.exact_match.exact\n"
+        "names = {name for name in sys.modules if name.startswith('tablemend.')}\n"
+        "others = {name for name in names if not name.startswith('tablemend.exact_match')}\n"
+        "sys.exit(', '.join(sorted(others)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_it_accepts_every_target_of_the_small_world(format: Any) -> None:
+    for number in range(150):
+        example = small_world.example(5, number)
+        gold, rule = example.gold_table, example.constraints
+        opinion = judge(answer(gold, format), gold, format, rule.sort_column)
+        assert (opinion.hallucinated, opinion.whole, opinion.row_recall) == (False, True, 1.0), (
+            opinion,
+            gold,
+        )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_it_accepts_real_tables_in_every_format(format: Any, shared_data: Read) -> None:
+    for table in small_tables(shared_data("wikitablequestions")):
+        opinion = judge(answer(table, format), table, format, None)
+        assert opinion.whole, (opinion, table)
+
+
+def test_on_tables_by_language_models_it_is_the_stricter_one(shared_data: Read) -> None:
+    """Nothing is flagged by the detector alone; by it alone another spelling of a name."""
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for text, gold, table in box_scores(shared_data("text2table_rotowire")):
+        first, second = detect(table, gold, text), judge(answer(table), gold, sort=None)
+        if not first.unscored and not second.unscored:
+            counts[first.hallucinated, second.hallucinated] += 1
+    assert counts[True, False] == 0
+    assert 0 < counts[False, True] < 0.06 * counts.total()
+    assert counts.total() > 1800
+
+
+@pytest.mark.parametrize("name", list(EDITS))
+def test_it_flags_what_the_detector_is_tested_with(name: str) -> None:
+    _, edit = EDITS[name]
+    tried = 0
+    for number, table in enumerate(invented_tables()):
+        edited = edit(table, random.Random(number))
+        if edited is not None:
+            tried += 1
+            assert judge(answer(edited), table, sort=None).hallucinated, (table, edited)
+    assert tried > 50
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["Ama | 0 | red", "Bel | 1200 | -", "Cor | 1,200.0 | BLUE"], []),
+        (["Ama | 0 | red", "Cor | 1200 | blue", "Bel | 1200 | n/a"], []),  # a tie
+        (["Cor | 1200 | blue", "Ama | 0 | red"], ["order"]),
+        (["Ama | 0 | red"], []),  # rows are missing: nothing false is said
+        (["Ama | - | red"], ["cell"]),  # zero is no blank
+        (["Ama | 0 | red", "Bel | 1200 | green"], ["cell"]),
+        (["Ama | 0 | reddish"], ["cell"]),
+        (["Ama | 0 | red", "Ama | 0 | red"], ["extra_row"]),
+        (["Ama | 0 | red", "Dor | 3 | red"], ["extra_row"]),
+        (["Ama | 0 | red", " | | "], []),
+        (["Ama | 0"], ["unreadable"]),
+    ],
+)
+def test_rows(rows: list[str], expected: list[str]) -> None:
+    opinion = judge(markdown(*rows))
+    assert kinds(opinion) == expected
+    assert opinion.hallucinated == bool(expected)
+
+
+def test_missing_rows_are_counted_and_no_hallucination() -> None:
+    opinion = judge(markdown("Ama | 0 | red"))
+    assert (opinion.row_recall, opinion.whole, opinion.hallucinated) == (1 / 3, False, False)
+    empty = judge(markdown())
+    assert (empty.row_recall, empty.whole, empty.hallucinated) == (0.0, False, False)
+    assert judge('{"t": []}', format="json") == empty
+    assert judge("I cannot tell.").hallucinated
+
+
+@pytest.mark.parametrize(
+    "head", ["Club | Shirt | Wins", "Club | Wins | Colour", "Club | Wins | Wins"]
+)
+def test_other_columns_are_wrong(head: str) -> None:
+    assert kinds(judge(markdown("Ama | 0 | red", head=head))) == ["columns"]
+
+
+def test_rows_without_a_name_of_their_own_are_told_apart_by_more_columns() -> None:
+    gold = Table.of(["Year", "Club", "Wins"], [["1", "Ama", "5"], ["2", "Ama", "5"]])
+    wrong = "| Year | Club | Wins |\n|---|---|---|\n| 1 | Ama | 5 |\n| 2 | Ama | 6 |"
+    assert kinds(judge(wrong, gold, sort="Year")) == ["cell"]
+    twice = Table.of(["Club", "Wins"], [["Ama", "5"], ["Ama", "5"]])
+    assert judge(answer(twice), twice).whole
+
+
+def test_what_cannot_be_compared_with_is_unscored() -> None:
+    two = Table.of(["A", "a"], [["1", "2"]])
+    blank = Table.of(["A", "B"], [[None, "-"]])
+    for gold, sort in ((two, None), (blank, None), (GOLD, "Losses")):
+        opinion = judge(markdown("Ama | 0 | red"), gold, sort=sort)
+        assert opinion.unscored and not opinion.hallucinated and opinion.row_recall is None
+
+
+def test_the_table_behind_the_marker_counts_else_the_last() -> None:
+    draft, final = markdown("Dor | 3 | red"), markdown("Ama | 0 | red")
+    thought = f"<think>\n{draft}\n</think>\n"
+    assert not judge(f"{thought}{draft}\n\nChecked:\n\n{final}").hallucinated
+    assert not judge(f"{draft}\n#### \n{final}\n\nThat is all.\n\n{draft}").hallucinated
+    assert judge(f"{final}\n####\n{draft}").hallucinated
+    assert kinds(judge(f"{final}\n<think>")) == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("markdown", "Club, Wins\nAma, 0"),
+        ("markdown", "| Club | Wins |\n| Ama | 0 |"),
+        ("json", '[{"Club": "Ama", "Wins": 0}, {"Wins": 1, "Club": "Bel"}]'),
+        ("json", '[{"Club": "Ama", "Wins": [1]}]'),
+        ("json", '[{"Club": "Ama", '),
+        ("json", '{"Club": "Ama", "Wins": 0}'),
+        ("json", r'[{"Club": "Ama \ud800", "Wins": 0}]'),
+        ("latex", r"\begin{tabular}{ll} Club & Wins \\ Ama & 0"),
+        ("latex", r"\begin{tabular}{ll} Club & Wins \\ Ama & 0 & 1 \\ \end{tabular}"),
+    ],
+)
+def test_what_is_no_whole_table_is_not_read(format: str, text: str) -> None:
+    with pytest.raises(Unreadable):
+        read_answer(text, format)
+
+
+def test_the_reader_undoes_each_formats_escapes() -> None:
+    grid = read_answer(r"| **A\|b** | C&amp;D |" + "\n|:---|---:|\n| x<br>y | 1\\*2 |", "markdown")
+    assert (grid.columns, grid.rows) == (("A|b", "C&D"), (("x y", "1*2"),))
+    grid = read_answer('Here: {"t": [{"a": 1.50, "b": null}]} done', "json")
+    assert (grid.columns, grid.rows) == (("a", "b"), (("1.50", ""),))
+    text = (
+        r"\begin{tabular}{l|p{3cm}} \toprule \textbf{A} & 5\% \\[2pt] \midrule "
+        r"$-3$ & R\&D\textbackslash{}x \\ \bottomrule \end{tabular}"
+    )
+    grid = read_answer(text, "latex")
+    assert (grid.columns, grid.rows) == (("A", "5%"), (("-3", "R&D\\x"),))

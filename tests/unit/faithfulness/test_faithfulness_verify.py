@@ -1,0 +1,357 @@
+"""``tablemend verify``, run as a user runs it, with good and bad input."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.cli import main
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.staf import verify_answer
+from tablemend.records import Claim, Verdict
+from tablemend.tables.table import Table
+from tablemend.verification.program import DocumentJudge
+from tests.support.chat_server import ChatServer, answer, refuse
+
+TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
+TEXT = "Alba won 41 points. Sella has 39 points."
+FILES = ["--text", "summary.txt", "--source", "table.csv"]
+CLAIM_KEYS = {"text", "start", "end", "kind", "verdict", "error_type", "evidence"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "table.csv").write_text(TABLE, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, text: str, *options: str, source: str = "table.csv") -> int:
+    (folder / "summary.txt").write_text(text, encoding="utf-8")
+    files = ["--source", str(folder / source), "--text", str(folder / "summary.txt")]
+    return main(["verify", *files, *options])
+
+
+def run_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, *options: str
+) -> dict[str, Any]:
+    assert run(folder, text, "--json", *options) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_claims_are_printed_with_places_verdicts_and_evidence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run_json(folder, capsys, TEXT)
+    assert {"staf", "unscored", "claims"} <= set(found)
+    assert found["staf"] == 0.5 and found["unscored"] == 0.0
+    for claim in found["claims"]:
+        assert set(claim) >= CLAIM_KEYS
+        assert TEXT[claim["start"] : claim["end"]] == claim["text"]
+    right, wrong = found["claims"]
+    assert (right["verdict"], right["error_type"]) == ("supported", None)
+    assert (wrong["verdict"], wrong["error_type"]) == ("contradicted", "NUM")
+    assert wrong["expected"] == ["37"] and 'Row "Sella", Column "Points": 37' in wrong["evidence"]
+    (start, end), *_ = wrong["spans"]
+    assert "39" in TEXT[start:end]
+
+
+def test_the_same_is_printed_for_a_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, TEXT) == 0
+    out = capsys.readouterr().out
+    assert "contradicted (NUM): 20-39: Sella has 39 points" in out
+    assert "expected: 37" in out and 'Row "Sella", Column "Points": 37' in out
+    assert "STAF            0.500 (1 of 2 scored claims supported)" in out
+    assert "unscored        0.000 (0 of 2 claims)" in out
+
+
+def test_an_answer_table_is_verified_against_its_context(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("Sure:\n\n|Team|Points|\n|---|---|\n|Alba|41|\n", "utf-8")
+    (folder / "article.txt").write_text("Alba won 41 points. Vey won 12.", "utf-8")
+    files = ["--answer", str(folder / "answer.md"), "--context", str(folder / "article.txt")]
+    assert main(["verify", *files, "--query", "The points of Alba", "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert [(one["row"], one["column"]) for one in claims] == [
+        (0, None),
+        (0, "Team"),
+        (0, "Points"),
+    ]
+    (folder / "answer.md").write_text("I cannot do that.", "utf-8")
+    assert main(["verify", *files]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "no table found" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_batch_gives_the_mean_or_one_object_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"Team": "Alba", "Points": "41"}, {"Team": "Sella", "Points": "37"}]
+    lines = [
+        {"text": "Alba has 41 points.", "source": TABLE},
+        {"text": "Sella has 39 points.", "source": rows},
+        {"text": "", "source": TABLE},
+        {"answer": "no table", "context": "Alba has 41 points."},
+        {"answer": "|Team|Points|\n|---|---|\n|Alba|41|", "context": "Alba has 41 points."},
+        {"text": "Sella has 39 points \ud83d\ude00 \ud800.", "source": f"{TABLE}\ud800,1,\n"},
+    ]
+    batch = folder / "batch.jsonl"
+    batch.write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    assert main(["verify", "--batch", str(batch), "--json"]) == 0
+    captured = capsys.readouterr()
+    found = [json.loads(line) for line in captured.out.splitlines()]
+    assert [one["line"] for one in found] == [1, 2, 3, 4, 5, 6]
+    assert [one.get("staf") for one in found[:3]] == [1.0, 0.0, None]
+    assert "39 points \U0001f600 \ufffd" in found[5]["claims"][0]["text"]  # half of a pair
+    assert "no table found" in found[3]["error"] and "no table found" in captured.err
+    assert main(["verify", "--batch", str(batch)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("STAF") and "documents       6, 2 without a scored claim" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"text": 5, "source": TABLE}, "text must be a string, not a number"),
+        ({"text": None, "source": TABLE}, "text must be a string, not null"),
+        ({"answer": "|a|", "context": ["x"]}, "context must be a string, not a list"),
+        ({"source": TABLE}, "wanted text (a text about a table) or answer"),
+        ({"text": "a", "answer": "b", "context": "c"}, "not both"),
+        ({"text": "a"}, "give source (a table) or context (a text)"),
+        ({"text": "a", "source": TABLE, "query": "q"}, "query belongs to answer"),
+        ({"text": "a", "source": 5}, "a number, not a table"),
+        ({"text": "a", "source": []}, "the source cannot be read"),
+        ({"text": "a", "source": "Sella had 37 points."}, "text to go by is given as context"),
+        ({"text": "a", "source": [["Team", "Points"], ["Alba"]]}, "row 1 has 1 cells"),
+        ([1], "wanted an object with text, answer, source, context, query"),
+        ({"txt": "a", "source": TABLE}, "did you mean text?"),
+    ],
+)
+def test_a_line_that_is_not_what_is_wanted_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: Any, message: str
+) -> None:
+    batch = folder / "batch.jsonl"
+    batch.write_text(json.dumps(line) + "\n", "utf-8")
+    for command in ("verify", "mend"):
+        assert main([command, "--batch", str(batch)]) == 2
+        captured = capsys.readouterr()
+        assert "batch.jsonl, line 1: " in captured.err and message in captured.err
+        assert captured.err.count("\n") == 1 and captured.out == ""
+
+
+@pytest.mark.parametrize("command", ["verify", "mend"])
+def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def judge(self: DocumentJudge, claim: Claim) -> Verdict:
+        if "Vey" in claim.text:
+            raise IndexError("tuple index out of range")
+        return whole(self, claim)
+
+    whole = DocumentJudge.judge
+    monkeypatch.setattr(DocumentJudge, "judge", judge)
+    texts = ["Alba has 41 points.", "Vey has 12 points.", "Sella has 37 points."]
+    batch = folder / "batch.jsonl"
+    lines = [json.dumps({"text": text, "source": TABLE}) for text in texts]
+    batch.write_text("\n".join(lines), "utf-8")
+    assert main([command, "--batch", str(batch), *["--json"][: command == "verify"]]) == 1
+    shown = capsys.readouterr()
+    found = [json.loads(line) for line in shown.out.splitlines()]
+    assert [one["line"] for one in found if "error" not in one] == [1, 3]
+    assert "line 2: a defect of tablemend (IndexError at test_faithfulness_verify.py:" in shown.err
+    assert found[1]["error"] == shown.err.splitlines()[0]
+
+
+def test_rows_in_a_list_are_a_table_whose_header_is_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["Team", "Points"], ["Alba", 41], ["Sella", 37]]
+    batch = folder / "batch.jsonl"
+    batch.write_text(json.dumps({"text": "Sella has 39 points.", "source": rows}), "utf-8")
+    assert main(["verify", "--batch", str(batch), "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["verdict"] == "contradicted" and claim["expected"] == ["37"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give --text and --source"),
+        (["--text", "summary.txt"], "give --source FILE"),
+        (["--answer", "summary.txt"], "give --context FILE"),
+        (["--text", "summary.txt", "--answer", "summary.txt"], "give --text and --source"),
+        (["--text", "summary.txt", "--source", "table.csv", "--query", "q"], "belongs to --answer"),
+        (["--text", "none.txt", "--source", "table.csv"], "no such file"),
+        (["--text", "summary.txt", "--source", "none.csv"], "no such file"),
+        (["--text", "bytes.txt", "--source", "table.csv"], "not UTF-8"),
+        (["--text", "summary.txt", "--source", "table.csv", "--verifier", "nil"], "no verifier"),
+        (
+            [*FILES, "--verifier", "llm:hf:a/b", "--option", "concurency=2"],
+            "--option concurency: unknown key; did you mean concurrency?",
+        ),
+        ([*FILES, "--option", "concurrency=2"], "--option is for models"),
+        ([*FILES, "--verifier", "llm:hf:a/b", "--max-new-tokens", "0"], "a number from 1"),
+        (
+            ["--answer", "a.md", "--context", "summary.txt", "--extractor", "llm:hf:a/b"],
+            "leave it out for an answer table",
+        ),
+        (["--batch", "summary.txt"], "line 1: not JSON"),
+        ([*FILES, "--batch", "summary.txt"], "leave --text out"),
+        ([*FILES, "--format", "csv"], "--format is an answer table's"),
+        ([*FILES, "--labels", "a,b"], "--labels is for an nli model"),
+        ([*FILES, "--verifier", "program+llm:hf:a/b", "--labels", "a"], "is for an nli model"),
+        ([*FILES, "--verifier", "program+program"], "behind program+ stands a model"),
+        ([*FILES, "--verifier", "program+gpt"], "program+nli:MODEL or program+llm:MODEL"),
+        ([*FILES, "--verifier", "llm:"], "no verifier 'llm:'"),
+        ([*FILES, "--verifier", "llm:gpt"], "'gpt' names no engine"),
+        ([*FILES, "--extractor", "nli:x"], "no extractor 'nli:x'"),
+        (["--text", "summary.txt", "--source", "empty.txt"], "the file is empty"),
+    ],
+)
+def test_bad_options_and_files_are_one_line(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("summary.txt").write_text(TEXT, "utf-8")
+    Path("bytes.txt").write_bytes(b"\xff\xfe caf\xe9")
+    Path("empty.txt").touch()
+    status = main(["verify", *arguments])
+    captured = capsys.readouterr()
+    assert status == 2 and message in captured.err and captured.out == ""
+    assert captured.err.startswith("error: ") and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verifier", ["llm:", "program+llm:"])
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_model_that_gives_no_answer_at_all_is_no_success(
+    failing: int, verifier: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Claims of two lines: all requests fail, or only the first."""
+    line = {"text": "Alba likes 41 rainy days.", "source": TABLE}
+    (folder / "batch.jsonl").write_text(f"{json.dumps(line)}\n" * 2, "utf-8")
+    refused, good = refuse(422, "not today"), answer('{"reason": "so", "verdict": "supported"}')
+    with ChatServer(lambda seen: refused if seen.number < failing else good) as server:
+        asked = (f"--verifier={verifier}openai:m@{server.url}", "--option=cache=null")
+        arguments = ["verify", "--batch", str(folder / "batch.jsonl"), "--json", *asked]
+        assert main([*arguments, "--option=concurrency=1"]) == failing - 1
+        assert len(server.seen) == 2
+        captured = capsys.readouterr()
+        assert len(captured.out.splitlines()) == 2
+        why = "every request to a model failed (2 in all): status 422: not today (1 try)"
+        assert (why in captured.err) is (failing == 2)
+        server.respond = lambda _: refused
+        assert run(folder, line["text"], *asked) == 1
+        assert "every request to a model failed (1 in all): " in capsys.readouterr().err
+
+
+TEXTS = {
+    "another script": "2019\u5e74\u306b\u30a2\u30eb\u30d0\u306f\u52dd\u3063\u305f\u3002 "
+    "\u0410\u043b\u044c\u0431\u0430 \u0432\u044b\u0438\u0433\u0440\u0430\u043b\u0430.",
+    "marks": "\u2026 !!! ??? \u2014\u2014 ### $$$",
+    "one word": "Alba",
+    "markup": "<p>Alba won <b>41</b> points.</p>",
+    "numbers in words": "Alba won forty-one points, Vey a dozen.",
+    "without an end": "alba won 41 points and " * 500,
+    "long word": "x" * 20_000,
+    "surrogates": "Alba \U0001f600 won 41 points.",
+}
+TABLES = {
+    "one column": "Team\n" + "Alba\nSella\n",
+    "no row": "Team,Points\n",
+    "10,000 rows": "Team,Points\n" + "".join(f"T{n},{n}\n" for n in range(10_000)),
+    "long cells": f'Team,Points\nAlba,"{"41 points " * 1_000}"\n',
+    "HTML in cells": "Team,Points\n<b>Alba</b>,<td>41</td>\n",
+    "contradictory": "Team,Points\nAlba,41\nAlba,52\n",
+    "blank": "Team,Points\n,\n,\n",
+    "twice the same header": "Team,Points,Points\nAlba,41,52\n",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_odd_texts_end_in_verdicts_and_in_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    start = time.process_time()
+    assert run(folder, TEXTS[text], "--json") in (0, 1)
+    assert time.process_time() - start < 10
+    found = json.loads(capsys.readouterr().out)
+    for claim in found["claims"]:
+        assert TEXTS[text][claim["start"] : claim["end"]] == claim["text"]
+
+
+def test_another_script_is_not_scored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, TEXTS["another script"], "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"]["supported"] == 0 and found["counts"]["contradicted"] == 0
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_odd_tables_end_in_verdicts_and_in_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
+    (folder / "odd.csv").write_text(TABLES[table], "utf-8")
+    start = time.process_time()
+    status = run(folder, "Alba won 41 points. T7 has the most points.", "--json", source="odd.csv")
+    assert time.process_time() - start < 10
+    captured = capsys.readouterr()
+    if status == 2:
+        assert captured.err.count("\n") == 1
+    else:
+        assert status == 0 and json.loads(captured.out)["claims"]
+
+
+def test_two_rows_of_one_name_and_two_values_are_not_scored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "odd.csv").write_text(TABLES["contradictory"], "utf-8")
+    assert run(folder, "Alba won 41 points.", "--json", source="odd.csv") == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["verdict"] == "unscored" and claim["reason"]
+
+
+def test_the_program_judges_no_answer_without_a_context(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("|Team|Points|\n|---|---|\n|Alba|41|\n", "utf-8")
+    files = ["--answer", str(folder / "answer.md"), "--source", str(folder / "table.csv")]
+    assert main(["verify", *files, "--json"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["unscored"] == 1.0 and "give --context" in captured.err
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "!"])
+def test_a_text_without_a_claim_has_no_staf(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert run(folder, text, "--json") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["staf"] is None and "nothing is scored" in captured.err
+
+
+def test_the_program_judges_no_text_without_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "prose.txt").write_text("Sella won 37 points.", "utf-8")
+    assert run(folder, TEXT, "--json", source="prose.txt") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["unscored"] == 1.0
+    assert "its source has no table" in captured.err and captured.err.count("\n") == 1
+
+
+def test_an_answer_table_is_verified_by_its_context() -> None:
+    answer = Table.of(["Team", "Points"], [["Alba", "41"], ["Sella", "39"], ["Brenn", "5"]])
+    context = Source(text="Alba won 41 points. Sella won 37 points.")
+    found = verify_answer(answer, context, "List the teams and their points.")
+    verdicts = {(one.claim.row, one.claim.column): one.verdict for one in found.verdicts}
+    assert verdicts[0, "Points"] == "supported" and verdicts[1, "Points"] == "contradicted"
+    assert verdicts[2, None] == "not_in_source"

@@ -1,0 +1,236 @@
+"""``tablemend mend`` and its three lines of Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tablemend.cli import main
+from tablemend.errors import TablemendError
+from tablemend.evidence.files import load_source
+from tablemend.mitigations.command import describe
+from tablemend.mitigations.edits import Edit, Mended, apply_edits
+from tablemend.mitigations.mend import mend_answer, mend_text
+from tests.support.chat_server import ChatServer, refuse
+
+TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
+WRONG = "Alba won 41 points.\r\n\r\nSella won 39 points.\n"
+RIGHT = WRONG.replace("39", "37")
+CONTEXT = "Alba won 41 points in 2019. Sella won 37 points in 2019. Vey won 12 points in 2019."
+ANSWER = "Here:\n\n| Team | Points |\n|---|---|\n| Alba | 41 |\n| Sella | 39 |\n\nDone.\n"
+QUERY = (
+    "List the team and the points of all teams. The table has the columns 'Team' and 'Points'."
+    " Sort it by 'Points' in descending order."
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # the request cache goes there
+    (tmp_path / "table.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "summary.txt").write_bytes(WRONG.encode())
+    (tmp_path / "answer.md").write_text(ANSWER, encoding="utf-8")
+    (tmp_path / "article.txt").write_text(CONTEXT, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def method(request: pytest.FixtureRequest, model_server: Callable[..., str]) -> list[str]:
+    return ["--model", model_server()] if request.param == "cave" else []
+
+
+TEXT = ["mend", "--source", "table.csv", "--text", "summary.txt"]
+TABLE_ANSWER = ["mend", "--answer", "answer.md", "--context", "article.txt", "--query", QUERY]
+
+
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
+def test_a_text_is_mended_and_the_edits_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TEXT, *method]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == RIGHT
+    assert "NUM: " in captured.err and "'39' -> '37'" in captured.err
+    assert "STAF            0.500 before, 1.000 after" in captured.err
+    assert ("1 calls" in captured.err) == bool(method)
+
+
+def test_a_file_gets_the_text_and_the_output_the_edits(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TEXT, "--out", "out.txt"]) == 0
+    assert (folder / "out.txt").read_bytes().decode() == RIGHT
+    assert "'39' -> '37'" in capsys.readouterr().out
+    Path("out.txt").write_text("old")
+    Path("link").symlink_to("out.txt")
+    Path("null").symlink_to(os.devnull)
+    for out in ("link", "null"):
+        assert main([*TEXT, "--out", out]) == 0 and Path(out).is_symlink()
+    assert Path("out.txt").read_bytes().decode() == RIGHT and Path(os.devnull).is_char_device()
+    capsys.readouterr()
+    assert main([*TEXT, "--out", "summary.txt"]) == 2
+    assert "is one of the files that are read" in capsys.readouterr().err
+    assert (folder / "summary.txt").read_bytes() == WRONG.encode()
+
+
+@pytest.mark.parametrize("method", ["cave"], indirect=True)
+def test_json_has_the_text_and_every_edit(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TEXT, "--json", "--method", "cave", *method]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == RIGHT and found["calls"] == 1
+    assert (found["staf_before"], found["staf_after"]) == (0.5, 1.0)
+    (edit,) = found["edits"]
+    assert WRONG[edit["start"] : edit["end"]] == edit["old"] == "39" and edit["new"] == "37"
+
+
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
+def test_an_answer_table_is_mended_in_its_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    assert main([*TABLE_ANSWER, *method, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"].startswith("Here:\n\n|") and found["text"].endswith("|\n\nDone.\n")
+    assert "41" in found["text"] and "39" not in found["text"]
+    (edit,) = found["edits"]
+    assert (edit["row"], edit["column"], edit["old"]) == (1, "Points", "39") and edit["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*TEXT, "--method", "cave"], "cave needs --model"),
+        ([*TEXT, "--method", "repair", "--model", "hf:a/b"], "repair asks no model"),
+        ([*TEXT, "--passes", "0", "--model", "hf:a/b"], "--passes 0"),
+        ([*TEXT, "--passes", "3"], "--passes is for cave"),
+        ([*TEXT, "--thinking", "on"], "--thinking is for models"),
+        ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
+        ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave it out for an answer table"),
+        ([*TEXT, "--model", "openai:x"], "write openai:MODEL@"),
+        (["mend", "--text", "summary.txt"], "give --source FILE"),
+        ([*TABLE_ANSWER, "--source", "table.csv"], "leave the source out"),
+        ([*TEXT, "--verifier", "programm"], "no verifier 'programm'; did you mean program?"),
+        ([*TEXT, "--labels", "a,b"], "--labels is for an nli model"),
+        ([*TEXT, "--out", "none/out.txt"], "there is no folder none"),
+        ([*TEXT, "--out", "."], "is a folder"),
+    ],
+)
+def test_bad_options_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
+def test_a_text_without_a_claim_stays_and_is_said_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    (folder / "summary.txt").write_text("")
+    assert main([*TEXT, *method]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "Nothing was changed." in captured.err
+    assert "no claim was found" in captured.err
+
+
+def test_what_stays_unscored_is_printed_beside_staf(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "summary.txt").write_text(WRONG + "Alba was lucky.\n", encoding="utf-8")
+    assert main(TEXT) == 0
+    assert "unscored        0.333 before, 0.333 after" in capsys.readouterr().err
+
+
+def test_an_answer_without_a_table_is_said_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "answer.md").write_text("I cannot.", encoding="utf-8")
+    assert main(TABLE_ANSWER) == 1
+    assert "no table found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["repair", "cave"], indirect=True)
+def test_a_batch_is_mended_line_by_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: list[str]
+) -> None:
+    lines = [
+        {"text": WRONG, "source": TABLE},
+        {"answer": "none", "context": CONTEXT},
+        {"answer": ANSWER, "context": CONTEXT, "query": QUERY},
+        {"text": RIGHT, "source": TABLE},
+    ]
+    (folder / "batch.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert main(["mend", "--batch", "batch.jsonl", "--out", "out.jsonl", *method]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "" and "4 documents, 1 without a table to mend" in captured.err
+    found = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [one["line"] for one in found] == [1, 2, 3, 4]
+    assert found[0]["text"] == found[3]["text"] == RIGHT and not found[3]["edits"]
+    assert "no table found" in found[1]["error"] and "39" not in found[2]["text"]
+
+
+@pytest.mark.parametrize("asked", [["--model={}"], ["--verifier=llm:{}"]])
+def test_a_model_that_gives_no_answer_at_all_is_no_success(
+    folder: Path, capsys: pytest.CaptureFixture[str], asked: list[str]
+) -> None:
+    line = json.dumps({"text": WRONG, "source": TABLE})
+    (folder / "batch.jsonl").write_text(f"{line}\n{line}\n", encoding="utf-8")
+    with ChatServer(lambda _: refuse(422, "not today")) as server:
+        options = [one.format(f"openai:m@{server.url}") for one in asked]
+        for command in (["mend", "--batch", "batch.jsonl"], TEXT):
+            assert main([*command, *options, "--option=cache=null"]) == 1
+            said = capsys.readouterr().err
+            assert "every request to a model failed (" in said and "status 422: not today" in said
+
+
+ODD = {
+    "another script": "2019\u5e74\u306b\u30a2\u30eb\u30d0\u306f\u52dd\u3063\u305f\u3002",
+    "marks": "\u2026 !!! ??? \u2014\u2014 ### $$$",
+    "without an end": "alba won 44 points and " * 300,
+    "long word": "x" * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts_are_mended_in_time_or_left_alone(folder: Path, text: str) -> None:
+    source = load_source("table.csv")
+    start = time.process_time()
+    found = mend_text(ODD[text], source)
+    assert time.process_time() - start < 10
+    assert apply_edits(ODD[text], found.edits) == found.text
+    assert text == "without an end" or found.text == ODD[text]
+
+
+def test_three_lines_of_python(folder: Path, model_server: Callable[..., str]) -> None:
+    source = load_source("table.csv")
+    assert mend_text(WRONG, source).text == RIGHT
+    assert mend_text(WRONG, source, "cave", model_server()).text == RIGHT
+    assert "| Sella |" in mend_answer(ANSWER, context=CONTEXT, query=QUERY).text
+    with pytest.raises(TablemendError, match="cave needs a model"):
+        mend_text(WRONG, source, "cave")
+    with pytest.raises(TablemendError, match="repair asks no model"):
+        mend_text(WRONG, source, model="hf:a/b")
+
+
+def test_the_edits_of_a_table_are_listed_in_words() -> None:
+    edits = (
+        Edit("9 | 4", "4 | 9", "sorted", "repair/1"),
+        Edit("Oslo | 9", None, "out of scope", "repair/1", row=2),
+        Edit("Size", None, "not asked for", "repair/1", column="Size"),
+        Edit("", "Area", "asked for", "repair/1", column="Area"),
+        Edit("9", None, "said nowhere", "repair/1", row=0, column="Area"),
+    )
+    assert describe(Mended("", edits)).splitlines()[:5] == [
+        "order: 9, 4 -> 4, 9 (sorted)",
+        "row 3: dropped, 'Oslo | 9' (out of scope)",
+        "column 'Size': dropped (not asked for)",
+        "column 'Area': added (asked for)",
+        "row 1, 'Area': '9' -> nothing (said nowhere)",
+    ]

@@ -1,0 +1,161 @@
+"""Answer tables mended by program, from context and query alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tablemend.detector.judge import judge
+from tablemend.detector.order import SortRule, is_sorted, sort_rows
+from tablemend.mitigations.repair_table import repair_answer, repair_table
+from tablemend.records import Example
+from tablemend.synthesis import small_world
+from tablemend.synthesis.engine import examples as make_examples
+from tablemend.synthesis.settings import Synthesis
+from tablemend.tables.extract import extract_table
+from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import OutputFormat, answer
+from tests.support import llm_kernels
+from tests.support.injected import EDITS, with_cell
+
+CONTEXT = """In 2029, Pon Wok carried 8 sails, 7 guns and masts of pine.
+In 2029, Sul Dan carried 6 sails and 2 guns.
+In 2020, Fen Dek carried 7 guns, masts of larch and 3 sails.
+In 2029, Fen Dek carried 7 sails, masts of cedar and 2 guns."""
+QUERY = (
+    'Tabulate the ships in 2029: columns "Sails", "Ship", "Guns", "Mast" in this sequence, rows '
+    'sorted by "Sails" in ascending order.'
+)
+COLUMNS = ("Sails", "Ship", "Guns", "Mast")
+GOLD = Table.of(
+    COLUMNS,
+    [["6", "Sul Dan", "2", None], ["7", "Fen Dek", "2", "cedar"], ["8", "Pon Wok", "7", "pine"]],
+)
+
+
+def repaired(table: Table) -> Table:
+    return repair_table(table, CONTEXT, QUERY).table
+
+
+def test_a_faithful_answer_is_the_same_object() -> None:
+    found = repair_table(GOLD, CONTEXT, QUERY)
+    assert found.table is GOLD and found.edits == () == found.undone
+    assert found.before is found.after
+
+
+def test_every_edit_says_what_where_and_why() -> None:
+    rows = [*with_cell(GOLD, 1, 3, "larch").rows, ("3", "Fen Dek", "7", "larch")]
+    found = repair_table(Table.of(COLUMNS, rows), CONTEXT, QUERY)
+    assert found.table == GOLD
+    edits = {(edit.row, edit.column): edit for edit in found.edits}
+    assert edits.keys() == {(1, "Mast"), (3, None)}
+    cell, row = edits[1, "Mast"], edits[3, None]
+    assert (cell.old, cell.new, cell.error_type) == ("larch", "cedar", "ATT")
+    assert "'Mast'" in cell.reason and "cedar" in cell.reason
+    assert row.old == "3 | Fen Dek | 7 | larch" and row.new is None and "Fen Dek" in row.reason
+    assert not [one for one in found.after.verdicts if one.wrong]
+
+
+@pytest.mark.parametrize(
+    ("answer_table", "kind"),
+    [
+        (Table.of(COLUMNS, [*GOLD.rows, ("3", "Fen Dek", "7", "larch")]), "another time"),
+        (Table.of(COLUMNS, [*GOLD.rows, GOLD.rows[0]]), "repeated"),
+        (Table.of(COLUMNS, [*GOLD.rows, ("3", "Ublidane Frox", "7", "larch")]), "invented"),
+        (with_cell(GOLD, 0, 3, "oak"), "blank filled"),
+        (with_cell(GOLD, 2, 2, "9"), "number"),
+        (with_cell(GOLD, 2, 3, None), "left out"),
+        (Table.of(COLUMNS, GOLD.rows[::-1]), "order"),
+        (Table.of(COLUMNS[::-1], [row[::-1] for row in GOLD.rows]), "columns"),
+        (Table.of(["Sails", "Ship", "Guns", "Mast of"], GOLD.rows), "name of a column"),
+        (Table.of([*COLUMNS, "Year"], [(*row, "2029") for row in GOLD.rows]), "column too many"),
+    ],
+)
+def test_each_error_is_mended(answer_table: Table, kind: str) -> None:
+    assert repaired(answer_table) == GOLD, kind
+
+
+@pytest.mark.parametrize("output", ["markdown", "json", "latex"])
+def test_the_answers_format_and_surroundings_stay(output: OutputFormat) -> None:
+    wrong = with_cell(with_cell(GOLD, 1, 3, "larch"), 0, 3, "oak")
+    text = f"I checked it.\n\n{answer(wrong, output)}\n\nThat is all."
+    found = repair_answer(text, CONTEXT, QUERY, output)
+    assert found.text.startswith("I checked it.\n\n####\n") and found.text.endswith("That is all.")
+    read = extract_table(found.text, output)
+    assert read.format == output and read.table is not None
+    assert judge(read.table, GOLD, CONTEXT).findings == ()
+    assert len(found.edits) == 2
+    unchanged = f"So: {answer(GOLD, output)}"
+    assert repair_answer(unchanged, CONTEXT, QUERY, output).text == unchanged
+
+
+@pytest.mark.parametrize("text", ["", "I cannot say.", "#### {", "| a |\n|---|", "[]"])
+def test_an_answer_without_a_table_stays(text: str) -> None:
+    found = repair_answer(text, CONTEXT, QUERY)
+    assert found.text == text and found.edits == ()
+    assert found.before is not None
+    if "|" not in text:
+        assert found.before.notes
+
+
+def test_nothing_is_edited_without_a_context() -> None:
+    shuffled = Table.of(COLUMNS, GOLD.rows[::-1])
+    assert repair_table(shuffled, "", QUERY).table is shuffled
+
+
+def test_nothing_is_edited_where_the_column_of_names_is_missing() -> None:
+    cut = Table.of(["Sails", "Guns", "Mast"], [(row[0], *row[2:]) for row in GOLD.rows])
+    assert repair_table(cut, CONTEXT, QUERY).edits == ()
+
+
+def test_a_table_of_which_no_row_belongs_keeps_its_rows() -> None:
+    query = QUERY.replace("2029", "1950")
+    assert len(repair_table(GOLD, CONTEXT, query).table.rows) == 3
+
+
+def test_rows_are_sorted_as_the_detector_reads_them() -> None:
+    for cells in (["10", None, "9", "11"], ["May", "April", "-"], ["b", "A", "c"], ["3 m", "x"]):
+        for order in ("ascending", "descending"):
+            places = sort_rows(cells, order)
+            assert places is not None and sorted(places) == list(range(len(cells)))
+            assert is_sorted([cells[place] for place in places], order)
+    assert sort_rows(["b", "a", "b"], "descending") == [0, 2, 1]
+
+
+def examples() -> list[Example]:
+    settings = Synthesis.model_validate({"n": 10, "seed": 4})
+    return [*small_world.examples(seed=6, n=40), *make_examples(settings)]
+
+
+KINDS = [
+    "row repeated", "row invented", "key invented", "cell distorted", "cell emptied",
+    "blank filled", "columns swapped",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_injected_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
+    before = after = 0
+    for number, example in enumerate(examples()):
+        edited = EDITS[name][1](example.gold_table, random.Random(number))
+        if edited is None:
+            continue
+        context, order = example.adversarial_context, SortRule.of(example.constraints)
+        mended = repair_table(edited, context, example.query).table
+        one = judge(edited, example.gold_table, context, order)
+        other = judge(mended, example.gold_table, context, order)
+        before += one.hallucinated
+        after += other.hallucinated
+        assert other.share("row_recall") >= one.share("row_recall")
+        assert len(other.findings) <= len(one.findings)
+    assert before > 35 and after <= 0.1 * before
+
+
+def test_gold_tables_are_left_alone() -> None:
+    for example in examples():
+        assert not repair_table(
+            example.gold_table, example.adversarial_context, example.query
+        ).edits
+    for case in llm_kernels.CASES:
+        assert not repair_table(case.draft.table, case.draft.context, case.query).edits

@@ -1,0 +1,531 @@
+"""train/publish.py: a folder that others can load and check; a push only of what is complete."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+from tablemend.config import ConfigError, parse
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare as compare_systems
+from tablemend.preferences.command import DpoCommand, PairsCommand
+from tablemend.publishing import hub, merging
+from tablemend.publishing.command import MergeCommand, PublishCommand
+from tablemend.publishing.folder import Published, write_folder
+from tablemend.publishing.recorded import chain_of, read_recorded
+from tablemend.recipe.experiment import GrpoCommand, SftCommand
+from tablemend.reports.words import with_interval
+from tablemend.runs import Run
+from tablemend.synthesis.dataset import make_dataset
+from tablemend.synthesis.settings import Synthesis
+from tablemend.training import checkpoints, stage
+from tests.support.finished_runs import (
+    LORA,
+    N,
+    copy_of,
+    finished_training,
+    second_training,
+    spoil_merges,
+)
+
+ROOT = Path(__file__).parents[3]
+NAME = "someone/tiny"
+TOKEN = "hf_secret_secret"
+
+
+@pytest.fixture
+def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["sft.py", "recipe=tiny", "run=x y"])
+    return copy_of(tiny_model, tmp_path / "base")
+
+
+def compare(run: Run, *overrides: str) -> None:
+    """Judge a finished run as eval/compare.py does."""
+    recipe = [f"recipe={run.path / 'sft.yaml'}", f"run={run.path}"]
+    compare_systems(parse(CompareCommand, [*recipe, *overrides]))
+
+
+@pytest.fixture(scope="module")
+def compared(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that was compared; :func:`run` is a copy of it."""
+    folder = tmp_path_factory.mktemp("compared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr(sys, "argv", ["sft.py", "recipe=tiny", "run=x y"])
+        made = finished_training(folder / "run", copy_of(tiny_model, folder / "base"))
+        compare(made)
+    return made.path
+
+
+@pytest.fixture
+def run(compared: Path, tmp_path: Path, base: Path) -> Run:
+    return Run(copy_of(compared, tmp_path / "run"))
+
+
+def publish(run: Run, **options: Any) -> Published:
+    return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **options))
+
+
+class FakeHub:
+    """Notes what is sent to the Hub."""
+
+    calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
+    problem: ClassVar[Exception | None] = None
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def create_repo(self, repo_id: str, **options: Any) -> None:
+        self.calls.append(("create_repo", {"repo_id": repo_id, **options}))
+
+    def upload_folder(self, **options: Any) -> SimpleNamespace:
+        if self.problem is not None:
+            raise self.problem
+        files = sorted(path.name for path in Path(options["folder_path"]).iterdir())
+        self.calls.append(("upload_folder", {**options, "files": files}))
+        return SimpleNamespace(repo_url=f"https://hub/{options['repo_id']}")
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
+    monkeypatch.setattr(hub, "HfApi", FakeHub)
+    monkeypatch.setattr(hub, "get_token", lambda: TOKEN)
+    monkeypatch.setattr(FakeHub, "calls", [])
+    monkeypatch.setattr(FakeHub, "problem", None)
+    return FakeHub
+
+
+def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHub]) -> None:
+    published = publish(run, benchmark="someone/tables", license="apache-2.0")
+    assert published.missing == [] and fake.calls == []
+    out = published.folder
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    AutoModelForCausalLM.from_pretrained(out)
+    assert tokenizer.chat_template == AutoTokenizer.from_pretrained(run.model).chat_template
+    assert GenerationConfig.from_pretrained(out).eos_token_id in (
+        tokenizer.eos_token_id,
+        [tokenizer.eos_token_id],
+    )
+    assert not list(out.rglob("*.bin")) and not (out / checkpoints.MARKER).exists()
+    names = {path.name for path in (out / "tablemend").iterdir()}
+    # and no text of an example
+    assert names == {"sft.yaml", "compare.yaml", "manifest.json", "results.json"}
+    card = ModelCard.load(out / "README.md")
+    assert card.data.license == "apache-2.0" and card.data.base_model is None
+    results = json.loads((run.path / "results.json").read_text())
+    own = results["systems"]["sft"]["adversarial"]["total_hallu"]
+    found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results}
+    rate = found["adversarial", "total_hallu"]
+    assert rate.metric_value == round(own["rate"], 4) and rate.metric_args["n"] == N
+    assert found["adversarial", "total_hallu_exact"].metric_args["judge"] == "exact 1"
+    entries = parse_eval_result_entries(
+        yaml.safe_load((out / ".eval_results" / "tablehallu.yaml").read_text())
+    )
+    assert {entry.dataset_id for entry in entries} == {"someone/tables"}
+    assert len({entry.task_id for entry in entries}) == len(entries) == 8
+
+
+def test_the_card_says_where_everything_comes_from(run: Run) -> None:
+    early = "train.minutes=1 ended the training after 10 of 99 steps (10%)"
+    run.record("sft", {**run.recorded("sft"), "ended_early": early})
+    text = (publish(run).folder / "README.md").read_text(encoding="utf-8")
+    facts = run.recorded("sft")
+    for said in (
+        early,
+        facts["rows_hash"],
+        facts["template_hash"],
+        facts["model_revision"],
+        facts["commit"],
+        "98, dropped 2; 2 longer than max_length",
+        "hours: 1.20",
+        "Put the final table after `####`.",
+        "<|im_start|>assistant",
+        "accelerate launch --num_processes 1 --gpu_ids 0 train/sft.py recipe=tiny 'run=x y'",
+        "Blank-filling",
+        "learning_rate: 0.001",
+        "the training refuses data that shares a table with them",
+        "max_new_tokens=24, do_sample=False",  # as the results were made, not a base's own default
+        "train/sft.py recipe=FOLDER/tablemend/sft.yaml run=again\n",
+        "eval/compare.py recipe=FOLDER/tablemend/compare.yaml run=again\n",
+    ):
+        assert said in text, said
+    results = json.loads((run.path / "results.json").read_text())
+    sides = {
+        "TotalHallu": results["systems"],
+        "TotalHallu, exact": results["second"]["systems"]["exact 1"],
+    }
+    for name, systems in sides.items():
+        found = re.findall(rf"^\| {name} +\|(.*)\|$", text, re.MULTILINE)
+        assert [[cell.strip() for cell in row.split("|")] for row in found] == [
+            [with_interval(systems[system][context]["total_hallu"]) for system in ("base", "sft")]
+            for context in ("clean", "adversarial")
+        ]
+    assert not (run.path / "publish" / ".eval_results").exists()  # no data set on the Hub
+    assert "Missing" not in text
+
+
+def test_the_card_launches_as_it_was_launched_and_repeats_no_answer(run: Run) -> None:
+    launched = {"strategy": "zero2", "world_size": 2, "device": "NVIDIA X1", "first_answer": "Rin"}
+    start = {"manifest": {"sft": {"first_answer": "Rin"}}}
+    run.record("sft", {**run.recorded("sft"), **launched, "start": start})
+    out = publish(run).folder
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert "--config_file accelerate_configs/zero2.yaml --num_processes 2 train/sft.py" in text
+    assert "NVIDIA X1, 2 process(es), zero2" in text
+    manifest = (out / "tablemend" / "manifest.json").read_text()
+    assert "zero2" in manifest and "first_answer" not in manifest
+    recipe = out / "tablemend" / "sft.yaml"
+    parse(SftCommand, [f"recipe={recipe}"])
+    parse(CompareCommand, [f"recipe={recipe}"])
+
+
+def test_no_path_of_this_machine_is_published(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "my own" / "rows.jsonl"
+    typed = [f"recipe={tmp_path}/r.yaml", f"model.path=hf:{base}", f"run={ROOT}/runs/x"]
+    monkeypatch.setattr(sys, "argv", ["sft.py", *typed])
+    source = f"data.train={{source: {rows}, n: null, seed: 0}}"
+    first = finished_training(tmp_path / "first", base, source)
+    run = second_training(tmp_path / "second", first, "dpo")
+    config = run.model / "config.json"
+    noted = {"_name_or_path": str(base), "x": "http://localhost:8000/v1/x"}
+    config.write_text(json.dumps(json.loads(config.read_text()) | noted))
+    checkpoints.mark_complete(run.model)
+    out = publish(run).folder
+    for path in filter(Path.is_file, out.rglob("*")):
+        text = path.read_bytes().decode("latin-1")
+        assert str(tmp_path) not in text and str(ROOT) not in text, path
+    assert "recipe=.../r.yaml model.path=hf:.../base run=runs/x" in (out / "README.md").read_text()
+    assert noted["x"] in (out / "config.json").read_text()
+    recipes = out / "tablemend"
+    own = parse(DpoCommand, [f"recipe={recipes / 'dpo.yaml'}"])
+    assert (own.model.path, own.run) == (".../model", ".../second")
+    before = parse(SftCommand, [f"recipe={recipes / '1-sft' / 'sft.yaml'}"])
+    assert before.data.train.source == ".../rows.jsonl"
+    same = "tokenizer.json"
+    assert (out / same).read_bytes() == (run.model / same).read_bytes()
+
+
+def test_a_comparison_on_what_the_training_did_not_keep_apart_is_refused(run: Run) -> None:
+    shutil.rmtree(run.path / "generations")
+    (run.path / "compare.yaml").unlink()
+    for change in ("data.test.seed=9", f"data.test.n={N + 1}"):
+        with pytest.raises(TablemendError, match=r"kept its tables apart .* data\.test"):
+            compare(run, change)
+    assert not (run.path / "compare.yaml").exists()
+    compare(run, f"data.test.n={N - 1}")  # the same, from the front
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_an_adapter_is_published_merged_or_with_a_base_that_others_have(
+    base: Path, tmp_path: Path, merged: bool
+) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    if merged:
+        with pytest.raises(TablemendError, match=r"train/merge\.py"):
+            publish(run, merged=True)
+        merging.merge_run(MergeCommand(run=str(run.path), prompts=1))
+    published = publish(run, merged=merged)
+    lacking = "; ".join(published.missing)
+    assert ("a base that others have" in lacking) is not merged
+    assert "a comparison" in lacking
+    card = ModelCard.load(published.folder / "README.md")
+    assert card.data.library_name == ("transformers" if merged else "peft")
+    assert "Not ready to be used" in card.text
+    files = {path.name for path in published.folder.iterdir()}
+    assert {"generation_config.json", "tokenizer_config.json", "chat_template.jinja"} <= files
+    assert ("adapter_model.safetensors" in files) is not merged
+
+
+def test_an_adapter_on_the_hub_names_its_bases_commit(base: Path, tmp_path: Path) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    _set(run.model / "adapter_config.json", base_model_name_or_path="owner/base")
+    recipe = yaml.safe_load((run.path / "sft.yaml").read_text())
+    recipe["model"]["path"] = "owner/base"
+    (run.path / "sft.yaml").write_text(yaml.safe_dump(recipe))
+    run.record("sft", {**run.recorded("sft"), "model_revision": "c0ffee"})
+    checkpoints.mark_complete(run.model)
+    out = publish(run).folder
+    settings = json.loads((out / "adapter_config.json").read_text())
+    assert settings["revision"] == "c0ffee"
+    data = ModelCard.load(out / "README.md").data
+    assert (data.base_model, data.base_model_relation) == ("owner/base", "adapter")
+
+
+def _set(path: Path, **fields: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def test_a_push_sends_the_folder_and_only_when_asked(
+    run: Run, fake: type[FakeHub], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    tokens = [f"run={run.path}", f"repo_id={NAME}"]
+    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens])
+    runpy.run_path("train/publish.py", run_name="__main__")
+    assert "then push=true" in capsys.readouterr().out and fake.calls == []
+    monkeypatch.setattr(sys, "argv", ["publish.py", *tokens, "push=true"])
+    runpy.run_path("train/publish.py", run_name="__main__")
+    assert f"pushed: https://hub/{NAME}" in capsys.readouterr().out
+    (create, made), (upload, sent) = fake.calls
+    assert (create, upload) == ("create_repo", "upload_folder")
+    assert made["private"] is True
+    assert {"README.md", "model.safetensors", "tablemend"} <= set(sent["files"])
+    assert ".eval_results/*" in sent["delete_patterns"]  # or another checkpoint's numbers stay
+    fake.problem = RuntimeError(f"403 for {TOKEN}\nmore")
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path("train/publish.py", run_name="__main__")
+    err = capsys.readouterr().err
+    assert left.value.code == 2 and "403 for ***" in err and TOKEN not in err
+
+
+def _unjudge(run: Run) -> None:
+    results = json.loads((run.path / "results.json").read_text())
+    results["systems"]["sft"]["clean"]["total_hallu"] = {
+        "rate": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+    }
+    (run.path / "results.json").write_text(json.dumps(results))
+
+
+def _train_on(run: Run) -> None:
+    _set(run.model / "generation_config.json", max_length=7)
+    checkpoints.mark_complete(run.model)
+
+
+def _no_second_scorer(run: Run) -> None:
+    compare(run, "rescore=true", "evaluation.second_scorer=none")
+
+
+def _no_comparison(run: Run) -> None:
+    (run.path / "results.json").unlink()
+
+
+def _no_record(run: Run) -> None:
+    run.record("sft", {})
+
+
+@pytest.mark.parametrize(
+    ("damage", "lacks"),
+    [
+        (_unjudge, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
+        (_train_on, "results of these weights"),
+        (_no_second_scorer, "a second scorer"),
+        (_no_comparison, "a comparison"),
+        (_no_record, "the record of the training"),
+    ],
+)
+def test_what_is_not_complete_is_not_pushed(
+    run: Run, fake: type[FakeHub], damage: Any, lacks: str
+) -> None:
+    damage(run)
+    published = publish(run)
+    assert len(published.missing) == 1 and lacks in published.missing[0]
+    command = PublishCommand(run=str(run.path), repo_id=NAME, push=True)
+    with pytest.raises(TablemendError, match="is not pushed, it lacks"):
+        hub.push(published, command, TOKEN)
+    assert fake.calls == []
+
+
+def test_without_a_token_nothing_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(hub, "get_token", lambda: None)
+    monkeypatch.setattr(
+        sys, "argv", ["publish.py", f"run={run.path}", f"repo_id={NAME}", "push=true"]
+    )
+    with pytest.raises(SystemExit):
+        runpy.run_path("train/publish.py", run_name="__main__")
+    assert "HF_TOKEN" in capsys.readouterr().err and not (run.path / "publish").exists()
+
+
+def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: Path) -> None:
+    template = run.model / "chat_template.jinja"
+    words = template.read_text()
+    template.write_text(words + "{# #}")
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="not the one that was trained on"):
+        publish(run)
+    template.write_text(words)
+    with pytest.raises(TablemendError, match="not there or not whole"):
+        publish(run)
+    checkpoints.mark_complete(run.model)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("")
+    with pytest.raises(TablemendError, match="holds other files"):
+        publish(run, out=str(tmp_path / "mine"))
+    clones = tmp_path / "clones"  # of this repository among others
+    (clones / "tablemend" / "src").mkdir(parents=True)
+    for place, mend in ((clones, "holds other files"), (run.path / "sft.yaml", "is a file")):
+        with pytest.raises(TablemendError, match=mend):
+            publish(run, out=str(place))
+    with pytest.raises(TablemendError, match="system=nobody"):
+        publish(run, system="nobody")
+    _set(run.model / "generation_config.json", eos_token_id=1)
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="generation would not stop"):
+        publish(run)
+    assert not (run.path / "publish").exists()
+
+
+def test_a_name_that_the_hub_has_not_is_refused() -> None:
+    for key, value in (("repo_id", "tiny"), ("repo_id", "me/x/y"), ("benchmark", "tables")):
+        given = {"run": "x", "repo_id": NAME, key: value}
+        with pytest.raises(ConfigError, match=f"{key}: '{value}' is no name on the Hub"):
+            parse(PublishCommand, [f"{name}={one}" for name, one in given.items()])
+
+
+def test_a_run_keeps_to_its_one_training(run: Run) -> None:
+    """A second one would take the first one's model for its own, or delete it."""
+    given = ["recipe=tiny-dpo", f"run={run.path}", f"model.path={run.model}"]
+    for overwrite in (False, True):
+        with pytest.raises(TablemendError, match=r"holds another training \(sft\.yaml\)"):
+            stage.begin(parse(DpoCommand, given), run, overwrite)
+    assert checkpoints.is_complete(run.model) and not (run.path / "dpo.yaml").exists()
+
+
+COMMANDS = {
+    "data_gen/tablehallu.py": Synthesis,
+    "data_gen/preference.py": PairsCommand,
+    "train/sft.py": SftCommand,
+    "train/dpo.py": DpoCommand,
+    "train/grpo.py": GrpoCommand,
+    "train/merge.py": MergeCommand,
+    "eval/compare.py": CompareCommand,
+}
+
+
+def _commands_of(text: str, folder: Path) -> list[tuple[str, Any]]:
+    """The commands that a card gives with its recipes: each is valid."""
+    (block,) = re.findall(r"resolved recipe:\n\n```sh\n(.*?)\n```", text, re.DOTALL)
+    found = []
+    for line in block.splitlines():
+        words = shlex.split(line.replace("FOLDER", str(folder)))
+        (place,) = (n for n, word in enumerate(words) if word.endswith(".py"))
+        found.append((words[place], parse(COMMANDS[words[place]], words[place + 1 :])))
+    return found
+
+
+def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "some data"
+    made = parse(Synthesis, ["source=small-world", "n=30", "seed=4", f"out={out}"])
+    make_dataset(made, lambda _: None)
+    source = f"{{source: {out}, split: train, n: 9, seed: 0}}"
+    run = finished_training(tmp_path / "run", base, f"data.train={source}")
+    published = publish(run)
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    command = "python data_gen/tablehallu.py source=small-world n=30 seed=4 out='.../some data'\n"
+    assert text.count(command) == 2  # as it was run, and from the card
+    assert _commands_of(text, published.folder)[0] == (
+        "data_gen/tablehallu.py",
+        made.model_copy(update={"out": ".../some data"}),
+    )
+    (out / "README.md").unlink()
+    assert command not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("stage", "words", "said"),
+    [
+        (
+            "dpo",
+            "preference training (DPO)",
+            [
+                "pairs: 3, hash `abc`; rejected: the model's own 2, a wrong digit 1",
+                "python data_gen/preference.py recipe=tiny-dpo\n",
+            ],
+        ),
+        (
+            "grpo",
+            "training on rewards (GRPO)",
+            ["reward: tablemend reward 9, mean 0.750; 25% of the groups had equal rewards"],
+        ),
+    ],
+)
+def test_a_second_training_tells_of_its_pairs_or_rewards(
+    stage: str, words: str, said: list[str], run: Run, tmp_path: Path
+) -> None:
+    published = publish(second_training(tmp_path / "second", run, stage))
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert f"by supervised fine-tuning, then {words} with tablemend" in text
+    assert all(one in text for one in said)
+    (first, tuned), *rest = _commands_of(text, published.folder)
+    assert (first, tuned.run) == ("train/sft.py", "again-1")
+    names = [name for name, _ in rest]
+    assert names == ["data_gen/preference.py"] * (stage == "dpo") + [f"train/{stage}.py"]
+    assert {config.model.path for _, config in rest} == {"runs/again-1/model"}
+    if stage == "dpo":
+        assert {config.dpo.pairs.path for _, config in rest} == {"data/again"}
+
+
+def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:
+    second = finished_training(tmp_path / "second", run.model)
+    chain = chain_of(read_recorded(second.path))
+    assert [one.config.model.path for one in chain[1:]] == [str(run.model)]
+    text = (publish(second).folder / "README.md").read_text(encoding="utf-8")
+    assert "Made from `.../base` by supervised fine-tuning, then supervised fine-tuning" in text
+    assert text.count("### Supervised fine-tuning") == 2
+    assert "run=again model.path=runs/again-1/model" in text
+    behind = second.path / "publish" / "tablemend"
+    own = yaml.safe_load((behind / "1-sft" / "sft.yaml").read_text())
+    assert own["model"]["path"] == ".../base" and (behind / "1-sft" / "manifest.json").is_file()
+    second.record("sft", {**second.recorded("sft"), "model_revision": "sha256:other"})
+    assert any("holds other weights now" in one for one in publish(second).missing)
+
+
+def _merge_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:
+    """Run train/merge.py; return the line that was typed, as it is published."""
+    tokens = [f"run={run.path}", *options]
+    monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
+    runpy.run_path("train/merge.py", run_name="__main__")
+    typed = f"python train/merge.py {shlex.join(tokens)}\n"
+    return re.sub(r"=/\S+/", "=.../", typed)
+
+
+def test_a_published_merge_is_made_again_with_its_tolerance(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = finished_training(tmp_path / "run", base, *LORA)
+    spoil_merges(monkeypatch)
+    with pytest.raises(SystemExit):  # the default tolerance makes nothing of it
+        _merge_as_typed(run, monkeypatch)
+    typed = _merge_as_typed(run, monkeypatch, "tolerance=1000000.5", "prompts=2")
+    published = publish(run, merged=True)
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert text.count(typed) == 1
+    again = MergeCommand(run="again", tolerance=1000000.5, prompts=2)
+    assert _commands_of(text, published.folder)[-1] == ("train/merge.py", again)
+    assert "merge.py" not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["merged", "whole"])
+def test_a_chain_that_began_with_merged_weights_lists_the_merge(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    first = finished_training(tmp_path / "first", base, *LORA)
+    out = [f"out={first.path / folder}"] if folder != "merged" else []
+    typed = _merge_as_typed(first, monkeypatch, "tolerance=1e-02", "prompts=1", *out)
+    monkeypatch.setattr(sys, "argv", ["sft.py", "recipe=next"])
+    published = publish(finished_training(tmp_path / "second", first.path / folder))
+    text = (published.folder / "README.md").read_text(encoding="utf-8")
+    assert text.count(typed) == 1 and text.index(typed) < text.index("sft.py recipe=next")
+    commands = _commands_of(text, published.folder)
+    assert [name for name, _ in commands] == ["train/sft.py", "train/merge.py", "train/sft.py"]
+    assert commands[1][1] == MergeCommand(run="again-1", tolerance=1e-2, prompts=1)
+    assert commands[2][1].model.path == "runs/again-1/merged"

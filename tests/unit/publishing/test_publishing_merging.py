@@ -1,0 +1,143 @@
+"""train/merge.py: the merged weights answer as base and adapter do, or nothing is written."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tablemend.errors import TablemendError
+from tablemend.publishing import merging
+from tablemend.publishing.command import MergeCommand
+from tablemend.runs import Run, read_object
+from tablemend.training import checkpoints
+from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def base(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(ROOT)
+    return copy_of(tiny_model, tmp_path / "base")
+
+
+@pytest.fixture
+def run(base: Path, tmp_path: Path) -> Run:
+    return finished_training(tmp_path / "run", base, *LORA)
+
+
+def merge(run: Run, **options: object) -> merging.Merged | None:
+    return merging.merge_run(MergeCommand(run=str(run.path), **options))  # type: ignore[arg-type]
+
+
+def test_the_merged_checkpoint_answers_as_base_and_adapter(
+    run: Run, base: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["merge.py", f"run={run.path}", "prompts=3"])
+    runpy.run_path("train/merge.py", run_name="__main__")
+    out = capsys.readouterr().out
+    assert "on 3 prompts, 100.0% of the next tokens are the same" in out
+    folder = run.path / "merged"
+    assert checkpoints.is_complete(folder) and not list(folder.glob("adapter_*"))
+    noted = read_object(run.manifest, "")["merge"]
+    assert 0 <= noted["max_logit_difference"] <= noted["tolerance"] == 1e-3
+    assert noted["base_revision"] == checkpoints.revision_of(str(base))
+    ids = torch.tensor([AutoTokenizer.from_pretrained(folder).encode("In 2020 the red gate")])
+    merged = AutoModelForCausalLM.from_pretrained(folder)(ids).logits
+    plain = AutoModelForCausalLM.from_pretrained(base)(ids).logits
+    assert (merged - plain).abs().max() > 0.01  # the adapter is in it
+    runpy.run_path("train/merge.py", run_name="__main__")
+    assert "finished" in capsys.readouterr().out
+
+
+def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil_merges(monkeypatch)
+    with pytest.raises(TablemendError, match="merging changes a logit by"):
+        merge(run)
+    assert not (run.path / "merged").exists()
+    assert "merge" not in read_object(run.manifest, "")
+    accepted = merge(run, tolerance=1e6)
+    assert accepted is not None and accepted.difference.largest > 1e-3
+
+
+def test_a_quantised_base_is_refused(run: Run, base: Path) -> None:
+    path = base / "config.json"
+    settings = json.loads(path.read_text())
+    settings["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    path.write_text(json.dumps(settings))
+    with pytest.raises(TablemendError, match="quantised"):
+        merge(run)
+
+
+def test_another_base_is_refused(run: Run, base: Path) -> None:
+    tensors = load_file(base / "model.safetensors")
+    name = next(iter(tensors))
+    save_file({**tensors, name: tensors[name] + 1}, base / "model.safetensors")
+    with pytest.raises(TablemendError, match="holds other weights than those"):
+        merge(run)
+
+
+def test_a_base_that_is_gone_or_unknown_is_refused(run: Run, base: Path) -> None:
+    base.rename(base.with_name("elsewhere"))
+    with pytest.raises(TablemendError, match="no model folder"):
+        merge(run)
+    run.record("sft", {"steps": 40})
+    with pytest.raises(TablemendError, match="does not say which weights"):
+        merge(run)
+
+
+def test_what_is_no_finished_adapter_is_refused(base: Path, tmp_path: Path, run: Run) -> None:
+    whole = finished_training(tmp_path / "whole", base)
+    with pytest.raises(TablemendError, match="whole weights already") as refusal:
+        merge(whole)
+    assert "only" not in str(refusal.value)  # lora.save=merged may leave an adapter as well
+    (run.model / checkpoints.MARKER).unlink()
+    with pytest.raises(TablemendError, match="finish the training first"):
+        merge(run)
+    with pytest.raises(TablemendError, match="not the run of one training"):
+        merge(Run(tmp_path))
+
+
+def test_a_folder_in_the_way_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(TablemendError, match="no whole checkpoint"):
+        merge(run, out=str(tmp_path / "out"))
+    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
+
+
+def test_a_whole_checkpoint_that_is_not_this_merge_is_not_taken_for_it(
+    run: Run, base: Path, tmp_path: Path
+) -> None:
+    checkpoints.mark_complete(base)
+    out = tmp_path / "out"
+    assert merge(run, prompts=1, out=str(out)) is not None
+    assert merge(run, out=str(out)) is None
+    for other in (base, run.model):
+        held = checkpoints.revision_of(str(other))
+        with pytest.raises(TablemendError, match=r"is there and .*: move it away"):
+            merge(run, out=str(other))
+        assert checkpoints.revision_of(str(other)) == held
+    adapter = load_file(run.model / "adapter_model.safetensors")
+    name = next(iter(adapter))
+    save_file({**adapter, name: adapter[name] + 1}, run.model / "adapter_model.safetensors")
+    checkpoints.mark_complete(run.model)
+    with pytest.raises(TablemendError, match="is there and"):  # of the adapter that was there
+        merge(run, out=str(out))
+
+
+def test_what_was_asked_of_a_merge_is_noted_unless_it_is_the_default(run: Run) -> None:
+    merge(run, prompts=99, tolerance=0.9)
+    noted = read_object(run.manifest, "")["merge"]
+    assert noted["asked"] == {"prompts": 99, "tolerance": 0.9} and noted["prompts"] < 99
+    shutil.rmtree(run.path / "merged")
+    merge(run, prompts=8)
+    assert read_object(run.manifest, "")["merge"]["asked"] == {}

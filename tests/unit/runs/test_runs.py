@@ -1,0 +1,396 @@
+"""Run folders: whole files or the old ones, and manifests that say what made them."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import importlib
+import json
+import os
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from tests.support.files import file_size_limit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablemend.config import parse
+from tablemend.errors import TablemendError
+from tablemend.generations import Generations
+from tablemend.recipe.experiment import Experiment
+from tablemend.runs import (
+    Run,
+    append_jsonl,
+    disk_errors,
+    hash_file,
+    read_jsonl,
+    sole_writer,
+    write_json,
+    write_jsonl,
+    write_text,
+)
+from tablemend.script import EXTRAS, run_script
+
+ROOT = Path(__file__).parents[3]
+PARTS = ("seed", "train")
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    monkeypatch.chdir(ROOT)
+    return parse(Experiment, ["recipe=tiny"])
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.json"
+    write_json(path, {"n": 1})
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_json(path, {"n": 2})
+    assert json.loads(path.read_text()) == {"n": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_keeps_the_lines_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.jsonl"
+    append_jsonl(path, [{"n": 1}])
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        append_jsonl(path, [{"n": 2}])
+    assert list(read_jsonl(path)) == [{"n": 1}]
+
+
+def test_half_a_line_that_fitted_is_cut_off_again(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    append_jsonl(path, [{"n": 1}])
+    with pytest.raises(OSError, match="too large"), file_size_limit(30):
+        append_jsonl(path, [{"n": 2}, {"text": "x" * 40}])
+    assert path.read_bytes() == b'{"n": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        ("Error while serializing: I/O error: x (os error 28)", errno.ENOSPC),
+        ("Disk quota exceeded (os error 122)", errno.EDQUOT),
+    ],
+)
+def test_what_a_library_quotes_of_a_full_disk_is_raised(
+    message: str, number: int, tmp_path: Path
+) -> None:
+    with pytest.raises(OSError) as caught, disk_errors(tmp_path):
+        raise Exception(message)  # the type that tokenizers raises
+    assert caught.value.errno == number
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_what_a_library_quotes_of_another_error_passes_unchanged(tmp_path: Path) -> None:
+    missing = Exception("No such file or directory (os error 2)")
+    with pytest.raises(Exception, match="os error 2") as caught, disk_errors(tmp_path):
+        raise missing
+    assert caught.value is missing
+
+
+def test_a_folder_that_may_not_be_tried_does_not_hide_the_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(_: int) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "fsync", forbid)
+    with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
+        raise RuntimeError("a defect")
+
+
+def test_the_file_size_limit_leaves_no_half_written_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "imported_in_need.py").write_text("X = 1\n" * 50)
+    with file_size_limit(10):
+        importlib.import_module("imported_in_need")
+    assert not list(tmp_path.rglob("*.pyc"))
+    assert not sys.dont_write_bytecode
+
+
+def test_what_a_library_does_not_say_of_a_full_disk_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
+        raise RuntimeError("a defect")
+    with pytest.raises(TablemendError), disk_errors(tmp_path):
+        raise TablemendError("refused")
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    with pytest.raises(OSError, match="No space left"), disk_errors(tmp_path / "not" / "yet"):
+        raise RuntimeError("unexpected pos 576 vs 534")  # as torch.save says it
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_not_a_number_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "x.json", {"rate": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(deadline=None)  # the disk may be busy
+@given(st.lists(st.text(), max_size=5), st.integers(0, 200))
+def test_a_cut_line_is_left_out_and_overwritten(texts: list[str], cut: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lines.jsonl"
+        write_jsonl(path, texts)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) - min(cut, len(whole))])
+        kept = list(read_jsonl(path))
+        assert kept == texts[: len(kept)]
+        append_jsonl(path, ["next"])
+        assert list(read_jsonl(path)) == [*kept, "next"]
+
+
+def test_appending_after_a_long_cut_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'"a"\n' + b'"' + b"x" * 300_000)
+    append_jsonl(path, ["b"])
+    assert list(read_jsonl(path)) == ["a", "b"]
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text('"a"\n{broken\n"c"\n')
+    with pytest.raises(TablemendError, match=r"lines\.jsonl:2 "):
+        list(read_jsonl(path))
+
+
+def test_run_folders(tiny: Experiment) -> None:
+    assert Run.of(tiny).path == Path("runs/tiny")
+    assert Run.of(tiny.model_copy(update={"run": "other"})).path == Path("runs/other")
+    assert Run.of(tiny.model_copy(update={"run": "there/here"})).path == Path("there/here")
+
+
+def test_a_lock_that_was_removed_meanwhile_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = fcntl.flock
+
+    def slow(file: IO[str], how: int) -> None:
+        Path(file.name).unlink()  # by a process that ends now
+        take(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with pytest.raises(TablemendError, match="is writing into"), sole_writer(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("held", "mode"),
+    [
+        (None, 0o700),
+        (".lock", 0o700),
+        ("manifest.json", 0o700),  # of an earlier version
+        ("thesis.tex", 0o755),
+    ],
+)
+def test_run_folders_are_private_unless_they_are_of_something_else(
+    tiny: Experiment, tmp_path: Path, held: str | None, mode: int
+) -> None:
+    run = Run(tmp_path / "above" / "run")
+    if held is not None:
+        run.path.mkdir(parents=True)
+        run.path.chmod(0o755)
+        (run.path / held).write_text("{}")
+    run.begin("sft", tiny, PARTS)
+    assert stat.S_IMODE(run.path.stat().st_mode) == mode
+
+
+def test_changed_settings_are_refused_and_named(tiny: Experiment, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin("sft", tiny, PARTS)
+    run.begin("sft", tiny, PARTS)
+    other = parse(Experiment, ["recipe=tiny", "train.learning_rate=0.5", "evaluation.n=5"])
+    with pytest.raises(TablemendError, match=r"train\.learning_rate was .*, is 0\.5.*overwrite"):
+        run.begin("sft", other, PARTS)
+    run.begin("sft", parse(Experiment, ["recipe=tiny", "evaluation.n=5"]), PARTS)
+
+
+def test_the_manifest_keeps_every_stage(tiny: Experiment, tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.record("sft", {"dropped": {"too long": 2}})
+    run.record("compare", {"n": 300})
+    manifest = json.loads(run.manifest.read_text())
+    assert manifest["sft"]["dropped"] == {"too long": 2}
+    assert manifest["compare"]["n"] == 300
+    for key in ("commit", "dirty", "packages", "world_size", "time", "command"):
+        assert key in manifest["sft"]
+    assert manifest["sft"]["packages"]["numpy"]
+
+
+def test_a_broken_configuration_of_a_stage_is_refused_in_one_line(
+    tiny: Experiment, tmp_path: Path
+) -> None:
+    (tmp_path / "sft.yaml").write_text("train: [1, 2")
+    with pytest.raises(TablemendError, match=r"sft\.yaml cannot be read: move it away") as told:
+        Run(tmp_path).begin("sft", tiny, ())
+    assert "\n" not in str(told.value)
+
+
+def test_broken_settings_of_stored_answers_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"abc": ')
+    with pytest.raises(TablemendError, match=r"settings\.json is not JSON .*: move the folder"):
+        Generations(tmp_path).settings("abc")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that refuses root too")
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given() -> None:
+    with pytest.raises(FileNotFoundError, match=r"'/proc/x'$"):
+        write_text(Path("/proc/x"), "text")
+
+
+def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "same")
+    write_text(tmp_path / "b", "same")
+    write_text(tmp_path / "c", "other")
+    assert hash_file(tmp_path / "a") == hash_file(tmp_path / "b") != hash_file(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "line"),
+    [
+        (TablemendError("what, where, how"), 2, "error: what, where, how\n"),
+        (OSError(errno.ENOSPC, "No space left"), 1, "error: no space left on the disk"),
+        (OSError(errno.EDQUOT, "Quota", "/a"), 1, "error: the disk quota is used up at /a; what"),
+        (PermissionError(errno.EACCES, "Permission denied", "/a"), 2, "error: /a: Permission den"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/proc/x"), 2, "error: /proc/x: No such"),
+        (ModuleNotFoundError("no", name="trl.x"), 2, "error: trl.x is not installed: pip install"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command continues\n"),
+    ],
+)
+def test_scripts_end_in_one_line(
+    raised: BaseException,
+    status: int,
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def main() -> None:
+        raise raised
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process goes on
+    with pytest.raises(SystemExit) as caught:
+        run_script(main)
+    shown = capsys.readouterr().err
+    assert caught.value.code == status
+    assert shown.startswith(line) and shown.count("\n") == 1
+
+
+INTERRUPTED = {
+    "exit": """
+import threading
+threading.Thread(target=sys.stdin.read).start()  # the interpreter waits for it
+def main():
+    print("ready", flush=True)
+    time.sleep(60)
+""",
+    "workers": """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from tablemend.workers import map_in
+def main():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for _ in map_in(pool, time.sleep, [0, 60, 60]):
+            print("ready", flush=True)
+""",
+}
+
+
+@pytest.mark.parametrize("case", INTERRUPTED)
+def test_two_ctrl_c_end_everything_in_one_line(tmp_path: Path, case: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import signal, sys, time\nfrom tablemend.script import run_script\n"
+        f"{INTERRUPTED[case]}\nif __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n    run_script(main)\n"
+    )
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(
+        [sys.executable, str(script)], text=True, start_new_session=True, **pipes
+    ) as child:
+        assert child.stdout.readline() == "ready\n"
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to workers too
+        first = child.stderr.readline()
+        os.killpg(child.pid, signal.SIGINT)
+        _, rest = child.communicate(timeout=30)
+    assert (child.returncode, first + rest) == (130, "interrupted; the same command continues\n")
+
+
+def test_a_defect_keeps_its_traceback() -> None:
+    def main() -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        run_script(main)
+
+
+def test_a_missing_module_that_no_extra_brings_keeps_its_traceback() -> None:
+    def main() -> None:
+        raise ModuleNotFoundError("no", name="tablemend.nowhere")
+
+    with pytest.raises(ModuleNotFoundError):
+        run_script(main)
+
+
+def test_extras_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for package, extra in EXTRAS.items():
+        lines = project["optional-dependencies"][extra]
+        name = {"sklearn": "scikit-learn"}.get(package, package.replace("_", "-"))
+        assert any(line.startswith(name) for line in lines), package
+
+
+def test_a_reader_that_has_gone_is_no_defect() -> None:
+    code = (
+        "from tablemend.script import run_script\n"
+        "run_script(lambda: [print('x' * 1000, flush=True) for _ in range(10000)])\n"
+    )
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout == "x" * 1000 + "\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"generate": {"sp', "is not JSON"),
+        (b"", "is not JSON"),
+        (b"\xff\xfe{}", "is not JSON"),
+        (b"[1, 2]", "holds no JSON object"),
+        (b'{"generate": 3}', "does not list stages"),
+    ],
+)
+def test_a_broken_manifest_is_refused_in_one_line_and_left_as_it_is(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    run = Run(tmp_path)
+    run.manifest.write_bytes(content)
+    for use in (lambda: run.recorded("generate"), lambda: run.record("generate", {})):
+        with pytest.raises(TablemendError, match=f"^.*manifest.json {said}.*move it away") as told:
+            use()
+        assert "\n" not in str(told.value)
+    assert run.manifest.read_bytes() == content

@@ -1,0 +1,275 @@
+"""Rationales: every one that is written passes the checker, and the checker sees every edit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from rationale_check import check_rationale
+from tablemend.config import parse
+from tablemend.records import Condition, Example
+from tablemend.synthesis import small_world
+from tablemend.synthesis.engine import examples
+from tablemend.synthesis.rationale import WORDINGS, NoRationale, rationale
+from tablemend.synthesis.settings import Synthesis
+
+SMALL = list(small_world.examples(seed=11, n=200))
+DIFFICULTIES = ("easy", "medium", "hard")
+
+
+def pool(difficulty: str, n: int) -> Iterator[Example]:
+    return examples(
+        parse(Synthesis, ["source=pool", f"n={n}", "seed=8", f"difficulty={difficulty}"])
+    )
+
+
+@pytest.fixture(scope="module")
+def large() -> list[Example]:
+    return [example for difficulty in DIFFICULTIES for example in pool(difficulty, 25)]
+
+
+def test_a_rationale_to_the_letter() -> None:
+    example = small_world.example(seed=1, index=0)
+    assert rationale(example).split("\n") == [
+        "Wanted: Year is 2022. Columns: Guns, Ship, Mast. Order: Guns, ascending.",
+        "- Rin Nek: Year 2022 fits, take. Guns 2, Mast not given.",
+        "- Rin Nek: Year 2024 is not 2022, leave.",
+        "- Sor Gis: Year 2022 fits, take. Guns 5, Mast pine.",
+        "- Wel Tis: Year 2026 is not 2022, leave.",
+        "- Sor Gis: Year 2018 is not 2022, leave.",
+        "- Hal Bek: Year 2023 is not 2022, leave.",
+        "In order of Guns, ascending: Rin Nek (2), Sor Gis (5).",
+    ]
+    assert "leave" not in rationale(example, "clean")
+
+
+@pytest.mark.parametrize("kind", ["clean", "adversarial"])
+def test_every_step_of_the_small_world_holds(kind: str) -> None:
+    for example in SMALL:
+        assert check_rationale(example, rationale(example, kind), kind) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["clean", "adversarial"])
+def test_every_step_of_the_engine_holds(large: list[Example], kind: str) -> None:
+    for example in large:
+        assert check_rationale(example, rationale(example, kind), kind) == []  # type: ignore[arg-type]
+    conditions = [c for example in large for c in example.constraints.conditions]
+    # ranges, open ranges, categories, dates and pairs of conditions have all been there
+    assert any(c.values for c in conditions) and any("-" in (c.low or "") for c in conditions)
+    assert any((c.low is None) != (c.high is None) for c in conditions)
+    assert any(len(example.constraints.conditions) == 2 for example in large)
+    relations = set(
+        re.findall(r" is (below|above|before|after|not) ", "\n".join(map(rationale, large)))
+    )
+    assert relations == {"below", "above", "before", "after", "not"}
+
+
+@pytest.mark.parametrize("name", ["wikitablequestions", "tabfact", "finqa", "tatqa"])
+def test_every_step_over_real_tables_holds(
+    name: str, shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    path = tmp_path / f"{name}.jsonl"
+    records = shared_data(name)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    for example in examples(parse(Synthesis, [f"source={path}", "n=60", "seed=7"])):
+        assert check_rationale(example, rationale(example)) == []
+
+
+def test_the_wording_follows_from_the_example_alone() -> None:
+    texts = [rationale(example) for example in SMALL]
+    assert texts == [rationale(example) for example in SMALL]
+    heads = {text.split(":")[0] for text in texts}
+    assert heads == {words.scope for words in WORDINGS}
+
+
+Edit = Callable[[list[str], Random], list[str]]
+
+
+def _swap_verdict(lines: list[str], rng: Random) -> list[str]:
+    swapped = {"keep": "drop", "take": "leave", "in": "out"}
+    swapped |= {drop: keep for keep, drop in swapped.items()}
+    at = rng.randrange(1, len(lines) - 1)
+    return [
+        re.sub(r", (keep|take|in|drop|leave|out)\.", lambda m: f", {swapped[m[1]]}.", line)
+        if number == at
+        else line
+        for number, line in enumerate(lines)
+    ]
+
+
+def _leave_out(lines: list[str], rng: Random) -> list[str]:
+    at = rng.randrange(1, len(lines) - 1)
+    return lines[:at] + lines[at + 1 :]
+
+
+def _repeat(lines: list[str], rng: Random) -> list[str]:
+    at = rng.randrange(1, len(lines) - 1)
+    return lines[:at] + lines[at : at + 1] + lines[at:]
+
+
+def _reverse_walk(lines: list[str], rng: Random) -> list[str]:
+    return [lines[0], *lines[-2:0:-1], lines[-1]]
+
+
+def _reverse_sort(lines: list[str], rng: Random) -> list[str]:
+    head, _, rows = lines[-1].removesuffix(".").partition(": ")
+    return [*lines[:-1], f"{head}: {', '.join(reversed(rows.split(', ')))}."]
+
+
+def _fill_blank(lines: list[str], rng: Random) -> list[str]:
+    return [re.sub(r"not stated|not given|blank", "salt", line) for line in lines]
+
+
+def _other_value(lines: list[str], rng: Random) -> list[str]:
+    """Another year for an entity: one that is as much out of scope, and not said of it."""
+    at = rng.choice([n for n, line in enumerate(lines) if " is not " in line])
+    year = int(re.search(r"Year (\d+) is", lines[at])[1])  # type: ignore[index]
+    other = next(y for y in (1999, 2000) if y != year)
+    return [
+        line.replace(str(year), str(other), 1) if n == at else line for n, line in enumerate(lines)
+    ]
+
+
+def _other_cell(lines: list[str], rng: Random) -> list[str]:
+    at = rng.choice([n for n, line in enumerate(lines) if " fits, " in line])
+    return [
+        re.sub(r"(Mills|Wells|Sails|Guns|Cows|Barns|Wins|Fans) \d", r"\1 1", line)
+        if n == at
+        else line
+        for n, line in enumerate(lines)
+    ]
+
+
+def _other_scope(lines: list[str], rng: Random) -> list[str]:
+    return [lines[0].replace("is 20", "is 19"), *lines[1:]]
+
+
+def _other_order(lines: list[str], rng: Random) -> list[str]:
+    return [lines[0].replace("ascending", "descending"), *lines[1:]]
+
+
+EDITS: tuple[Edit, ...] = (
+    _swap_verdict,
+    _leave_out,
+    _repeat,
+    _reverse_walk,
+    _reverse_sort,
+    _fill_blank,
+    _other_value,
+    _other_cell,
+    _other_scope,
+    _other_order,
+)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_the_checker_sees_every_edit(edit: Edit) -> None:
+    rng = Random(5)
+    for example in SMALL:
+        text = rationale(example)
+        edited = "\n".join(edit(text.split("\n"), rng))
+        assert edited != text
+        assert check_rationale(example, edited), edited
+
+
+def test_the_checker_tells_twins_apart() -> None:
+    """The years of an entity's two other rows, exchanged: each stands beside its name."""
+    seen = 0
+    for example in SMALL:
+        lines = rationale(example).split("\n")
+        dropped = [n for n, line in enumerate(lines) if " is not " in line]
+        for one in dropped:
+            for other in dropped:
+                same = lines[one].split(":")[0] == lines[other].split(":")[0]
+                if one < other and same and lines[one] != lines[other]:
+                    lines[one], lines[other] = lines[other], lines[one]
+                    assert check_rationale(example, "\n".join(lines))
+                    lines[one], lines[other] = lines[other], lines[one]
+                    seen += 1
+    assert seen > 20
+
+
+def test_the_checker_sees_edits_of_numbers_in_the_engine(large: list[Example]) -> None:
+    """A relation turned round, and a limit that the query does not set."""
+    turned = {"below": "above", "above": "below", "before": "after", "after": "before"}
+    seen = 0
+    for example in large:
+        text = rationale(example)
+        for line in text.split("\n"):
+            match = re.search(r" is (below|above|before|after) ", line)
+            if match is None:
+                continue
+            for wrong in (
+                line.replace(match[0], f" is {turned[match[1]]} "),
+                re.sub(r" is (below|above|before|after) \S+,", r" is \1 0,", line),
+            ):
+                assert check_rationale(example, text.replace(line, wrong)), wrong
+            seen += 1
+            break
+    assert seen > 30
+
+
+def test_what_a_model_may_write_is_read_without_an_error() -> None:
+    """Characters left out, doubled or cut off: always a list of problems, never an error."""
+    rng = Random(3)
+    seen: Counter[bool] = Counter()
+    for example in SMALL:
+        text = rationale(example)
+        at = rng.randrange(len(text))
+        until = at + rng.randint(1, 12)
+        for edited in (text[:at] + text[until:], text[:until] + text[at:], text[:at], text[at:]):
+            seen[bool(check_rationale(example, edited))] += 1
+            assert edited == text or check_rationale(example, edited), edited
+    assert seen[True] > 700
+
+
+def test_no_lines_are_no_rationale() -> None:
+    for text in ("", "Scope", "\n\n", "####"):
+        assert check_rationale(SMALL[0], text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {
+                "adversarial_context": SMALL[0].adversarial_context
+                + "\nIn 2011, Bal Bek had 2 guns."
+            },
+            "unrecorded text in the adversarial context",
+        ),
+        (
+            {
+                "constraints": replace(
+                    SMALL[0].constraints, conditions=(Condition("Year", low="2035", high="2036"),)
+                )
+            },
+            "gold row out of scope",
+        ),
+        ({"constraints": replace(SMALL[0].constraints, conditions=())}, "no condition"),
+        (
+            {"constraints": replace(SMALL[0].constraints, sort_order="descending")},
+            "rows not in the declared order",
+        ),
+    ],
+)
+def test_a_record_with_an_open_step_has_no_rationale(
+    changes: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(NoRationale, match=reason):
+        rationale(replace(SMALL[0], **changes))  # type: ignore[arg-type]
+
+
+def test_the_rationale_of_the_docs_is_one() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```\n(Wanted: .+?)\n```", text, re.DOTALL)
+    lines = rationale(small_world.example(seed=1, index=0)).split("\n")
+    assert [line for line in lines if line in shown.split("\n")] == shown.split("\n")

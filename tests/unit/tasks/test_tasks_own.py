@@ -1,0 +1,282 @@
+"""A task and a mitigation that are defined here alone go through training, comparison and report.
+
+So a new benchmark, and a new mitigation, need no change in the library.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import yaml
+
+from tablemend.config import ConfigError, Source, parse
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evidence.source import Source as Evidence
+from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
+from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
+from tablemend.recipe.experiment import SftCommand
+from tablemend.records import Finding, Judgement, Metric, SampleView, Share
+from tablemend.runs import Run, read_jsonl
+from tablemend.tasks.all_tasks import TASKS
+from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
+from tablemend.tasks.sources import read_records
+from tablemend.tasks.task import Score, Task
+
+ROOT = Path(__file__).parents[3]
+WRONG = Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Two numbers to be added."""
+
+    one: int
+    other: int
+    domain: str = "arithmetic"
+
+    @property
+    def id(self) -> str:
+        return sha256(f"{self.one}+{self.other}".encode()).hexdigest()[:16]
+
+    @property
+    def source_hash(self) -> str:
+        return self.id
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Adds:
+    """Compares with the sum."""
+
+    name = "adds 1"
+
+    def score(self, answers: Any) -> Iterator[Judgement]:
+        for one in answers:
+            right = str(one.sample.one + one.sample.other)
+            if one.unscored:
+                yield Judgement(unscored=one.unscored, judge=self.name)
+            else:
+                found = Finding("wrong_sum", None, None, right, one.text, "not the sum")
+                is_right = one.text.strip() == right
+                said = {"right": Share(int(is_right), 1)}
+                yield Judgement(() if is_right else (found,), said, judge=self.name)
+
+
+class Pays:
+    """Pays the sum."""
+
+    name = "pays 1"
+
+    def score(self, sample: Sum, view: str, text: str) -> Score:
+        right = float(text.strip() == str(sample.one + sample.other))
+        return Score({"right": right}, right)
+
+    def gold(self, sample: Sum, view: str) -> str:
+        return str(sample.one + sample.other)
+
+
+class Sums(Task[Sum]):
+    """Adding, written two ways."""
+
+    name = "sums"
+    description = "A model adds two numbers. Counted is what it gets wrong."
+    views: ClassVar[Mapping[str, str]] = {"digits": "digits", "words": "sentences"}
+    length_unit = "characters"
+    prompts = ("base",)
+    metrics = (
+        WRONG,
+        total((WRONG,), "a wrong sum"),
+        Metric("right", "Right", "right", "share of sums that are right", "share"),
+        ABSTENTION,
+        UNSCORED,
+    )
+    makes = "nothing"
+    slots = ("question",)
+    begins = ""
+
+    def samples(self, source: Source) -> list[Sum]:
+        return read_records(source, self.sample, self.makes)
+
+    def sample(self, record: Mapping[str, Any]) -> Sum:
+        return Sum(**record)
+
+    def _question(self, sample: Sum, view: str) -> str:
+        if view == "digits":
+            return f"{sample.one} + {sample.other}"
+        return f"How much are {sample.one} and {sample.other} together?"
+
+    def messages(self, sample: Sum, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
+        return [{"role": "user", "content": self._question(sample, view)}]
+
+    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
+        return [{"role": "user", "content": "{question}"}]
+
+    def target(self, sample: Sum, view: str, thinking: str) -> str:
+        return str(sample.one + sample.other)
+
+    def versions(self) -> dict[str, str]:
+        return {"prompt_hash": "1"}
+
+    def evidence(self, sample: Sum, view: str) -> Evidence:
+        return Evidence(text=self._question(sample, view))
+
+    def show(self, sample: Sum, view: str) -> SampleView:
+        question = self._question(sample, view)
+        gold = str(sample.one + sample.other)
+        return SampleView(sample.id, view, question, "", sample.domain, text=question, gold=gold)
+
+    @contextmanager
+    def scorer(self) -> Iterator[Adds]:
+        yield Adds()
+
+    def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> Pays:
+        return Pays()
+
+
+def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+    """Writes the sum over whatever was answered."""
+    found = []
+    for draft in drafts:
+        words = draft.evidence.text.replace("+", " ").split()
+        numbers = [int(word) for word in words if word.isdigit()]
+        right = str(sum(numbers))
+        edit = Edit(draft.text, right, "worked out", "calculator/1", start=0, end=len(draft.text))
+        found.append(Mended(right, (edit,), passes=1))
+    return found
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setitem(TASKS, "sums", Sums)
+    monkeypatch.setitem(MITIGATIONS, "calculator", PostEdit("calculator/1", "", calculate))
+    monkeypatch.chdir(ROOT)
+    for name, first in (("train", 10), ("test", 50)):
+        lines = [json.dumps(Sum(first + n, n).to_json()) for n in range(8)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "seven.jsonl").write_text(json.dumps({"text": "7"}) + "\n")
+    seven = f"scripted:{tmp_path / 'seven.jsonl'}"  # a model that says so to everything
+    content = {
+        "kind": "experiment",
+        "name": "sums",
+        "task": "sums",
+        "model": {"path": str(tiny_model), "context_length": 512},
+        "data": {
+            "train": {"source": str(tmp_path / "train.jsonl")},
+            "test": {"source": str(tmp_path / "test.jsonl")},
+        },
+        "train": {
+            "context": "both",
+            "max_steps": 2,
+            "learning_rate": 1e-3,
+            "global_batch": 4,
+            "micro_batch": 4,
+        },
+        "evaluation": {
+            "max_new_tokens": 8,
+            "cut": "unscored",
+            "second_scorer": "none",
+            "systems": {
+                "base": {"model": seven},
+                "calculator": {"after": "base", "mitigation": "calculator"},
+                "sft": {"model": "sft"},
+            },
+        },
+    }
+    path = tmp_path / "sums.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return [f"recipe={path}", f"run={tmp_path / 'run'}"]
+
+
+def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script in this process, where the task is known."""
+    monkeypatch.setattr(sys, "argv", [script, *tokens])
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, script
+
+
+def test_supervised_fine_tuning_comparison_and_report(
+    recipe: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_script("train/sft.py", recipe, monkeypatch)
+    run_script("eval/compare.py", recipe, monkeypatch)
+    config = parse(CompareCommand, recipe)
+    run = Run.of(config)
+    assert run.recorded("sft")["rows"] == 16  # eight sums, each shown in two ways
+    results = json.loads((run.path / "results.json").read_text())
+    assert results["task"] == "sums" and list(results["contexts"]) == ["digits", "words"]
+    for view in ("digits", "words"):
+        own = {system: kinds[view] for system, kinds in results["systems"].items()}
+        assert own["calculator"]["total_hallu"]["rate"] == 0.0
+        assert own["calculator"]["right"]["rate"] == 1.0
+        assert own["base"]["total_hallu"]["rate"] == 1.0
+        assert own["sft"]["unscored"]["n"] == 8
+    for report in ("report.md", "report.html"):
+        text = (run.path / report).read_text(encoding="utf-8")
+        assert "Wrong sum" in text and "Before and after editing" in text and "Format" not in text
+
+
+def test_training_on_rewards(recipe: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(recipe[0].partition("=")[2])
+    content = yaml.safe_load(path.read_text())
+    content |= {"kind": "grpo", "grpo": {"group": 4, "max_new_tokens": 8}}
+    content["train"]["context"] = "digits"
+    content["evaluation"]["systems"] = {"base": {}, "grpo": {"model": "grpo"}}
+    content["evaluation"]["second_scorer"] = "exact"
+    path.write_text(yaml.safe_dump(content))
+    run_script("train/grpo.py", recipe, monkeypatch)
+    recorded = Run(Path(recipe[1].partition("=")[2])).recorded("grpo")
+    assert recorded["reward"] == "pays 1" and recorded["steps"] == 2
+
+
+def test_training_on_preferences(
+    recipe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(recipe[0].partition("=")[2])
+    content = yaml.safe_load(path.read_text())
+    model = content["evaluation"]["systems"]["base"]["model"]
+    pairs = {"path": str(tmp_path / "pairs"), "model": model, "sampled": 1.0, "samples": 1}
+    content |= {"kind": "dpo", "dpo": {"pairs": pairs}}
+    content["train"]["context"] = "digits"
+    content["evaluation"]["systems"] = {"base": {}, "dpo": {"model": "dpo"}}
+    content["evaluation"]["second_scorer"] = "exact"
+    path.write_text(yaml.safe_dump(content))
+    run_script("data_gen/preference.py", recipe[:1], monkeypatch)
+    found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
+    assert found and {finding["type"] for one in found for finding in one["findings"]} == {
+        "wrong_sum"
+    }
+    run_script("train/dpo.py", recipe, monkeypatch)
+    assert Run(Path(recipe[1].partition("=")[2])).recorded("dpo")["steps"] == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["task=summs"], r"task: no task 'summs'; did you mean sums\?"),
+        (["evaluation.contexts=[clean]"], "sums has no context 'clean'; it has digits, words"),
+        (["train.context=clean"], "sums has no context 'clean'; it has digits, words, both"),
+        (["train.prompt=cot"], "sums has no prompt 'cot'; it has base"),
+        (["evaluation.systems.base.mitigation=spans"], "spans is for answers that are tables"),
+        (
+            ["evaluation.second_scorer=exact+llm:hf:x"],
+            "evaluation.second_scorer: sums has no second scorer: set none",
+        ),
+    ],
+)
+def test_what_the_task_does_not_have_is_refused(
+    recipe: list[str], overrides: list[str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(SftCommand, [*recipe, *overrides])

@@ -1,0 +1,286 @@
+"""Training rows: exactly the evaluation prompt, exactly the target, nothing cut in silence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from tablemend.config import Source, parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import Experiment
+from tablemend.records import Example
+from tablemend.renderer import prompt_ids
+from tablemend.synthesis import small_world
+from tablemend.tables.extract import extract_table
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+from tablemend.training.data import (
+    IGNORED,
+    Row,
+    build_rows,
+    check_end_of_turn,
+    check_rows,
+    length_groups,
+    refuse_shared_tables,
+    render,
+    show,
+)
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = list(small_world.examples(seed=1, n=12))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_model: Path) -> Any:
+    return AutoTokenizer.from_pretrained(tiny_model)
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Experiment]:
+    monkeypatch.chdir(ROOT)
+    return lambda *tokens: parse(Experiment, ["recipe=tiny", *tokens])
+
+
+@pytest.mark.parametrize("output", ["markdown", "json", "latex"])
+@pytest.mark.parametrize("kind", ["clean", "adversarial"])
+@pytest.mark.parametrize("thinking", ["off", "quote"])
+def test_supervised_ids_decode_to_the_target_and_one_end_of_turn(
+    tokenizer: Any, recipe: Callable[..., Experiment], output: str, kind: Any, thinking: str
+) -> None:
+    config = recipe(
+        f"format={output}", f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}"
+    )
+    rows = [render(tokenizer, example, kind, config) for example in EXAMPLES]
+    targets = [
+        tablehallu.target(example, kind, config.thinking, config.format) for example in EXAMPLES
+    ]
+    for row, target in zip(rows, targets, strict=True):
+        supervised = [label for label in row.labels if label != IGNORED]
+        assert tokenizer.decode(supervised) == target + "<|im_end|>"
+        assert row.labels.index(supervised[0]) == len(row.prompt)
+        assert len(row.labels) == len(row.input_ids) == len(row)
+    check_rows(tokenizer, rows, targets)
+    with pytest.raises(TablemendError, match="supervised ids decode to"):
+        check_rows(tokenizer, rows[:1], [targets[0] + "!"])
+
+
+def test_the_training_prefix_is_the_prompt_of_the_fine_tuned_system(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    config = recipe()
+    system = config.evaluation.systems["sft"]
+    for example in EXAMPLES:
+        row = render(tokenizer, example, "adversarial", config)
+        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format)
+        prompt = prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
+        assert row.input_ids[: len(prompt)] == prompt
+        assert tokenizer.decode(prompt).endswith("<|im_start|>assistant\n")
+
+
+def test_the_empty_thinking_block_bears_no_loss(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    config = recipe("thinking=off", "evaluation.systems.sft.thinking=off")
+    row = render(tokenizer, EXAMPLES[0], "adversarial", config)
+    assert tokenizer.decode(row.prompt).endswith("<think>\n\n</think>\n\n")
+    assert "think" not in tokenizer.decode(row.target)
+
+
+def test_what_does_not_fit_is_dropped_and_counted(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    config = recipe()
+    lengths = sorted(len(render(tokenizer, e, "adversarial", config)) for e in EXAMPLES)
+    limit = lengths[len(lengths) // 2]
+    built = build_rows(tokenizer, EXAMPLES, recipe(f"train.max_length={limit}"))
+    kept = [length for length in lengths if length <= limit]
+    assert sorted(map(len, built.rows)) == kept
+    assert built.dropped == {f"longer than {limit} tokens": len(lengths) - len(kept)}
+    with pytest.raises(TablemendError, match=rf"no training example fits.*{lengths[-1]}"):
+        build_rows(tokenizer, EXAMPLES, recipe("train.max_length=20"))
+
+
+def test_both_contexts_make_two_rows_an_example(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    built = build_rows(tokenizer, EXAMPLES, recipe("train.context=both"))
+    assert len(built.rows) == 2 * len(EXAMPLES)
+
+
+def test_the_hash_of_the_rows_sees_ids_and_masks() -> None:
+    from tablemend.training.data import Rows
+
+    one = Rows([Row((1, 2), (3,))]).content_hash()
+    assert one == Rows([Row((1, 2), (3,))]).content_hash()
+    assert one != Rows([Row((1,), (2, 3))]).content_hash()
+
+
+def test_a_tokenizer_that_would_never_stop_is_refused(tiny_model: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+    check_end_of_turn(tokenizer)
+    tokenizer.eos_token = "<|endoftext|>"
+    with pytest.raises(TablemendError, match="does not end the assistant's turn"):
+        check_end_of_turn(tokenizer)
+
+
+def test_shared_tables_are_refused() -> None:
+    refuse_shared_tables(EXAMPLES[:6], EXAMPLES[6:], "test")
+    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 1 tables"):
+        refuse_shared_tables(EXAMPLES[:6], EXAMPLES[5:], "test")
+
+
+def test_length_groups_are_a_permutation_without_padding_that_changes_by_epoch() -> None:
+    lengths = [(index * 7919) % 500 + 20 for index in range(1001)]
+    batch = 16
+
+    def order(seed: int, epoch: int) -> list[int]:
+        return list(length_groups(lengths, batch, seed, epoch))
+
+    def padded(indices: list[int]) -> int:
+        groups = [indices[at : at + batch] for at in range(0, len(indices), batch)]
+        return sum(len(group) * max(lengths[index] for index in group) for group in groups)
+
+    first = order(0, 0)
+    assert sorted(first) == list(range(1001))
+    assert first == order(0, 0) != order(0, 1)
+    assert first != order(1, 0)
+    assert padded(first) < 1.05 * sum(lengths)
+    assert padded(list(range(1001))) > 1.5 * sum(lengths)
+
+
+def test_fewer_rows_than_a_batch() -> None:
+    assert sorted(length_groups([3, 1, 2], 16, 0, 0)) == [0, 1, 2]
+
+
+def test_show_colours_the_loss(tokenizer: Any, recipe: Callable[..., Experiment]) -> None:
+    row = render(tokenizer, EXAMPLES[0], "adversarial", recipe())
+    text = show(tokenizer, row)
+    masked, _, trained = text.partition("\033[32m")
+    assert "Context" in masked.replace("\033[0m|\033[90m", "")
+    assert "####" in trained and "####" not in trained.split("\033[32m")[0]
+    assert f"{len(row.prompt)} masked + {len(row.target)} trained" in text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from tablemend.runs import write_jsonl
+
+    records = [example.to_json() for example in EXAMPLES]
+    write_jsonl(tmp_path / "train.jsonl", records[:8])
+    parquet.write_table(pa.Table.from_pylist(records[8:]), tmp_path / "test.parquet")
+    return tmp_path
+
+
+def _read(**fields: Any) -> list[Example]:
+    return read_examples(Source(**fields))
+
+
+def test_sources_give_back_the_same_examples(folder: Path) -> None:
+    assert _read(source="small-world", n=12, seed=1) == EXAMPLES
+    assert _read(source=str(folder), split="train") == EXAMPLES[:8]
+    assert _read(source=str(folder), split="test") == EXAMPLES[8:]
+    assert _read(source=str(folder / "train.jsonl"), n=3) == EXAMPLES[:3]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"source": "{}", "split": "validation"}, "of validation.jsonl .*validation=null"),
+        ({"source": "{}/few", "split": "validation"}, "no example of split .*validation=null"),
+        ({"source": "{}/none", "split": "train"}, "no file or folder"),
+        ({"source": "{}/train.jsonl", "n": 9}, "holds 8 examples, n asks for 9"),
+        ({"source": "{}/bad.jsonl"}, "bad.jsonl:2 is not a line of JSON"),
+        ({"source": "{}/other.jsonl"}, "record 1 is no tablemend example"),
+        ({"source": "{}/ragged.jsonl"}, "ragged.jsonl: record 1 is no tablemend example .*cells"),
+        ({"source": "{}/latin.jsonl"}, "latin.jsonl:1 is not a line of JSON"),
+        ({"source": "{}/empty.jsonl"}, "holds no example"),
+        ({"source": "{}/cut.parquet"}, "not readable as Parquet"),
+        ({"source": "{}/table.csv"}, "read from .jsonl or .parquet"),
+    ],
+)
+def test_bad_sources_are_refused(folder: Path, fields: dict[str, Any], message: str) -> None:
+    whole = (folder / "train.jsonl").read_text().splitlines()[0]
+    (folder / "bad.jsonl").write_text(f"{whole}\n{{\n")
+    (folder / "other.jsonl").write_text('{"question": "?"}\n')
+    ragged = json.loads(whole)
+    ragged["gold_table"]["rows"][0].pop()
+    (folder / "ragged.jsonl").write_text(json.dumps(ragged) + "\n")
+    (folder / "latin.jsonl").write_bytes('{"topic": "é"}\n'.encode("latin-1"))
+    (folder / "empty.jsonl").write_text("")
+    (folder / "few").mkdir()
+    (folder / "few" / "validation.jsonl").write_text("")
+    (folder / "cut.parquet").write_bytes((folder / "test.parquet").read_bytes()[:-20])
+    (folder / "table.csv").write_text("a,b\n")
+    with pytest.raises(TablemendError, match=message):
+        _read(**{**fields, "source": fields["source"].format(folder)})
+
+
+THINKING = ("off", "empty", "quote", "rationale")
+
+
+def of_thinking(recipe: Callable[..., Experiment], thinking: str, *tokens: str) -> Experiment:
+    return recipe(f"thinking={thinking}", f"evaluation.systems.sft.thinking={thinking}", *tokens)
+
+
+@pytest.mark.parametrize("kind", ["clean", "adversarial"])
+@pytest.mark.parametrize("thinking", THINKING)
+def test_every_way_of_thinking_continues_the_prompt_of_its_system(
+    tokenizer: Any, recipe: Callable[..., Experiment], thinking: str, kind: Any
+) -> None:
+    config = of_thinking(recipe, thinking)
+    system = config.evaluation.systems["sft"]
+    for example in EXAMPLES:
+        row = render(tokenizer, example, kind, config)
+        chat = tablehallu.messages(example, kind, system.prompt, config.format_of(system))
+        assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
+        answer = tokenizer.decode(row.target[:-1])
+        assert answer.startswith("####" if thinking == "off" else "<think>\n")
+        table = extract_table(answer, "markdown").table
+        assert table is not None and table.columns == example.gold_table.columns
+        assert len(table.rows) == len(example.gold_table.rows)
+
+
+def test_the_empty_block_is_qwens_and_bears_loss(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    """What the prompt of `off` gives, the model of `empty` writes: the same text, other masks."""
+    for example in EXAMPLES:
+        off = render(tokenizer, example, "adversarial", of_thinking(recipe, "off"))
+        empty = render(tokenizer, example, "adversarial", of_thinking(recipe, "empty"))
+        assert tokenizer.decode(off.input_ids) == tokenizer.decode(empty.input_ids)
+        assert tokenizer.decode(empty.target).startswith("<think>\n\n</think>\n\n####")
+        assert tokenizer.decode(off.prompt).endswith("<think>\n\n</think>\n\n")
+
+
+def test_rationales_fit_the_window_and_the_answer_limit_of_the_tiny_recipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    base = AutoTokenizer.from_pretrained(ROOT / "checkpoints" / "tiny-base")
+    config = parse(Experiment, ["recipe=tiny-rationale"])
+    for example in small_world.examples(seed=5, n=300):
+        row = render(base, example, "adversarial", config)
+        assert (
+            len(row) <= config.longest_row and len(row.target) <= config.evaluation.max_new_tokens
+        )
+
+
+def test_an_example_without_a_rationale_is_dropped_and_counted(
+    tokenizer: Any, recipe: Callable[..., Experiment]
+) -> None:
+    config = of_thinking(recipe, "rationale")
+    longer = replace(EXAMPLES[0], adversarial_context=EXAMPLES[0].adversarial_context + "\nAh.")
+    reason = "no rationale: unrecorded text in the adversarial context"
+    built = build_rows(tokenizer, [longer, *EXAMPLES[1:]], config)
+    assert built.dropped == {reason: 1} and len(built.rows) == len(EXAMPLES) - 1
+    with pytest.raises(TablemendError, match=rf"no training example is left \(1 x {reason}\)"):
+        build_rows(tokenizer, [longer], config)

@@ -1,0 +1,75 @@
+"""What TRL and transformers will give up is not used, and refused in a recipe."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer, PreTrainedModel
+
+import random_training
+from tablemend.config import ConfigError
+from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
+from tablemend.recipe.trl_names import DEPRECATED
+from tablemend.training import models
+from tests.support.short_trainings import RECIPES, short, small_data
+
+STEP = ("train.epochs=null", "train.max_steps=1")
+ADAPTERS = ("train.method=lora", "train.lora={r: 4}")
+
+
+def _trainer(config: Any, model: Path, folder: Path) -> Any:
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    if isinstance(config, DpoCommand):
+        pairs = [(20, 10, 12)] * 8
+        return random_training.random_preference_trainer(config, tokenizer, pairs, str(folder))
+    if isinstance(config, GrpoCommand):
+        return random_training.random_reward_trainer(config, tokenizer, [20] * 8, str(folder))
+    return random_training.random_trainer(config, tokenizer, [30] * 8, [10] * 8, str(folder))
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_step_of_each_training_draws_no_warning_of_what_will_be_gone(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path
+) -> None:
+    config = short(kind, tiny_model, tmp_path, small_data(8), *STEP)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        warnings.simplefilter("error", DeprecationWarning)
+        trainer = _trainer(config, tiny_model, tmp_path)
+        trainer.train()
+    assert trainer.state.global_step == 1
+
+
+@pytest.mark.parametrize("name", DEPRECATED)
+def test_a_deprecated_setting_is_refused_with_what_replaces_it(name: str, tmp_path: Path) -> None:
+    name, _, value = name.partition(": ")
+    with pytest.raises(ConfigError) as caught:
+        short(SftCommand, tmp_path, tmp_path, small_data(8), f"train.trl.{name}={value or 'true'}")
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"train.trl.{name}: is deprecated in TRL: ")
+
+
+@pytest.mark.parametrize("adapters", [False, True])
+def test_kernels_are_put_in_again_where_the_model_trains(
+    adapters: bool, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loaded on the CPU, where there are none, a model would train without them on the GPU."""
+    training: list[bool] = []
+
+    def put_in(model: PreTrainedModel, wanted: bool, *_: Any, **__: Any) -> None:
+        model._use_kernels = wanted
+        if wanted:
+            training.append(model.training)
+
+    monkeypatch.setattr(PreTrainedModel, "set_use_kernels", put_in)
+    monkeypatch.setattr(random_training, "random_model", models.trainable_model)
+    more = (*STEP, "model.kernels=true", *(ADAPTERS if adapters else ()))
+    config = short(SftCommand, tiny_model, tmp_path, small_data(8), *more)
+    trainer = _trainer(config, tiny_model, tmp_path)
+    assert training == [False]
+    trainer.train()
+    assert training == [False, True]

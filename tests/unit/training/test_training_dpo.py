@@ -1,0 +1,343 @@
+"""Preference training: the ids are ours, the reference is the start, the margin rises."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.config import parse, to_yaml
+from tablemend.errors import TablemendError
+from tablemend.preferences.command import DpoCommand, PairsCommand
+from tablemend.preferences.making import make_pairs
+from tablemend.preferences.pairs import FILE, read_pairs
+from tablemend.renderer import prompt_ids
+from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.synthesis import small_world
+from tablemend.tasks import tablehallu
+from tablemend.tasks.sources import read_examples
+from tablemend.training import checkpoints, preference, saving, stage
+from tablemend.training.start import start_facts
+from tests.support.interruption import Interrupt, Stop
+from tests.support.short_trainings import (
+    ROOT,
+    launch,
+    logged,
+    same_weights,
+    short,
+    small_data,
+    under,
+)
+
+DATA = small_data(16, seed=5)
+LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8, dropout: 0}", "train.learning_rate=1e-2")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """16 pairs of injected errors: no model is needed."""
+    folder = tmp_path_factory.mktemp("pairs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        config = parse(
+            PairsCommand,
+            ["recipe=tiny-dpo", DATA, f"dpo.pairs.path={folder}", "dpo.pairs.sampled=0"],
+        )
+        make_pairs(config)
+    return folder
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., DpoCommand]:
+    """The tiny recipe on the random model: 16 pairs, 2 steps an epoch of 8 pairs each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> DpoCommand:
+        given = (
+            f"dpo.pairs.path={pairs}",
+            "dpo.pairs.sampled=0",
+            "dpo.sft_weight=0",
+            "train.epochs=2",
+            "train.learning_rate=1e-3",
+            "train.save_every=2",
+            *overrides,
+        )
+        return short(DpoCommand, tiny_model, tmp_path / name, DATA, *given)
+
+    return make
+
+
+def _trainer(config: DpoCommand) -> tuple[Run, preference.PreferenceTrainer, Any, Any]:
+    run = Run.of(config)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert stage.begin(config, run, config.overwrite)
+    prepared = preference.prepare(config, run, tokenizer)
+    return run, preference.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+def _train(config: DpoCommand) -> tuple[Run, dict[str, Any]]:
+    run, trainer, tokenizer, prepared = _trainer(config)
+    facts = {**prepared.facts, **start_facts(config)}
+    facts |= stage.train(trainer, config, run)
+    prompts = prepared.train[:2]["prompt_ids"]
+    facts["first_answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
+    return run, facts
+
+
+def test_training_raises_the_margin_from_nothing(
+    command: Callable[..., DpoCommand], tiny_model: Path
+) -> None:
+    run, facts = _train(command("full", "data.validation={source: small-world, n: 4, seed: 2}"))
+    # the start is its own reference: no drift, and the loss of a coin
+    assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    assert logged(facts, "loss")[0] == pytest.approx(0.6931, abs=1e-3)
+    margins, accuracies = logged(facts, "rewards/margins"), logged(facts, "rewards/accuracies")
+    assert margins[-1] > max(0.05, margins[0]) and accuracies[-1] > 0.8
+    assert logged(facts, "loss")[-1] < 0.67
+    drift = logged(facts, "drift/rejected")[-1], logged(facts, "rewards/rejected")[-1]
+    assert drift[1] == pytest.approx(0.1 * drift[0], rel=1e-3)
+    assert facts["steps"] == 4 and facts["tokens"] > 16 * 2 * 2 * 100 and facts["first_answer"]
+    assert checkpoints.is_complete(run.model) and not same_weights(run.model, tiny_model)
+    last = [entry for entry in facts["log"] if "rewards/accuracies" in entry][-1]
+    for more, warns in ((1, False), (-1, True)):
+        logged_last = {**last, "drift/chosen": preference.DRIFT + more}
+        line, *warnings = preference.summary({"log": [logged_last]})
+        assert "% of the pairs the right way round" in line
+        assert any("chosen answers have become less likely" in one for one in warnings) == warns
+
+
+def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
+    command: Callable[..., DpoCommand], pairs: Path
+) -> None:
+    config = command("ids")
+    _, trainer, tokenizer, _ = _trainer(config)
+    examples = {example.id: example for example in read_examples(config.data.train)}
+    end = tokenizer.eos_token_id
+    rows = trainer.train_dataset
+    for row, pair in zip(rows, read_pairs(pairs), strict=True):
+        chat = tablehallu.messages(examples[pair.example_id], "adversarial")
+        assert row["prompt_ids"] == prompt_ids(tokenizer, chat, True)
+        for name in ("chosen", "rejected"):
+            ids = row[f"{name}_ids"]
+            assert ids[-1] == end and ids.count(end) == 1
+            assert tokenizer.decode(ids[:-1]) == getattr(pair, name)
+    # what the loss sees, through TRL's own loader
+    batch = next(iter(trainer.get_train_dataloader()))
+    wanted = {
+        (*row["prompt_ids"], *row[f"{n}_ids"]) for row in rows for n in ("chosen", "rejected")
+    }
+    for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True):
+        assert tuple(ids[mask.bool()].tolist()) in wanted
+    assert batch["completion_mask"].sum(dim=1).min() > 20
+    assert trainer.args.max_length is trainer.data_collator.max_length is None
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, facts = _train(command("whole"))
+    config = command("cut")
+    run, trainer, _, prepared = _trainer(config)
+    stage.record(run, "dpo", prepared.facts)
+    trainer.add_callback(Interrupt(3))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    scores = sorted(run.path.rglob("cache-*.arrow"))
+    assert scores  # the reference's, which the second call takes up
+    written = [path.stat().st_mtime_ns for path in scores]
+    run, resumed = _train(config)
+    assert f"resuming from {run.path}/dpo/checkpoint-2" in capsys.readouterr().out
+    assert [path.stat().st_mtime_ns for path in scores] == written
+    assert logged(resumed, "loss") == logged(facts, "loss")
+    assert logged(resumed, "rewards/margins") == logged(facts, "rewards/margins")
+    assert same_weights(run.model, whole.model)
+
+
+def test_other_pairs_are_refused_while_a_checkpoint_waits(
+    command: Callable[..., DpoCommand], pairs: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(pairs, other)
+    config = command("other", f"dpo.pairs.path={other}")
+    run, trainer, tokenizer, prepared = _trainer(config)
+    stage.record(run, "dpo", prepared.facts)
+    trainer.add_callback(Interrupt(3))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    write_jsonl(other / FILE, [pair.to_json() for pair in read_pairs(other)[1:]])
+    with pytest.raises(TablemendError, match=rf"another rows_hash: .*{FILE} has changed since"):
+        preference.prepare(config, run, tokenizer)
+
+
+def test_the_micro_batch_does_not_change_the_result(
+    command: Callable[..., DpoCommand],
+) -> None:
+    steps = ("train.max_steps=2", "train.epochs=null")
+    _, two = _train(command("two", *steps))
+    _, other = _train(command("other", *steps, "train.micro_batch=1"))
+    assert logged(other, "loss") == pytest.approx(logged(two, "loss"), rel=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_equal_one_and_one_goes_on(
+    command: Callable[..., DpoCommand], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four pairs are left of 16 for the second step of 12: one process has three, one has one."""
+    sizes = ("train.global_batch=12", "train.micro_batch=3")
+    kept = ("train.save_every=1", "model.dtype=float32")
+    steps = ("train.max_steps=2", "train.epochs=null", *sizes, *kept)
+    _, one = _train(command("one", *steps))
+    config = command("two", *steps)
+    done = launch(config, *under("ddp"), script="train/dpo.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("the right way round") == 1
+    facts = json.loads(Run.of(config).manifest.read_text())["dpo"]
+    assert (facts["strategy"], facts["world_size"]) == ("ddp", 2)
+    assert logged(facts, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
+    assert facts["tokens"] == one["tokens"] + 2 * 2 * 2  # two pairs of two tokens and no more
+    shutil.rmtree(Run.of(config).model)
+    shutil.rmtree(Run.of(config).path / "dpo" / "checkpoint-2")
+    capsys.readouterr()
+    _, alone = _train(config)
+    said = capsys.readouterr().out
+    assert "was saved by ddp on 2 processes, single on 1 process go on: the same pairs" in said
+    assert logged(alone, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
+
+
+@pytest.mark.parametrize("precomputed", ["true", "false"])
+def test_adapters_have_the_base_without_them_as_reference(
+    command: Callable[..., DpoCommand], precomputed: str, tiny_model: Path
+) -> None:
+    config = command("lora", *LORA, f"dpo.precompute_reference={precomputed}")
+    run, facts = _train(config)
+    assert logged(facts, "drift/chosen")[0] == pytest.approx(0, abs=1e-2)
+    margins = logged(facts, "rewards/margins")
+    assert margins[-1] > max(0.05, margins[0])
+    assert not same_weights(run.model, tiny_model)  # merged
+
+
+def test_a_second_copy_is_the_same_reference_as_precomputed_scores(
+    command: Callable[..., DpoCommand],
+) -> None:
+    steps = ("train.max_steps=2", "train.epochs=null")
+    _, one = _train(command("one", *steps))
+    _, other = _train(command("other", *steps, "dpo.precompute_reference=false"))
+    assert logged(other, "loss") == pytest.approx(logged(one, "loss"), rel=1e-3)
+
+
+def test_what_does_not_fit_is_dropped_and_counted_never_cut(
+    command: Callable[..., DpoCommand], pairs: Path, tmp_path: Path
+) -> None:
+    config = command("long")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    built, _ = preference.build_rows(config, tokenizer)
+    lengths = sorted(len(row) for row in built.rows["train"])
+    limit = lengths[len(lengths) // 2]
+    built, facts = preference.build_rows(command("long", f"train.max_length={limit}"), tokenizer)
+    fitting = sum(length <= limit for length in lengths)
+    assert facts["rows"] == len(built.rows["train"]) == fitting < 16
+    assert facts["dropped"] == {f"longer than {limit} tokens": 16 - fitting}
+    with pytest.raises(TablemendError, match=r"no pair of .* can be trained on \(the longest has"):
+        preference.build_rows(command("long", "train.max_length=16"), tokenizer)
+    records = [pair.to_json() for pair in read_pairs(pairs)[:3]]
+    records[0]["rejected"] = f"a{tokenizer.eos_token}b"
+    records[1]["rejected"] = records[1]["chosen"]
+    write_jsonl(tmp_path / "odd" / FILE, records)
+    _, facts = preference.build_rows(
+        command("odd", f"dpo.pairs.path={tmp_path / 'odd'}"), tokenizer
+    )
+    assert facts["rows"] == 1 and facts["dropped"] == {
+        "an end of turn within the answer": 1,
+        "the two answers are the same ids": 1,
+    }
+
+
+def test_tables_of_the_test_are_not_trained_on(
+    command: Callable[..., DpoCommand], tmp_path: Path
+) -> None:
+    path = tmp_path / "test.jsonl"
+    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=5, n=2)])
+    config = command("shared", f"data.test={{source: {path}, seed: 0, n: null}}")
+    with pytest.raises(TablemendError, match=r"data\.test and data\.train share 2 tables"):
+        preference.build_rows(config, checkpoints.load_tokenizer(config.model))
+
+
+def test_pairs_that_other_weights_answered_are_warned_of(
+    command: Callable[..., DpoCommand],
+    pairs: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(pairs, own)
+    config = command("drawn", f"dpo.pairs.path={own}")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    for drawn, warns in (("elsewhere", True), (Checkpoint(str(tiny_model)).fingerprint(), False)):
+        made = Run(own).recorded("preference")
+        Run(own).record("preference", {**made, "model": drawn})
+        preference.prepare(config, Run.of(config), tokenizer)
+        assert ("were drawn from other weights" in capsys.readouterr().out) == warns
+
+
+def test_pairs_of_other_examples_are_refused(
+    command: Callable[..., DpoCommand], pairs: Path
+) -> None:
+    config = command("other", "data.train.n=12")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    with pytest.raises(TablemendError, match=r"data\.train and data\.validation do not hold"):
+        preference.build_rows(config, tokenizer)
+
+
+def _main(config: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train/dpo.py", *config])
+    runpy.run_path("train/dpo.py", run_name="__main__")
+
+
+def test_the_script_says_which_command_makes_the_pairs(
+    command: Callable[..., DpoCommand],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command("chdir")
+    with pytest.raises(SystemExit) as left:
+        _main(["recipe=tiny-dpo", f"dpo.pairs.path={tmp_path}/none"], monkeypatch)
+    assert left.value.code == 2
+    line = f"no pairs in {tmp_path}/none/{FILE}: make them first, python data_gen/preference.py"
+    assert capsys.readouterr().err == f"error: {line} recipe=tiny-dpo\n"
+
+
+def test_the_script_trains_and_records_the_start(
+    command: Callable[..., DpoCommand],
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(tiny_model, first / "model")
+    (first / "sft.yaml").touch()
+    write_json(first / "manifest.json", {"sft": {"rows_hash": "abc", "log": [{"loss": 1.0}]}})
+    path = f"model.path={first / 'model'}"
+    config = command("second", path, "train.max_steps=2", "train.epochs=null")
+    recipe = tmp_path / "second.yaml"
+    recipe.write_text(to_yaml(config))
+    _main([f"recipe={recipe}"], monkeypatch)
+    out = capsys.readouterr().out
+    assert f"{tmp_path}/second/model: 2 steps" in out and "the right way round" in out
+    facts = json.loads((tmp_path / "second" / "manifest.json").read_text())["dpo"]
+    assert facts["start"] == {"sft": {"rows_hash": "abc"}}
+    assert facts["rows"] == facts["pairs"] == 16 and facts["pairs_made"]["rejected"]
+    assert facts["model_revision"].startswith("sha256:")
+    _main([f"recipe={recipe}"], monkeypatch)
+    assert "finished: " in capsys.readouterr().out

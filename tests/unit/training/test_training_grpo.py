@@ -1,0 +1,379 @@
+"""Training on rewards: prompts are evaluation's, rewards are logged whole, and it can go on."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tablemend.config import ConfigError, parse, to_yaml
+from tablemend.errors import TablemendError
+from tablemend.evaluation.command import CompareCommand
+from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
+from tablemend.recipe.reward import Reward
+from tablemend.renderer import prompt_ids
+from tablemend.runs import Run, write_jsonl
+from tablemend.synthesis import small_world
+from tablemend.tasks import tablehallu
+from tablemend.tasks.table_reward import TableReward
+from tablemend.tasks.task import Score
+from tablemend.training import checkpoints, grpo, saving, stage
+from tablemend.training.start import start_facts
+from tests.support.interruption import Interrupt, Stop
+from tests.support.short_trainings import ROOT, same_weights, short, small_data
+
+PARTS = set(Reward.model_fields)
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., GrpoCommand]:
+    """The tiny recipe on the random model: two prompts a step, four short answers to each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(name: str, *overrides: str) -> GrpoCommand:
+        given = (
+            "thinking=off",
+            "train.max_steps=4",
+            "train.learning_rate=1e-2",
+            "train.save_every=2",
+            "grpo.group=4",
+            "grpo.max_new_tokens=8",
+            "grpo.equal_groups=0.9",
+            *overrides,
+        )
+        return short(GrpoCommand, tiny_model, tmp_path / name, small_data(12), *given)
+
+    return make
+
+
+@pytest.fixture
+def graded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random model writes no table; this pays it for small ids, so that there is something."""
+
+    def score(self: Any, sample: Any, view: str, text: str) -> Score:
+        parts = dict.fromkeys(PARTS, 0.25)
+        return Score(parts, sum(map(ord, text)) % 97 / 97)
+
+    monkeypatch.setattr(grpo, "refuse_unpaid_gold", lambda *_: None)
+    monkeypatch.setattr(TableReward, "score", score)
+    monkeypatch.setattr(grpo.Trainer, "text_of", lambda self, ids: " ".join(map(str, ids)))
+
+
+def _trainer(config: GrpoCommand) -> tuple[Run, grpo.Trainer, Any, grpo.Prepared]:
+    run = Run.of(config)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert stage.begin(config, run, config.overwrite)
+    prepared = grpo.prepare(config, tokenizer)
+    return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+def _train(config: GrpoCommand) -> tuple[Run, dict[str, Any]]:
+    run, trainer, tokenizer, prepared = _trainer(config)
+    facts = {**prepared.facts, **start_facts(config), **stage.train(trainer, config, run)}
+    prompts = [task.ids for task in prepared.tasks[:2]]
+    facts["answer"] = saving.save(trainer, config, run, tokenizer, prompts, facts)
+    return run, facts
+
+
+@pytest.mark.parametrize("name", ["tiny-grpo", "qwen3-8b-grpo"])
+def test_the_recipes_load_and_say_their_launch_command(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    config = parse(GrpoExperiment, [f"recipe={name}"])
+    head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
+    assert config.name == name and f"train/grpo.py recipe={name}" in head and "Hardware" in head
+    compared = parse(CompareCommand, [f"recipe={name}"])
+    assert compared.evaluation.systems["grpo"].model == compared.stage == "grpo"
+    start = parse(CompareCommand, [f"recipe={name.removesuffix('-grpo')}"])
+    assert config.model.path == f"runs/{start.name}/model"  # the training that it goes on from
+    assert (config.thinking, config.format) == (start.thinking, start.format)
+    assert compared.evaluation.systems["sft"].model == "base"  # what it starts from
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "message"),
+    [
+        (
+            ["grpo.group=7"],
+            "train.global_batch",
+            "7 does not divide 64; the nearest that it and train.micro_batch divide: 112",
+        ),
+        (["grpo.group=24"], "train.global_batch", "divide: 48 or 96"),
+        (["grpo.iterations=3"], "train.save_every", "no multiple of grpo.iterations: 3"),
+        (["grpo.max_new_tokens=1024"], "grpo.max_new_tokens", "no room for a prompt in 1024"),
+        (["data.validation={source: small-world, n: 9, seed: 8}"], "data.validation", "no loss"),
+        (["grpo.reward={cells: 0, coverage: 0}"], "grpo.reward.coverage", "one row would pay"),
+        (["train.trl={num_generations: 4}"], "train.trl.num_generations", "set by grpo.group"),
+        (["train.trl={steps_per_generation: 4}"], "train.trl.steps_per_generation", "global_batch"),
+        (["grpo.engine=vllm-server"], "grpo.server", "goes with engine"),
+        (["train.trl.top_p=0.9"], "train.trl.top_p", "by grpo.temperature and"),
+    ],
+)
+def test_a_recipe_that_cannot_train_is_refused(
+    overrides: list[str], key: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError) as caught:
+        parse(GrpoCommand, ["recipe=tiny-grpo", *overrides])
+    assert any(key in found and message in found for found in caught.value.problems)
+
+
+def test_the_models_own_thinking_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no target to write it, and none is needed."""
+    monkeypatch.chdir(ROOT)
+    assert parse(GrpoCommand, ["recipe=tiny-grpo", "thinking=on"]).thinking == "on"
+    with pytest.raises(ConfigError, match="thinking"):
+        parse(CompareCommand, ["recipe=tiny", "thinking=on"])
+
+
+def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoCommand]) -> None:
+    for thinking in ("off", "quote"):
+        config = command(f"prompts-{thinking}", f"thinking={thinking}", "train.context=both")
+        _, trainer, tokenizer, prepared = _trainer(config)
+        # a tokenizer that adds tokens of its own, as Llama's does
+        trainer.processing_class.bos_token = tokenizer.eos_token
+        trainer.processing_class.add_bos_token = True
+        assert len(prepared.tasks) == 24
+        ids, _, _ = trainer._tokenize_prompts([task.prompt for task in prepared.tasks])
+        for task, found in zip(prepared.tasks, ids, strict=True):
+            chat = tablehallu.messages(task.sample, task.view, "base", "markdown")
+            assert found == prompt_ids(tokenizer, chat, thinking != "off") == list(task.ids)
+
+
+def test_an_answer_is_read_as_in_the_evaluation(command: Callable[..., GrpoCommand]) -> None:
+    _, trainer, tokenizer, _ = _trainer(command("read"))
+    ids = tokenizer.encode("<think>a</think>| b |", add_special_tokens=False)
+    start = tokenizer.encode("<|im_start|>", add_special_tokens=False)
+    end = [tokenizer.eos_token_id]
+    assert trainer.text_of(ids + end) == "<think>a</think>| b |"
+    assert trainer.text_of(ids + start + end) == "<think>a</think>| b |<|im_start|>"
+    assert trainer.text_of(ids) is None  # cut
+    assert trainer.text_of([]) is None
+
+
+def test_rewards_are_logged_and_change_the_weights(
+    command: Callable[..., GrpoCommand], graded: None, tiny_model: Path
+) -> None:
+    run, facts = _train(command("learn"))
+    assert facts["steps"] == 4 and facts["tokens"] > 4 * 8 * 100 and facts["answer"]
+    steps = [entry for entry in facts["log"] if "equal_groups" in entry]
+    assert len(steps) == 4
+    for entry in steps:
+        assert {f"parts/{name}" for name in PARTS} <= set(entry)
+        assert entry["parts/cells"] == 0.25 and entry["hallucinated"] == 1.0
+        assert entry["completions/clipped_ratio"] > 0.5 and entry["equal_groups"] < 1
+    assert not same_weights(run.model, tiny_model)
+    told = grpo.summary(facts["log"])
+    assert told["last"]["reward"] == steps[-1]["reward"]
+    assert told["mean"]["reward"] == pytest.approx(sum(e["reward"] for e in steps) / 4, abs=1e-5)
+
+
+def test_groups_with_equal_rewards_are_counted_and_warned_of(
+    command: Callable[..., GrpoCommand], tiny_model: Path
+) -> None:
+    """A random model's answers all earn nothing: nothing is learnt, and it says so."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run, facts = _train(command("equal", "train.max_steps=2"))
+    told = grpo.summary(facts["log"])["mean"]
+    assert told["equal_groups"] == 1.0 and told["equal_groups_right"] == 0.0
+    assert told["reward"] == 0.0 and told["hallucinated"] == 1.0
+    said = [str(one.message) for one in caught if "earn the same" in str(one.message)]
+    assert len(said) == 1 and "100% of the groups" in said[0] and "equal_groups=0.9" in said[0]
+    assert same_weights(run.model, tiny_model)
+
+
+def test_groups_that_stay_equal_stop_the_training(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grpo, "STALLED", 3)
+    monkeypatch.setattr(grpo, "GROUPS", 4)
+    with pytest.raises(TablemendError, match=r"learnt for 3 steps.*Never moved: format 0, col"):
+        _train(command("stalled", "train.max_steps=9"))
+
+
+def test_a_stall_names_the_parts_that_never_moved_and_ends_with_a_group_that_differs() -> None:
+    stall = grpo.Stall()
+    equal, mixed = torch.ones(10).bool(), torch.arange(10) > 0
+    for draw in range(2 * grpo.STALLED - 1):
+        stall.parts["cells"].add(0.0)
+        stall.parts["scope"].add(draw % 2)
+        stall.check(mixed if draw == grpo.STALLED - 1 else equal)
+    with pytest.raises(TablemendError, match=r"all of their 200 groups.*Never moved: cells 0\. "):
+        stall.check(equal)
+    few = grpo.Stall()
+    for _ in range(grpo.GROUPS - 1):  # one group a draw
+        few.check(equal[:1])
+    with pytest.raises(TablemendError, match="Never moved: no part"):
+        few.check(equal[:1])
+
+
+def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = {e.id: tablehallu.answer(e.gold_table) for e in small_world.examples(seed=1, n=12)}
+    _, trainer, tokenizer, prepared = _trainer(command("right"))
+    end = [tokenizer.eos_token_id]
+    right = [tokenizer.encode(gold[prepared.tasks[n].sample.id]) + end for n in (0, 1)]
+    wrong = tokenizer.encode("No table.") + end
+    answers = [*[right[0]] * 4, *[wrong] * 4]  # one group each
+    rewards = trainer._calculate_rewards(
+        [{"prompt": "", "task": n} for n in (0, 0, 0, 0, 1, 1, 1, 1)], [""] * 8, [""] * 8, answers
+    )
+    assert rewards[:, 0].tolist() == [1.0] * 4 + [0.0] * 4
+    assert trainer._metrics["train"]["equal_groups"] == [1.0]
+    assert trainer._metrics["train"]["equal_groups_right"] == [0.5]
+    assert trainer._pending_metrics["hallucinated"] == [0.5]
+    trainer._calculate_rewards(
+        [{"prompt": "", "task": 0}] * 8, [""] * 8, [""] * 8, [right[0], *[wrong] * 7]
+    )
+    assert trainer._metrics["train"]["equal_groups"][-1] == 0.5
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    command: Callable[..., GrpoCommand], graded: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, facts = _train(command("whole", "train.max_steps=3"))
+    config = command("cut", "train.max_steps=3")
+    run, trainer, _, _ = _trainer(config)
+    trainer.add_callback(Interrupt(3))
+    with pytest.raises(Stop):
+        stage.train(trainer, config, run)
+    run, resumed = _train(config)
+    assert f"resuming from {run.path}/grpo/checkpoint-2" in capsys.readouterr().out
+    rewards = [[e["reward"] for e in f["log"] if "reward" in e] for f in (facts, resumed)]
+    assert rewards[0] == rewards[1] and len(set(rewards[0])) > 1
+    assert resumed["tokens"] == facts["tokens"]
+    assert same_weights(run.model, whole.model)
+
+
+def test_a_reward_that_fails_stops_the_training(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = command("fails")
+    run, trainer, _, _ = _trainer(config)
+    monkeypatch.setattr(TableReward, "score", lambda *_: 1 / 0)
+    with pytest.raises(TablemendError, match="ZeroDivisionError") as caught:
+        stage.train(trainer, config, run)
+    assert "\n" not in str(caught.value) and "no reward would be true" in str(caught.value)
+
+
+def test_a_memory_too_small_to_draw_in_says_what_to_change(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """train.micro_batch, which a step's memory hangs on, would not help."""
+
+    def full(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(grpo, "draw", full)
+    with pytest.raises(TablemendError, match=r"drawn at once: lower train\.global_batch or grpo"):
+        _train(command("full"))
+
+
+def test_gold_that_does_not_earn_the_whole_reward_is_refused(
+    command: Callable[..., GrpoCommand], tmp_path: Path
+) -> None:
+    """One that is to be sorted by a column that it lacks, one that says a name twice."""
+    records = [example.to_json() for example in small_world.examples(seed=1, n=12)]
+    wrong = next(record for record in records if record["constraints"]["sort_column"])
+    wrong["constraints"]["sort_column"] = "Height"
+    other = next(record for record in records if record is not wrong)
+    other["gold_table"]["columns"][1] = other["gold_table"]["columns"][0]
+    path = tmp_path / "train.jsonl"
+    write_jsonl(path, records)
+    config = command("gold", f"data.train={{source: {path}, seed: 0, n: null}}")
+    with pytest.raises(TablemendError, match="2 examples do not earn") as caught:
+        grpo.prepare(config, checkpoints.load_tokenizer(config.model))
+    assert wrong["id"] in str(caught.value)
+
+
+def test_prompts_without_room_for_an_answer_are_dropped_and_counted(
+    command: Callable[..., GrpoCommand],
+) -> None:
+    config = command("long")
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    longest = sorted(len(task.ids) for task in grpo.prepare(config, tokenizer).tasks)[-2]
+    config = command("long", f"train.max_length={longest + 8}")
+    prepared = grpo.prepare(config, tokenizer)
+    assert prepared.facts["dropped"] == {f"prompt longer than {longest} tokens": 1}
+    with pytest.raises(TablemendError, match="gives 0 prompts, one step takes 2"):
+        grpo.prepare(command("long", "train.max_length=16"), tokenizer)
+
+
+def test_tables_of_the_test_are_not_trained_on(
+    command: Callable[..., GrpoCommand], tmp_path: Path
+) -> None:
+    path = tmp_path / "test.jsonl"
+    write_jsonl(path, [example.to_json() for example in small_world.examples(seed=1, n=2)])
+    config = command("shared", f"data.test={{source: {path}, seed: 0, n: null}}")
+    with pytest.raises(TablemendError, match="share 2 tables"):
+        grpo.prepare(config, checkpoints.load_tokenizer(config.model))
+
+
+def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
+    config = command(
+        "trl",
+        "grpo.beta=0.04",
+        "grpo.epsilon_high=0.3",
+        "grpo.loss=dr_grpo",
+        "grpo.scale_rewards=none",
+        "grpo.iterations=2",
+        "train.trl.delta=1.5",
+        "model.revision=abc",
+    )
+    found = grpo.grpo_arguments(config, "out", 1)
+    assert found.num_generations == 4 and found.generation_batch_size == 8
+    assert found.steps_per_generation == found.gradient_accumulation_steps == 2
+    assert (found.beta, found.epsilon, found.epsilon_high) == (0.04, 0.2, 0.3)
+    assert (found.loss_type, found.scale_rewards, found.num_iterations) == ("dr_grpo", "none", 2)
+    assert found.delta == 1.5 and not found.use_vllm and found.max_completion_length == 8
+    assert found.model_init_kwargs == {"revision": "abc"}  # TRL loads the reference by name
+
+
+def test_the_command_trains_and_shows(
+    command: Callable[..., GrpoCommand],
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    graded: None,
+) -> None:
+    config = command("whole", "train.trl.disable_tqdm=false")
+    path = tmp_path / "grpo.yaml"
+    path.write_text(to_yaml(config))
+    script = str(ROOT / "train" / "grpo.py")
+    monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}", "show=1"])
+    runpy.run_path(script)["main"]()
+    shown = capsys.readouterr().out
+    assert "####" in shown and "tokens; reward 0." in shown and "order 0.25" in shown
+    assert not (tmp_path / "whole").exists()
+    monkeypatch.setattr(sys, "argv", ["train/grpo.py", f"recipe={path}"])
+    runpy.run_path(script)["main"]()
+    told = json.loads((tmp_path / "whole" / "manifest.json").read_text())["grpo"]
+    assert told["rewards"]["last"]["parts/order"] == 0.25 and told["start"] == {}
+    assert told["reward"].startswith("tablemend reward") and told["first_answer"]
+    means = told["rewards"]["mean"]
+    said = f"mean reward {means['reward']:.3f}, last {told['rewards']['last']['reward']:.3f}, "
+    printed = capsys.readouterr()
+    assert f"{said}{means['equal_groups']:.0%} of the groups equal" in printed.out
+    *_, last, saving = printed.err.splitlines()
+    begun = ("starting ", "reading ", "tokenising ", "loading ", "training: ", "step 1 of ")
+    lines = iter(printed.err.splitlines())
+    assert all(any(line.startswith(word) for line in lines) for word in begun), printed.err
+    steps, reward = told["steps"], told["rewards"]["last"]["reward"]
+    assert last.startswith(f"step {steps} of {steps}, reward {reward:.4g}, ")
+    assert saving == f"saving and checking {tmp_path / 'whole' / 'model'}"
+    assert "{" not in printed.out + printed.err  # no dictionary of the Trainer's
+    runpy.run_path(script)["main"]()
+    assert "finished" in capsys.readouterr().out

@@ -1,0 +1,476 @@
+"""Engines of GRPO: what reaches them, what they are asked for, and what is refused in time."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from transformers import GenerationConfig, Qwen3NextConfig
+
+from tablemend.config import ConfigError, parse
+from tablemend.errors import TablemendError
+from tablemend.recipe.experiment import GrpoCommand
+from tablemend.renderer import prompt_ids
+from tablemend.runs import Run
+from tablemend.tasks import tablehallu
+from tablemend.training import checkpoints, engine, grpo, models, stage
+from tests.support.short_trainings import ROOT, short, small_data
+
+SERVER = "grpo.server=http://localhost:8000"
+LENGTH = 1024
+GOOD: dict[str, Any] = {
+    "/health": None,
+    "/v1/models": {"data": [{"id": "m", "max_model_len": LENGTH}]},
+    "/server_info": {
+        "vllm_config": {
+            "model_config": {"logprobs_mode": "processed_logprobs"},
+            "weight_transfer_config": {"backend": "nccl"},
+            "device_config": {"device": "cuda"},
+        }
+    },
+}
+
+
+@pytest.fixture
+def command(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., GrpoCommand]:
+    """The tiny recipe on the random model: two prompts a step, four answers to each."""
+    monkeypatch.chdir(ROOT)
+
+    def make(*overrides: str) -> GrpoCommand:
+        given = ("train.max_steps=2", "train.learning_rate=1e-2", "grpo.group=4", *overrides)
+        return short(GrpoCommand, tiny_model, tmp_path / "run", small_data(12), *given)
+
+    return make
+
+
+class FakeVllm:
+    """What TRL builds, without vLLM: answers each group with gold, gold again, prose and a cut."""
+
+    made: FakeVllm
+    stale = False
+    """Whether it never gets new weights."""
+    tasks: dict[tuple[int, ...], list[list[int]]]
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        self.generation_kwargs = options["generation_kwargs"] or {}
+        self.mode, self.enable_sleep_mode = options["mode"], True
+        self.awake: list[list[str]] = []
+        self.llm = SimpleNamespace(
+            generate=self._read, wake_up=lambda tags: self.awake.append(tags)
+        )
+        known = options["model"].named_parameters() if self.stale else ()
+        self.weights = {name: weight.detach().clone() for name, weight in known}
+        self.asked: list[list[int]] = []
+        self.synced: list[torch.Tensor] = []
+        FakeVllm.made = self
+
+    def sync_weights(self) -> None:
+        weight = next(iter(self.options["model"].parameters()))
+        self.synced.append(weight.detach().clone())
+
+    def generate(self, *, prompts: list[list[int]], **_: Any) -> tuple[Any, ...]:
+        start = len(self.asked)
+        self.asked += prompts
+        found = [FakeVllm.tasks[tuple(ids)][(start + at) % 4] for at, ids in enumerate(prompts)]
+        logprobs = [self._score(*both) for both in zip(prompts, found, strict=True)]
+        return prompts, found, logprobs, None
+
+    def _logits(self, ids: list[int]) -> torch.Tensor:
+        model = self.options["model"]
+        found = torch.func.functional_call(model, self.weights, (torch.tensor([ids]),))
+        return found.logits[0]
+
+    def _read(self, prompts: list[dict[str, list[int]]], params: Any, **_: Any) -> list[Any]:
+        """As vLLM scores a prompt: before any temperature."""
+        assert params == engine.READING
+        (ids,) = (each["prompt_token_ids"] for each in prompts)
+        with torch.no_grad():
+            scores = torch.log_softmax(self._logits(ids), -1)
+        found = [
+            {token: SimpleNamespace(logprob=scores[at, token].item())}
+            for at, token in enumerate(ids[1:])
+        ]
+        return [SimpleNamespace(prompt_logprobs=[None, *found])]
+
+    def _score(self, prompt: list[int], answer: list[int]) -> list[list[float]]:
+        """As vLLM scores what it draws: after the temperature (processed_logprobs)."""
+        with torch.no_grad():
+            logits = self._logits(prompt + answer)
+        scores = torch.log_softmax(logits[len(prompt) - 1 : -1] / self.options["temperature"], -1)
+        return [[scores[at, token].item()] for at, token in enumerate(answer)]
+
+
+def _trainer(config: GrpoCommand) -> tuple[Run, Any, Any, grpo.Prepared]:
+    run = Run.of(config)
+    tokenizer = checkpoints.load_tokenizer(config.model)
+    assert stage.begin(config, run, True)
+    prepared = grpo.prepare(config, tokenizer)
+    return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "server"),
+    [
+        ("transformers", "colocate", None),
+        ("vllm-colocate", "colocate", None),
+        ("vllm-server", "server", "http://localhost:8000"),
+    ],
+)
+def test_the_recipe_reaches_each_engine(
+    name: str, mode: str, server: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    chosen = [f"grpo.engine={name}"] + ([SERVER] if server else [])
+    config = parse(GrpoCommand, ["recipe=qwen3-8b-grpo", *chosen])
+    found = grpo.grpo_arguments(config, "out", 1)
+    assert found.use_vllm == (name != "transformers")
+    assert (found.vllm_mode, found.vllm_server_base_url) == (mode, server)
+    assert found.vllm_max_model_length == (None if name == "transformers" else 16384)
+    assert (found.vllm_gpu_memory_utilization, found.vllm_enable_sleep_mode) == (0.4, True)
+    assert (found.num_generations, found.max_completion_length) == (8, 4096)
+    assert (found.temperature, found.top_p, found.top_k, found.min_p) == (1.0, 1.0, 0, None)
+    assert found.vllm_importance_sampling_correction
+    assert found.steps_per_generation == found.gradient_accumulation_steps == 128
+
+
+@pytest.fixture
+def fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trl.trainer.grpo_trainer.VLLMGeneration", FakeVllm)
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=dict))
+
+
+def _gold_first(prepared: grpo.Prepared, tokenizer: Any, thinking: tablehallu.Thinking) -> None:
+    """Gold, gold again, prose and a cut for each prompt."""
+    end = [tokenizer.eos_token_id]
+    FakeVllm.tasks = {}
+    for task in prepared.tasks:
+        gold = tokenizer.encode(tablehallu.target(task.sample, task.view, thinking, "markdown"))
+        FakeVllm.tasks[task.ids] = [gold + end, gold + end, gold[:5] + end, gold]
+
+
+@pytest.mark.usefixtures("fake_vllm")
+def test_vllm_that_does_not_get_the_weights_stops_the_training(
+    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeVllm, "stale", True)
+    config = command("thinking=off", "grpo.engine=vllm-colocate", "train.max_steps=20")
+    run, trainer, tokenizer, prepared = _trainer(config)
+    _gold_first(prepared, tokenizer, "off")
+    with pytest.raises(TablemendError, match=r"by 0\.\d+ nats .*\(0\.0000 at first"):
+        stage.train(trainer, config, run)
+    assert 1 < trainer.state.global_step < 20
+
+
+@pytest.mark.parametrize(
+    ("differences", "stops"),
+    [
+        ([0.0009, 0.0017, 0.0006, 0.0043], False),  # measured: in its process, in bfloat16
+        ([0.0007, 0.0012, 0.16, 0.48], True),  # measured: a server that gets no weights
+        ([0.0007, 0.16, 0.0012, 0.16], False),
+        ([0.015, 0.02, 0.03, 0.02], False),  # a larger model rounds more
+        ([0.5, 0.5], True),  # a training that goes on
+        ([0.001, float("nan"), float("nan")], True),
+    ],
+)
+def test_a_growing_difference_between_the_engines_stops(
+    differences: list[float], stops: bool
+) -> None:
+    agreement = engine.Agreement()
+    *before, last = differences
+    for difference in before:
+        agreement.check(difference)
+    with pytest.raises(TablemendError, match="another model's") if stops else nullcontext():
+        agreement.check(last)
+
+
+def test_a_server_scores_a_prompt(serve: Callable[..., str]) -> None:
+    scored = [None, {"6": {"logprob": -1.0}}, {"7": {"logprob": -0.5}}]
+    answers = {"/v1/completions": {"choices": [{"prompt_logprobs": scored}]}}
+    for given, base_url in ((answers, serve(answers)), ({}, serve({}))):
+        client = SimpleNamespace(base_url=base_url, model="m")
+        vllm = SimpleNamespace(mode="server", vllm_client=client)
+        if given:
+            assert engine.scored_by_vllm(vllm, [5, 6], [7]) == [-0.5]
+        else:
+            with pytest.raises(TablemendError, match=rf"grpo.server={base_url} does not score"):
+                engine.scored_by_vllm(vllm, [5, 6], [7])
+
+
+@pytest.mark.usefixtures("fake_vllm")
+@pytest.mark.parametrize("thinking", ["off", "quote"])
+def test_vllm_is_asked_as_transformers_is(
+    thinking: tablehallu.Thinking,
+    command: Callable[..., GrpoCommand],
+) -> None:
+    """The same prompts, the same ends of an answer; its weights are those after each step."""
+    _, plain, _, _ = _trainer(command(f"thinking={thinking}"))
+    assert isinstance(plain.generation_config, GenerationConfig)
+    config = command(
+        f"thinking={thinking}",
+        "grpo.engine=vllm-colocate",
+        "grpo.temperature=0.7",
+        "train.trl.generation_kwargs={frequency_penalty: 0.1}",
+    )
+    run, trainer, tokenizer, prepared = _trainer(config)
+    vllm = FakeVllm.made
+    assert vllm.generation_kwargs == {
+        "frequency_penalty": 0.1,
+        "stop_token_ids": plain.generation_config.eos_token_id,
+        "ignore_eos": True,
+    }
+    assert vllm.options["mode"] == "colocate" and vllm.options["max_model_length"] == LENGTH
+    assert vllm.options["temperature"] == 0.7 and vllm.options["max_completion_length"] == 384
+    _gold_first(prepared, tokenizer, thinking)
+    facts = stage.train(trainer, config, run)
+    chats = [tablehallu.messages(t.sample, t.view, "base", "markdown") for t in prepared.tasks]
+    known = [prompt_ids(tokenizer, chat, thinking != "off") for chat in chats]
+    assert len(vllm.asked) == 16 and all(ids in known for ids in vllm.asked)
+    assert len(vllm.synced) == 2 and not torch.equal(*vllm.synced)
+    assert vllm.awake == [["kv_cache"]] * 2
+    steps = [entry for entry in facts["log"] if "equal_groups" in entry]
+    assert [entry["reward"] for entry in steps] == [0.5, 0.5]  # one that is cut earns nothing
+    assert [entry["completions/clipped_ratio"] for entry in steps] == [0.25, 0.25]
+    told = grpo.summary(facts["log"])["mean"]
+    assert told["engines/logp_difference"] < 1e-5
+    assert told["sampling/sampling_logp_difference/mean"] < 1e-3  # TRL scored the same tokens
+    assert told["sampling/importance_sampling_ratio/mean"] == pytest.approx(1.0, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "message"),
+    [
+        (["grpo.engine=vllm-server", "grpo.server=localhost:8000"], "grpo.server", "http://HOST"),
+        (["grpo.engine=vllm-server", f"{SERVER}/"], "grpo.server", "without /v1 or a slash"),
+        (["grpo.engine=vllm-server", f"{SERVER}/v1"], "grpo.server", "without /v1 or a slash"),
+        ([SERVER], "grpo.server", "goes with engine"),
+        (
+            ["grpo.engine=vllm-colocate", "train.method=qlora", "train.precision=bfloat16",
+             "train.lora={r: 8}"],
+            "grpo.engine",
+            "without their new scales",
+        ),
+        (
+            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs={seed: 1}"],
+            "train.trl.generation_kwargs.seed",
+            "would be equal",
+        ),
+        (
+            ["grpo.engine=vllm-colocate", "train.trl.generation_kwargs=5"],
+            "train.trl.generation_kwargs:",
+            "needs a mapping",
+        ),
+        (
+            ["grpo.engine=vllm-server", SERVER, "train.trl.generation_kwargs=seed"],
+            "train.trl.generation_kwargs:",
+            "or null, not 'seed'",
+        ),
+    ],
+)  # fmt: skip
+def test_an_engine_that_cannot_work_is_no_recipe(
+    overrides: list[str], key: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError) as caught:
+        parse(GrpoCommand, ["recipe=tiny-grpo", *overrides])
+    assert any(key in found and message in found for found in caught.value.problems)
+
+
+@pytest.mark.parametrize("given", ["null", "{}", "{seed: null}", "{min_tokens: 8}"])
+def test_sampling_without_a_seed_is_a_recipe(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    chosen = ["grpo.engine=vllm-colocate", f"train.trl.generation_kwargs={given}"]
+    assert "generation_kwargs" in parse(GrpoCommand, ["recipe=tiny-grpo", *chosen]).train.trl
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "wanted"),
+    [
+        (
+            "vllm_gpu_memory_utilization",
+            "1 0.05 4e-1",
+            "lots null 0 -0.1 1.01 .nan true '0.4'",
+            "a number above 0 and at most 1",
+        ),
+        ("vllm_tensor_parallel_size", "1 2", "0 -1 1.5 null true two", "a whole number of at"),
+        ("vllm_enable_sleep_mode", "true false", "maybe null 1", "true or false"),
+        ("vllm_server_timeout", "0 0.5 60", "long null -1 true .inf", "a number of at least 0"),
+    ],
+)
+def test_what_the_plan_and_the_check_of_the_server_read_of_trl_has_its_type(
+    name: str, good: str, bad: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TRL's dataclass takes any value; the plan would end in a traceback."""
+    monkeypatch.chdir(ROOT)
+    key = f"train.trl.{name}"
+    for value in good.split():
+        assert name in parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"]).train.trl
+    for value in bad.split():
+        with pytest.raises(ConfigError) as caught:
+            parse(GrpoCommand, ["recipe=qwen3-8b-grpo", f"{key}={value}"])
+        (line,) = caught.value.problems
+        assert line.startswith(f"{key}: needs {wanted}")
+
+
+@pytest.mark.parametrize("name", ["vllm-colocate", "vllm-server"])
+def test_no_vllm_and_no_gpu_are_refused_before_anything_is_loaded(
+    name: str,
+    command: Callable[..., GrpoCommand],
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By the command itself; showing prompts needs no engine."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(models, "trainable_model", lambda *_: pytest.fail("the model was loaded"))
+    monkeypatch.setattr(grpo, "trainable_model", lambda *_: pytest.fail("the model was loaded"))
+    chosen = ["recipe=tiny-grpo", f"model.path={tiny_model}", f"run={tmp_path}/run"]
+    chosen += [f"grpo.engine={name}"] + ([SERVER] if name == "vllm-server" else [])
+    main = runpy.run_path(str(ROOT / "train" / "grpo.py"))["main"]
+    for there, message in ((False, "needs vllm, which is not installed"), (True, "needs a CUDA")):
+        monkeypatch.setattr(engine, "find_spec", lambda _, there=there: there or None)
+        monkeypatch.setattr(sys, "argv", ["train/grpo.py", *chosen])
+        with pytest.raises(TablemendError, match=message) as caught:
+            main()
+        assert "\n" not in str(caught.value) and not (tmp_path / "run").exists()
+    monkeypatch.setattr(sys, "argv", ["train/grpo.py", *chosen, "show=1", "data.train.n=9"])
+    main()
+    assert "reward 1" in capsys.readouterr().out
+
+
+def test_layers_other_than_attention_are_refused_before_anything_is_loaded(
+    command: Callable[..., GrpoCommand], tmp_path: Path
+) -> None:
+    """Their state is no row of keys and values; vLLM draws such a model's answers."""
+    layers = {"num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]}
+    Qwen3NextConfig(**layers).save_pretrained(tmp_path / "hybrid")
+    config = command(f"model.path={tmp_path / 'hybrid'}")
+    with pytest.raises(TablemendError, match=r"linear_attention.*take vLLM") as caught:
+        engine.refuse_engine(config)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """A server that answers some paths, and 404 to all others; it may describe itself slowly."""
+    servers = []
+
+    def start(answers: dict[str, Any], slow: float = 0.0) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                Event().wait(slow if path == "/server_info" else 0.0)
+                self.send_response(200 if path in answers else 404)
+                self.end_headers()
+                body = answers.get(path)
+                self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+            do_POST = do_GET
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def _started(**changes: Any) -> dict[str, Any]:
+    settings = GOOD["/server_info"]["vllm_config"] | changes
+    return GOOD | {"/server_info": {"vllm_config": settings}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({}, "answers 404 to /health"),
+        ({"/health": None}, "answers 404 to /v1/models"),
+        (GOOD | {"/v1/models": b"<html>"}, "does not answer as a vLLM server"),
+        ({k: v for k, v in GOOD.items() if k != "/server_info"}, "answers 404 to /server_info"),
+        (_started(weight_transfer_config=None), "takes no weights over NCCL"),
+        (_started(weight_transfer_config={"backend": "ipc"}), "takes no weights over NCCL"),
+        (_started(model_config={"logprobs_mode": "raw_logprobs"}), "gives raw_logprobs"),
+        (_started(device_config={"device": "cpu"}), "computes on a CPU"),
+        (
+            GOOD | {"/v1/models": {"data": [{"max_model_len": 512}]}},
+            "holds 512 tokens, prompt and answer need up to 1024",
+        ),
+    ],
+)
+def test_a_wrong_server_is_refused_with_the_command_that_starts_a_right_one(
+    answers: dict[str, Any],
+    message: str,
+    serve: Callable[..., str],
+    command: Callable[..., GrpoCommand],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "find_spec", lambda _: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    config = command("grpo.engine=vllm-server", f"grpo.server={serve(answers)}")
+    with pytest.raises(TablemendError) as caught:
+        engine.refuse_engine(config)
+    told = str(caught.value)
+    assert message in told and "\n" not in told
+    assert "VLLM_SERVER_DEV_MODE=1 vllm serve" in told and "--max-model-len 1024" in told
+    uncorrected = command(
+        "grpo.engine=vllm-server",
+        f"grpo.server={config.grpo.server}",
+        "train.trl.vllm_importance_sampling_correction=false",
+    )
+    if "raw_logprobs" in message:  # nothing reads them then
+        engine.refuse_engine(uncorrected)
+
+
+def test_a_server_is_waited_for_only_where_the_recipe_says_so(
+    serve: Callable[..., str],
+    command: Callable[..., GrpoCommand],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = serve(GOOD)
+    engine.check_server(good, command())
+    closed = serve({}).rpartition(":")[0] + ":9"  # the discard port: nothing listens
+    with pytest.raises(TablemendError, match="cannot be reached") as caught:
+        engine.check_server(closed, command())
+    assert "vllm_server_timeout" in str(caught.value) and "\n" not in str(caught.value)
+    pauses: list[float] = []
+
+    def up(seconds: float) -> None:
+        pauses.append(seconds)
+        monkeypatch.setattr(engine, "_get", get)
+
+    get = engine._get
+    monkeypatch.setattr(engine, "_get", lambda _, *asked: get(closed, *asked))
+    monkeypatch.setattr(engine.time, "sleep", up)
+    engine.check_server(good, command("train.trl.vllm_server_timeout=60"))
+    assert pauses == [engine.PAUSE]
+
+
+def test_a_server_may_take_its_time_to_describe_itself(
+    serve: Callable[..., str], command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vLLM's first answer to /server_info takes seconds."""
+    server = serve(GOOD, slow=2.0)
+    monkeypatch.setattr(engine, "PATIENCE", 1.0)
+    engine.check_server(server, command())
+    monkeypatch.setattr(engine, "DESCRIBING", 1.0)
+    with pytest.raises(TablemendError, match="does not answer as a vLLM server does"):
+        engine.check_server(server, command())

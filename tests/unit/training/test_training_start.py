@@ -1,0 +1,201 @@
+"""What a training starts from: one commit, noted; no adapter, no quantised weights."""
+
+from __future__ import annotations
+
+import copy
+import json
+import runpy
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from peft import get_peft_model
+
+from tablemend.backends.checkpoints import Checkpoint
+from tablemend.config import to_yaml
+from tablemend.errors import TablemendError
+from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import GrpoCommand, Model, SftCommand, Trained
+from tablemend.recipe.training import Lora
+from tablemend.runs import Run, write_json
+from tablemend.training import adapters, checkpoints, grpo, preference, sft, stage
+from tablemend.training.models import lora_config
+from tablemend.training.start import start_facts
+from tests.support.short_trainings import RECIPES, ROOT, short, small_data
+
+
+def _config(path: object, run: Path, *overrides: str) -> SftCommand:
+    return short(SftCommand, Path(str(path)), run, small_data(8), "train.epochs=1", *overrides)
+
+
+@pytest.mark.parametrize("folder", ["model", "merged"])
+def test_the_stages_that_made_the_weights_are_repeated_without_their_log(
+    folder: str, tmp_path: Path
+) -> None:
+    first = Run(tmp_path / "first")
+    config = _config(first.path / folder, tmp_path / "run")
+    nothing = {"model_revision": "sha256:", "start": {}}
+    assert start_facts(config) == nothing
+    made = {"sft": {"rows_hash": "abc", "log": [1]}, "merge": {"base": "x"}, "compare": {"n": 1}}
+    write_json(first.manifest, made)
+    assert start_facts(config) == nothing  # another program's manifest
+    (first.path / "sft.yaml").touch()
+    found = start_facts(config)["start"]
+    assert found == {"sft": {"rows_hash": "abc"}, "merge": {"base": "x"}}
+
+
+def test_weights_on_the_hub_have_a_commit_and_no_run(tmp_path: Path) -> None:
+    config = _config("owner/base", tmp_path / "run", "model.revision=c0ffee")
+    assert start_facts(config) == {"model_revision": "c0ffee", "start": {}}
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_an_adapter_is_refused_before_anything_is_written(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path
+) -> None:
+    """PEFT would put the new adapter on the base, and the old one would be gone."""
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    named = {"base_model_name_or_path": str(tiny_model)}
+    (adapter / "adapter_config.json").write_text(json.dumps(named))
+    config = short(kind, adapter, tmp_path / "run", small_data(16), "train.micro_batch=8")
+    with pytest.raises(TablemendError, match=r"is an adapter.*train/merge\.py"):
+        stage.begin(config, Run.of(config), overwrite=False)
+    assert not (tmp_path / "run").exists()
+    whole = config.model_copy(
+        update={"model": config.model.model_copy(update={"path": str(tiny_model)})}
+    )
+    assert stage.begin(whole, Run.of(config), overwrite=False)
+    assert not checkpoints.is_complete(Run.of(config).model)
+
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+MOVED = SHA[::-1]
+
+
+def _on_the_hub(cache: Path, model: Path, commit: str) -> None:
+    """A model in the local cache of the Hub, whose main branch is this commit."""
+    repository = cache / "models--owner--base"
+    shutil.copytree(model, repository / "snapshots" / commit)
+    (repository / "refs").mkdir(exist_ok=True)
+    (repository / "refs" / "main").write_text(commit)
+
+
+@pytest.fixture
+def cache(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The local cache of a machine without a network, with owner/base in it."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    _on_the_hub(tmp_path / "hub", tiny_model, SHA)
+    return tmp_path / "hub"
+
+
+def _merge_at(pinned: Model, moved: Model, folder: Path) -> None:
+    """An adapter finds the base that it was trained on, of which main has no weights any more."""
+    lora = lora_config(Lora(r=2, alpha=4), revision=pinned.revision)
+    get_peft_model(checkpoints.load_model(pinned), lora).save_pretrained(folder)
+    checkpoints.load_tokenizer(pinned).save_pretrained(folder)
+    assert Checkpoint(str(folder)).adapter_base == Checkpoint("owner/base", SHA)
+    assert checkpoints.generate_once(folder, pinned, [5, 6, 7], tokens=4)
+    assert adapters.merge(folder, folder.with_name("whole"), moved, SHA, [[5, 6, 7]]).accepted
+
+
+def test_a_name_on_the_hub_is_one_commit_for_the_whole_training(
+    cache: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    config = _config("owner/base", tmp_path / "run")
+    run = Run.of(config)
+    assert stage.begin(config, run, overwrite=False)
+    pinned = stage.pinned(config, run)
+    assert start_facts(pinned)["model_revision"] == pinned.model.revision == SHA
+    _on_the_hub(cache, tiny_model, MOVED)  # while it trains
+    (cache / "models--owner--base" / "snapshots" / MOVED / "model.safetensors").unlink()
+    assert checkpoints.load_tokenizer(pinned.model) and checkpoints.load_model(pinned.model)
+    _merge_at(pinned.model, config.model, tmp_path / "adapter")
+    assert stage.pinned(config, run).model.revision == MOVED  # nothing waits to be continued
+    run.record("sft", {"model_revision": SHA})
+    checkpoint = run.path / "sft" / "checkpoint-1"
+    checkpoint.mkdir(parents=True)
+    checkpoints.mark_complete(checkpoint)
+    assert stage.pinned(config, run) == pinned
+    folder = _config(tiny_model, tmp_path / "other")
+    assert stage.pinned(folder, Run.of(folder)) is folder
+
+
+def test_a_name_that_nobody_knows_is_refused_in_one_line(cache: Path, tmp_path: Path) -> None:
+    config = _config("owner/none", tmp_path / "run")
+    with pytest.raises(TablemendError, match=r"^cannot load model\.path=owner/none: .*"):
+        stage.pinned(config, Run.of(config))
+
+
+@pytest.mark.parametrize("path", ["owner/base", "folder"])
+def test_a_quantised_start_is_refused_before_its_data_is_read(
+    path: str, cache: Path, tmp_path: Path
+) -> None:
+    base = cache / "models--owner--base" / "snapshots" / SHA
+    settings = json.loads((base / "config.json").read_text())
+    settings["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    (base / "config.json").write_text(json.dumps(settings))
+    config = _config(base if path == "folder" else path, tmp_path / "run")
+    run = Run.of(config)
+    with pytest.raises(TablemendError, match=r"is quantised: .* unquantised model; .*qlora"):
+        assert stage.begin(config, run, overwrite=False)
+        stage.pinned(config, run)
+    assert run.path.exists() == (path == "owner/base")
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_four_bits_without_a_gpu_are_refused_before_any_data_is_read(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        raise AssertionError("data was read")
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr("tablemend.preferences.pairs.check_pairs", lambda _: None)  # are there
+    monkeypatch.setattr(checkpoints, "load_tokenizer", read)
+    qlora = ("train.method=qlora", "train.lora={r: 4, alpha: 8}", "train.precision=bfloat16")
+    config = short(kind, tiny_model, tmp_path / "run", small_data(16), *qlora)
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(to_yaml(config))
+    script = f"train/{config.stage}.py"
+    monkeypatch.setattr(sys, "argv", [script, f"recipe={recipe}"])
+    with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU"):
+        runpy.run_path(script)["main"]()
+    assert not (tmp_path / "run").exists()
+
+
+BUILDERS: dict[type[Trained], Any] = {
+    SftCommand: sft.build_trainer,
+    DpoCommand: preference.build_trainer,
+    GrpoCommand: grpo.build_trainer,
+}
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_adapters_that_fit_no_layer_are_refused_before_trl_gets_the_model(
+    kind: type[Trained], tiny_model: Path, tmp_path: Path
+) -> None:
+    train = SimpleNamespace(rows=[])
+    prepared = SimpleNamespace(train=train, validation=None, tasks=[])
+    for target, what in (("nope", "no layer"), ("mlp", r"model\.layers\.0\.mlp")):
+        lora = ("train.method=lora", f"train.lora={{r: 4, target_modules: [{target}]}}")
+        config = short(kind, tiny_model, tmp_path / "run", small_data(16), *lora)
+        message = rf"^train\.lora\.target_modules=\[{target}\] names {what}.*q_proj, k_proj"
+        with pytest.raises(TablemendError, match=message) as caught:
+            BUILDERS[kind](config, Run.of(config), None, prepared)
+        assert "\n" not in str(caught.value)
+
+
+def test_adapters_go_where_peft_finds_their_layers(tiny_model: Path) -> None:
+    """By the end of a name or by all of it, and on an embedding too."""
+    model = checkpoints.load_model(Model(path=str(tiny_model), context_length=1024))
+    for target in ("v_proj", "self_attn.v_proj", "model.layers.1.mlp.up_proj", "embed_tokens"):
+        lora = lora_config(Lora(r=2, target_modules=(target,)), model)
+        found = get_peft_model(copy.deepcopy(model), lora).targeted_module_names
+        assert found and all(name.endswith(target) for name in found)

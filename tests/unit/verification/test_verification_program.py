@@ -1,0 +1,338 @@
+"""Stated numbers, periods and names against the cells that the sentence names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tablemend.claims.extract import extract_claims
+from tablemend.evidence.source import Source
+from tablemend.records import Claim, Document, Verdict
+from tablemend.tables.table import Table
+from tablemend.values.sentences import Span
+from tablemend.verification.linking import Linking
+from tablemend.verification.program import DocumentJudge, verify_document
+from tablemend.verification.reading import Reading
+from tests.support.growth import growth
+
+BOX = Table.of(
+    ["Player", "Team", "PTS", "REB", "AST", "STL", "BLK", "FGM", "FGA"],
+    [
+        ["Mara Venn", "Hawks", "28", "11", "4", "0", "2", "10", "19"],
+        ["Tim Holt", "Hawks", "16", "3", "9", "2", "0", "6", "14"],
+        ["Ana Reyes", "Bucks", "22", "8", "5", "1", "1", "8", "17"],
+        ["Lou Park", "Bucks", "9", "6", "1", "3", "0", "4", "11"],
+    ],
+)
+LINE = Table.of(
+    [
+        "City",
+        "Team",
+        "Points",
+        "Points in the first quarter",
+        "Points in the second quarter",
+        "Points in the third quarter",
+        "Points in the fourth quarter",
+        "Wins",
+        "Losses",
+        "Date",
+    ],
+    [
+        ["Atlanta", "Hawks", "104", "30", "21", "25", "28", "12", "8", "2021-03-05"],
+        ["Milwaukee", "Bucks", "98", "20", "29", "24", "25", "15", "4", "2021-03-05"],
+    ],
+)
+EARNINGS = Table.of(
+    ["Metric", "Q1 2023", "Q2 2023", "Q3 2023"],
+    [
+        ["Revenue ($ millions)", "812.4", "845.0", "790.1"],
+        ["Net income ($ millions)", "52.0", "-4.1", "61.3"],
+        ["Operating margin (%)", "11.2", "9.8", "12.6"],
+    ],
+)
+CITIES = Table.of(
+    ["City", "Country", "Mayor", "Population", "Founded"],
+    [
+        ["Corran", "Norland", "Ida Moss", "412,300", "1204"],
+        ["Velm", "Sudria", "Jon Birk", "98,450", "1881"],
+        ["Port Ashe", "Norland", "Lena Orr", "1,250,900", "1650"],
+    ],
+)
+PHONE = Table.of(
+    ["attribute", "value"],
+    [
+        ["Name", "Zed 5"],
+        ["Announced", "2014, October"],
+        ["Weight", "152 g"],
+        ["Display size", '5.2"'],
+        ["Manufacturer", "Norvik"],
+    ],
+    "Zed 5",
+)
+
+TICKETS = Table.of(["Team", "Tickets", "Price"], [["Reds", "20", "$5"], ["Blues", "10", "$4"]])
+
+Found = tuple[str, str | None, tuple[str, ...], tuple[str, ...]]
+
+
+def judge(text: str, *tables: Table) -> dict[str, Found]:
+    """Focus -> verdict, error type, words at fault and what should stand there."""
+    document = extract_claims(text)
+    verdicts = verify_document(document, Source(tables))
+    assert len(verdicts) == len(document.claims)
+    return {
+        text[slice(*(v.claim.focus or (v.claim.start, v.claim.end)))]: (
+            v.verdict,
+            v.error_type,
+            tuple(text[slice(*span)] for span in v.spans),
+            v.expected,
+        )
+        for v in verdicts
+    }
+
+
+SUPPORTED: list[tuple[str, str, Table]] = [
+    ("Venn had 28 points.", "28", BOX),
+    ("Tim Holt added 16 points and nine assists.", "nine", BOX),
+    ("Reyes went 8-of-17 from the field.", "8", BOX),
+    ("Venn had 28 points. She also grabbed 11 rebounds.", "11", BOX),
+    ("Revenue reached $845 million in Q2 2023.", "$845 million", EARNINGS),
+    ("In the second quarter of 2023, revenue was $0.85 billion.", "$0.85 billion", EARNINGS),
+    ("The operating margin was 11% in Q1 2023.", "11%", EARNINGS),
+    ("Revenue rose from $812.4 million in Q1 2023 to $845 million in Q2 2023.", "$812.4 million",
+     EARNINGS),
+    ("Net income was -4.1 million in Q2 2023.", "-4.1 million", EARNINGS),
+    ("Corran has about 410,000 inhabitants.", "410,000", CITIES),
+    ("Velm was founded in 1881.", "1881", CITIES),
+    ("Jon Birk is the mayor of Velm.", "Velm", CITIES),
+    ("It weighs 152 g.", "152 g", PHONE),
+    ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "104", LINE),
+    ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "12", LINE),
+    ("The Hawks (12-8) beat the Bucks 104-98 on Friday.", "Friday", LINE),
+    ("The Hawks outscored the Bucks 51-49 in the first half.", "51", LINE),
+    ("All three cities lie in the north.", "three", CITIES),
+    ("The Reds sold 20 $5 tickets, the highest of all.", "20", TICKETS),
+    ("The Reds sold 20 $5 tickets, the highest of all.", "highest", TICKETS),
+    ("The Reds sold 20%3d tickets, the highest of all.", "highest", TICKETS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "focus", "table"), SUPPORTED)
+def test_supported(text: str, focus: str, table: Table) -> None:
+    assert judge(text, table)[focus][0] == "supported"
+
+
+CONTRADICTED: list[tuple[str, str, Table, str, str, tuple[str, ...]]] = [
+    # text, focus, table, error, words at fault, expected
+    ("Venn had 35 points.", "35", BOX, "NUM", "35", ("28",)),
+    ("Venn had 22 points.", "22", BOX, "REL", "22", ("28",)),
+    ("Holt had 16 points and four assists.", "four", BOX, "REL", "four", ("9",)),
+    ("Reyes went 8-of-20 from the field.", "20", BOX, "NUM", "20", ("17",)),
+    ("Park had 9 points. He also grabbed 13 rebounds.", "13", BOX, "NUM", "13", ("6",)),
+    ("Revenue reached $900 million in Q2 2023.", "$900 million", EARNINGS, "NUM", "900",
+     ("845.0",)),
+    ("Revenue rose from $812.4 million in Q1 2023 to $870 million in Q2 2023.", "$870 million",
+     EARNINGS, "NUM", "870", ("845.0",)),
+    ("The operating margin was 14% in Q1 2023.", "14%", EARNINGS, "NUM", "14", ("11.2",)),
+    ("Corran has about 700,000 inhabitants.", "700,000", CITIES, "NUM", "700,000", ("412,300",)),
+    ("Velm was founded in 1650.", "1650", CITIES, "TMP", "1650", ("1881",)),
+    ("The mayor of Velm was Lena Orr.", "Lena Orr", CITIES, "ATT", "Lena Orr", ("Jon Birk",)),
+    ("It weighs 190 g.", "190 g", PHONE, "NUM", "190 g", ("152 g",)),
+    ("The Hawks (10-8) beat the Bucks 104-98.", "10", LINE, "NUM", "10", ("12",)),
+    ("The Hawks beat the Bucks 110-98.", "110", LINE, "NUM", "110", ("104",)),
+    ("The Hawks beat the Bucks on Tuesday.", "Tuesday", LINE, "TMP", "Tuesday", ("Friday",)),
+    ("The Hawks outscored the Bucks 60-49 in the first half.", "60", LINE, "NUM", "60", ("51",)),
+    ("All five cities lie in the north.", "five", CITIES, "NUM", "five", ("3",)),
+    ("The Reds sold 30 $5 tickets.", "30", TICKETS, "NUM", "30", ("20",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "focus", "table", "error", "fault", "expected"), CONTRADICTED)
+def test_contradicted(
+    text: str, focus: str, table: Table, error: str, fault: str, expected: tuple[str, ...]
+) -> None:
+    assert judge(text, table)[focus] == ("contradicted", error, (fault,), expected)
+
+
+UNSCORED: list[tuple[str, str, Table]] = [
+    ("Nora Blum of the Kings had 31 points.", "31", BOX),  # a name that no table has
+    ("Venn has averaged 30 points this season.", "30", BOX),  # another time than the table's
+    ("The five of them have 12 fouls.", "12", BOX),  # no column of fouls
+    ("They met in three earlier games.", "three", BOX),
+    ("The Hawks won six straight games.", "six", LINE),
+]
+
+
+@pytest.mark.parametrize(("text", "focus", "table"), UNSCORED)
+def test_not_contradicted_on_doubt(text: str, focus: str, table: Table) -> None:
+    assert judge(text, table)[focus][0] in ("unscored", "not_in_source")
+    assert judge(text, table)[focus][0] != "contradicted"
+
+
+def test_a_price_before_what_is_counted_is_not_its_number() -> None:
+    assert judge("The Reds sold 20 $5 tickets.", TICKETS)["$5"][0] == "supported"
+    assert judge("The Reds sold 20 $4 tickets.", TICKETS)["$4"][0] != "contradicted"
+
+
+def test_a_bound_far_off_is_not_wrong() -> None:
+    found = judge("Corran has more than 200,000 inhabitants.", CITIES)
+    assert found["200,000"][0] != "contradicted"
+    assert (
+        judge("Corran has more than 500,000 inhabitants.", CITIES)["500,000"][0] == "contradicted"
+    )
+
+
+def test_what_stands_nowhere_is_not_in_the_source() -> None:
+    found = judge("Venn is one of the Hawks. Their coach is Omar Quist.", BOX)
+    assert found["Omar Quist"][:2] == ("not_in_source", "ATT")
+    assert judge("Venn moved in 1997.", BOX)["1997"][:2] == ("not_in_source", "TMP")
+    assert judge("The firm employs 14,236 people.", EARNINGS)["14,236"][:2] == (
+        "not_in_source",
+        "NUM",
+    )
+
+
+def test_numbers_of_another_row_put_the_blame_on_the_name() -> None:
+    text = "Lou Park had 22 points, eight rebounds and five assists."
+    for found in judge(text, BOX).values():
+        if found[0] == "contradicted":
+            assert found == ("contradicted", "ATT", ("Lou Park",), ("Ana Reyes",))
+    assert judge(text, BOX)["22"][0] == "contradicted"
+    # One wrong number beside right ones is a wrong number.
+    found = judge("Ana Reyes had 22 points, eight rebounds and nine assists.", BOX)
+    assert found["nine"] == ("contradicted", "REL", ("nine",), ("5",))
+    assert found["22"][0] == "supported"
+
+
+def test_an_article_counts_one_in_a_list_of_counts() -> None:
+    text = "Holt had 16 points, a steal and a block."
+    faults = [
+        text[slice(*span)]
+        for v in verify_document(extract_claims(text), Source((BOX,)))
+        for span in v.spans
+    ]
+    assert faults == ["a", "a"]
+    assert all(
+        v.verdict != "contradicted"
+        for v in verify_document(extract_claims("Holt was a point guard."), Source((BOX,)))
+    )
+
+
+def test_double_doubles_are_counted() -> None:
+    assert judge("Venn had a double-double.", BOX)["double-double"][0] == "supported"
+    assert judge("Holt had a double-double.", BOX)["double-double"][0] == "contradicted"
+
+
+def test_the_loser_did_not_win() -> None:
+    (wrong,) = [
+        v
+        for v in verify_document(extract_claims("The Bucks beat the Hawks."), Source((LINE,)))
+        if v.wrong
+    ]
+    assert wrong.error_type == "CMP"
+
+
+def test_rows_of_one_name_that_differ_leave_it_open() -> None:
+    table = Table.of(["Item", "Price"], [["Lamp", "10"], ["Lamp", "14"], ["Desk", "90"]])
+    assert judge("The lamp has a price of 10.", table)["10"][0] == "unscored"
+    (verdict,) = [
+        v
+        for v in verify_document(extract_claims("The lamp has a price of 12."), Source((table,)))
+        if v.claim.kind == "numeric"
+    ]
+    assert verdict.verdict == "unscored"
+    assert "different values" in verdict.reason
+    assert judge("The desk has a price of 80.", table)["80"][0] == "contradicted"
+
+
+def test_a_value_of_another_table_does_not_contradict() -> None:
+    text = "The Hawks were led by Mara Venn, who had 28 points."
+    assert judge(text, LINE, BOX)["28"][0] == "supported"
+
+
+def test_evidence_is_the_cell() -> None:
+    (verdict,) = verify_document(extract_claims("Venn had 35 points."), Source((BOX,)))
+    assert verdict.evidence[0].text == 'Row "Mara Venn", Column "PTS": 28'
+    assert (verdict.evidence[0].row, verdict.evidence[0].column) == (0, 2)
+    assert verdict.judge.startswith("program/")
+
+
+def test_links_have_places_and_carry_the_subject() -> None:
+    text = "Reyes had 22 points. She had five assists."
+    linking = Linking(Reading(text), Source((BOX,)))
+    first, second = (linking.links(span, 0) for span in linking.reading.sentences)
+    assert [(text[r.start : r.end], r.rows) for r in first.rows] == [("Reyes", (2,))]
+    assert [(text[c.start : c.end], c.columns) for c in first.columns] == [("points", (2,))]
+    assert second.subject == (2,)
+    assert second.rows == ()
+    part = linking.links(Span(0, 5), 0)
+    assert [r.rows for r in part.rows] == [(2,)]
+    assert part.columns == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\n ",
+        "Revenue",
+        "収益は2023年に845百万ドルに達した。",
+        "हमारी कंपनी ने 2023 में 845 जहाज बेचे।",
+        "🙂 \u202e 12 \x00 34",
+        "((((((((((((" * 50,
+        "a " * 4000,
+        "1 " * 2000,
+        "9" * 5000,
+        "Venn had " + "28 points, " * 300,
+    ],
+)
+def test_no_text_breaks_it(text: str) -> None:
+    start = time.process_time()
+    for verdict in verify_document(extract_claims(text), Source((BOX, EARNINGS))):
+        assert isinstance(verdict, Verdict)
+    assert time.process_time() - start < 8
+
+
+def test_another_script_is_never_contradicted() -> None:
+    text = "ハークスは三得点を挙げた。ベンは35点。"
+    assert not any(v.wrong for v in verify_document(extract_claims(text), Source((BOX,))))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        Table.of(["Only"], [["a"], ["b"]]),
+        Table.of(["A", "B"], []),
+        Table.of(["A", "B"], [[None, None]]),
+        Table.of(["A", "B"], [["x" * 10_000, "<b>5</b>"]]),
+        Table.of(["", ""], [["1", "2"]]),
+        Table.of(["A", "A"], [["x", "2"], ["x", "3"]]),
+    ],
+)
+def test_no_table_breaks_it(table: Table) -> None:
+    text = "The A of x was 2 in 2020, and Bob had 17.5% of b on Friday."
+    assert len(verify_document(extract_claims(text), Source((table,)))) > 0
+
+
+def test_claims_without_a_place_or_a_table_are_unscored() -> None:
+    claim = Claim("x", None, None, "numeric", "x")
+    assert verify_document(Document("", (claim,)), Source((BOX,)))[0].verdict == "unscored"
+    document = extract_claims("Venn had 28 points.")
+    assert {v.verdict for v in verify_document(document, Source())} == {"unscored"}
+
+
+def test_time_is_linear_in_cells() -> None:
+    def judging(rows: int) -> Callable[[], object]:
+        table = Table.of(
+            ["Name", "Group", "Score", "Year"],
+            [
+                [f"Person {n}", f"Group {n % 7}", str(n * 3), str(1900 + n % 100)]
+                for n in range(rows)
+            ],
+        )
+        document = extract_claims("Person 5 had a score of 15. Person 7 had a score of 20.")
+        return lambda: DocumentJudge(document, Source((table,))).judge(document.claims[0])
+
+    assert growth(judging, 1000, 8000) < 32  # linear is 8, squared 64
