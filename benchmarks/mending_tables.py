@@ -26,6 +26,9 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.claims.answers import answer_claims
 from tablemend.config import Source as Examples
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows, with_rows
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.judge import judge, judge_answer
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
@@ -33,9 +36,6 @@ from tablemend.evidence.source import Source
 from tablemend.mitigations.edits import Draft, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example
-from tablemend.synthesis.engine import examples as make_examples
-from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows, with_rows
-from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks import tablehallu

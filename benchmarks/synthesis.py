@@ -19,11 +19,11 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Section, load
+from tablemend.datasets.tablehallu.engine import Engine, open_engine
+from tablemend.datasets.tablehallu.files import encode
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.script import run_script
-from tablemend.synthesis.engine import Engine, open_engine
-from tablemend.synthesis.files import encode
-from tablemend.synthesis.settings import Synthesis
 
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikitablequestions"
 CHUNK = 250

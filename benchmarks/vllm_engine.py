@@ -32,8 +32,8 @@ from pydantic import Field
 
 from tablemend.config import DType, Section, load
 from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.datasets.tablehallu import small_world
 from tablemend.script import run_script
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 
 Part = Literal["contexts", "engines", "adapter"]

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
+from tablemend.datasets.tablehallu.dataset import make_dataset
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.pipeline.settings import LlmSynthesis, read_settings
 from tablemend.script import run_script
-from tablemend.synthesis.dataset import make_dataset
-from tablemend.synthesis.settings import Synthesis
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def model_server() -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random Qwen3 (2 layers, hidden 32) with its own tokenizer and chat template."""
-    from tablemend.synthesis import small_world
+    from tablemend.datasets.tablehallu import small_world
     from tablemend.tasks import tablehallu
     from tiny_base.config import Shape
     from tiny_base.model import build_model

@@ -192,8 +192,8 @@ class GivesUp:
 
 
 def test_the_rate_counts_examples_that_were_made() -> None:
-    from tablemend.synthesis.engine import open_engine
-    from tablemend.synthesis.settings import Synthesis
+    from tablemend.datasets.tablehallu.engine import open_engine
+    from tablemend.datasets.tablehallu.settings import Synthesis
 
     synthesis = benchmark("synthesis")
     nothing = GivesUp()

@@ -20,10 +20,10 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
+from tablemend.datasets.tablehallu.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
 from tablemend.script import run_script  # noqa: E402
-from tablemend.synthesis.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
 from tablemend.training import checkpoints  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402

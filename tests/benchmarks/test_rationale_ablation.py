@@ -10,13 +10,13 @@ from types import ModuleType
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import read_test
 from tablemend.generations import Generations, Stored
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
 from tablemend.runs import Run
-from tablemend.synthesis.rationale import rationale
 
 ROOT = Path(__file__).parents[2]
 ARMS = ("off", "empty", "quote", "rationale")

@@ -19,6 +19,7 @@ import yaml
 
 from tablemend.backends.names import ModelName
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
@@ -30,7 +31,6 @@ from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
 from tablemend.runs import read_jsonl, sole_writer
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked, right_answer
 from tests.support.files import file_size_limit

@@ -12,16 +12,16 @@ import pytest
 from datasets import load_dataset
 
 from tablemend.config import Source, parse
+from tablemend.datasets.tablehallu import dataset
+from tablemend.datasets.tablehallu.dataset import make_dataset
+from tablemend.datasets.tablehallu.engine import Engine, split_of
+from tablemend.datasets.tablehallu.files import encode
+from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.runs import sole_writer
-from tablemend.synthesis import dataset
-from tablemend.synthesis.dataset import make_dataset
-from tablemend.synthesis.engine import Engine, split_of
-from tablemend.synthesis.files import encode
-from tablemend.synthesis.settings import SPLITS, Synthesis, SynthesisRecipe
-from tablemend.synthesis.topics import make_table
 from tablemend.tables.csvtable import write_csv
 from tablemend.tasks.sources import read_examples
 
@@ -171,7 +171,7 @@ def test_the_small_world_is_a_source(tmp_path: Path) -> None:
 def test_a_changed_small_world_is_no_continuation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tablemend.synthesis import small_world
+    from tablemend.datasets.tablehallu import small_world
 
     tokens = ("source=small-world", "n=5")
     make(tmp_path / "out", *tokens)
@@ -313,7 +313,7 @@ def test_joining_on_a_full_disk_leaves_no_half_file(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tablemend.synthesis.files.copyfileobj", fail)
+        patch.setattr("tablemend.datasets.tablehallu.files.copyfileobj", fail)
         with pytest.raises(OSError, match="space"):
             make(tmp_path / "out")
     assert not list((tmp_path / "out").glob(".*"))

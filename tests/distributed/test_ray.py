@@ -26,6 +26,7 @@ from tablemend.backends.ray_engine import RayEngine
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
@@ -34,7 +35,6 @@ from tablemend.pipeline.dataset import make_llm_dataset
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.runs import Run
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 
 pytestmark = [

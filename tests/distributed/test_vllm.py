@@ -35,11 +35,11 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.records import Example
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.training.engine import check_server
 

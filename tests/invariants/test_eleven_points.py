@@ -27,6 +27,7 @@ import random_training
 from tablemend.backends.cache import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
 from tablemend.evaluation.judging import why_unscored
@@ -37,7 +38,6 @@ from tablemend.records import Answer
 from tablemend.renderer import prompt_ids
 from tablemend.reports.rates import summarise
 from tablemend.runs import Run, surroundings
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_generation import METRICS
 from tablemend.training import advice, checkpoints, launch, stage

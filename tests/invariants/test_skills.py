@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
+from tablemend.datasets.tablehallu.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
 from tablemend.records import Example
-from tablemend.synthesis.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
 from tablemend.tasks.tablehallu import quotation
 from tiny_base import skills
 from tiny_base.config import Skills

@@ -15,8 +15,8 @@ from tablemend.annotation.report import make_report
 from tablemend.annotation.sample import Data, read_data
 from tablemend.annotation.steps import STEPS
 from tablemend.cli import main
+from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.records import Example
-from tablemend.synthesis.files import open_writer
 
 Choices = dict[str, dict[str, str | None]]
 """example -> step -> answer"""

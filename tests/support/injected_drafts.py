@@ -7,13 +7,13 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.detector.keys import primary_key
 from tablemend.pipeline import checks, omissions, preservation, queries
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.preservation import Preserved
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Mention
-from tablemend.synthesis.settings import Shape
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import sentence_spans

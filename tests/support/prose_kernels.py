@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from tablemend.datasets.tablehallu.columns import MONTHS
+from tablemend.datasets.tablehallu.names import invent_word
 from tablemend.records import Condition, Constraints
-from tablemend.synthesis.columns import MONTHS
-from tablemend.synthesis.names import invent_word
 from tablemend.tables.table import Cell, Table
 
 

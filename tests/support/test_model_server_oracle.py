@@ -16,6 +16,8 @@ import pytest
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.errors import TablemendError
@@ -38,8 +40,6 @@ from tablemend.pipeline.topics import PoolTopics
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.settings import Shape
 from tablemend.tasks import tablehallu
 from tests.support.model_server import kernels, oracle, paraphrases, perturbations, queries, tables
 from tests.support.model_server.chat import Chat, Reply, read_chat

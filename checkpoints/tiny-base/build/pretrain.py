@@ -45,7 +45,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     import torch
 
     from tablemend.backends.precision import emulation
-    from tablemend.synthesis.small_world import ENGINE
+    from tablemend.datasets.tablehallu.small_world import ENGINE
     from tablemend.training import checkpoints
     from tablemend.training.precision import chosen
     from tiny_base.training import Trainer, build_tokenizer

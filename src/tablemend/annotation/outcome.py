@@ -15,12 +15,12 @@ import yaml
 from tablemend.annotation.report import OVERALL, alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
+from tablemend.datasets.tablehallu.card import FEATURES
+from tablemend.datasets.tablehallu.files import open_writer
+from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.disk import sync, sync_all
 from tablemend.errors import TablemendError
 from tablemend.runs import read_jsonl, write_jsonl, write_text
-from tablemend.synthesis.card import FEATURES
-from tablemend.synthesis.files import open_writer
-from tablemend.synthesis.settings import SPLITS
 
 CARD = "README.md"
 VERDICTS = "verification.jsonl"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tablemend.backends.requests import Completion, Request
+from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.errors import TablemendError
-from tablemend.synthesis.tokens import count_tokens
 
 WINDOW = 60.0
 """Seconds of a minute."""

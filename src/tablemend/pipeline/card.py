@@ -7,9 +7,9 @@ from shlex import quote
 from typing import Any
 
 from tablemend.backends.names import ModelName
+from tablemend.datasets.tablehallu.card import front_matter, table_of
 from tablemend.pipeline.counts import MILLION, VERDICTS
 from tablemend.pipeline.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
-from tablemend.synthesis.card import front_matter, table_of
 
 MEANS = {
     "gold context, characters": "gold_characters",

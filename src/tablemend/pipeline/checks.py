@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.pipeline.drafts import KernelDraft
@@ -17,7 +18,6 @@ from tablemend.pipeline.preservation import check_adversarial, locate_facts
 from tablemend.pipeline.queries import check_constraints, check_query
 from tablemend.pipeline.statements import Statements
 from tablemend.prompting.replies import Problem
-from tablemend.synthesis.settings import Shape
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold, header_key

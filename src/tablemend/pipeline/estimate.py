@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.pipeline.counts import ROLES, Role, Spent, Usage, cost_of, role_of
 from tablemend.pipeline.prompting import prompt
 from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.synthesis.engine import EXPANSION
-from tablemend.synthesis.tokens import count_tokens
 
 ENOUGH = 3
 """Rows from which on their means are taken."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.errors import TablemendError, install
 from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.synthesis.settings import SPLITS
 
 TOKEN = "HF_TOKEN"
 OTHERS = ("README.md", "counts.json", "rejected.jsonl", "settings.json")

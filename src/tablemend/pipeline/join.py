@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tablemend.datasets.tablehallu.engine import split_of
+from tablemend.datasets.tablehallu.files import Writer, open_writer
+from tablemend.datasets.tablehallu.settings import SPLITS, Split, Synthesis
 from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.pipeline.card import write_card
@@ -19,9 +22,6 @@ from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.topics import split_key
 from tablemend.records import Example
 from tablemend.runs import append_whole, write_json, write_text
-from tablemend.synthesis.engine import split_of
-from tablemend.synthesis.files import Writer, open_writer
-from tablemend.synthesis.settings import SPLITS, Split, Synthesis
 
 COUNTS = "counts.json"
 REJECTED = "rejected.jsonl"

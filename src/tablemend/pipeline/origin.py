@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from tablemend.datasets.tablehallu.engine import ENGINE as PROGRAM
+from tablemend.datasets.tablehallu.engine import Engine, Skipped, Usable, no_table, scan
+from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.pipeline.paraphrase import ENGINE as PARAPHRASE
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import ENGINE
 from tablemend.pipeline.topics import Topics, open_topics
-from tablemend.synthesis.engine import ENGINE as PROGRAM
-from tablemend.synthesis.engine import Engine, Skipped, Usable, no_table, scan
-from tablemend.synthesis.settings import POOL, Synthesis
-from tablemend.synthesis.sources import open_source
 
 
 @dataclass(frozen=True)

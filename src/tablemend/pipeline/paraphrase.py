@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
+from tablemend.datasets.tablehallu.compose import Sentence, Stated
+from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
 from tablemend.pipeline.parsing import read_paraphrases
 from tablemend.pipeline.prompting import render, with_problems
@@ -20,8 +22,6 @@ from tablemend.pipeline.rewording import NOT_REWORDED, Rewording, Told
 from tablemend.pipeline.settings import Paraphrase
 from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Mention
-from tablemend.synthesis.compose import Sentence, Stated
-from tablemend.synthesis.verification import Limits, verify
 from tablemend.values.sentences import Span
 
 ENGINE = "paraphrase/1"

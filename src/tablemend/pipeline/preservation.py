@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.omissions import Omissions, foreign_names
 from tablemend.pipeline.statements import Sentence, Statements, is_text, overlap
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Fact, Mention
-from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import Span, paragraph_spans

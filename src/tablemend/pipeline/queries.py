@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 
+from tablemend.datasets.tablehallu.columns import read_date, read_number
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints
-from tablemend.synthesis.columns import read_date, read_number
-from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.tablehallu.compose import Sentence, Stated
 from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Fact
-from tablemend.synthesis.columns import words_of
-from tablemend.synthesis.compose import Sentence, Stated
 from tablemend.values.cells import read_value, year_of
 from tablemend.values.sentences import sentence_spans
 

@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tablemend.datasets.tablehallu.files import encode
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
-from tablemend.synthesis.files import encode
 
 
 class Rejection(NamedTuple):

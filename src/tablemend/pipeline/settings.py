@@ -17,8 +17,8 @@ from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
+from tablemend.datasets.tablehallu.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
 from tablemend.errors import TablemendError
-from tablemend.synthesis.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
 
 Maker = Literal["llm", "program"]
 

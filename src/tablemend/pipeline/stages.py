@@ -12,6 +12,10 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message, stream_seed
+from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.perturb import perturb_kernel, with_entity_condition
+from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
 from tablemend.pipeline.checks import (
     check_adversarial,
@@ -33,10 +37,6 @@ from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example, Fact
-from tablemend.synthesis.engine import EXPANSION
-from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.perturb import perturb_kernel, with_entity_condition
-from tablemend.synthesis.settings import Difficulty
 
 ENGINE = "llm/1"
 """Version of the chain; the prompts have versions of their own."""

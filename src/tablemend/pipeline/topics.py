@@ -16,10 +16,10 @@ from random import Random
 from string import Formatter
 from typing import Protocol
 
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
 from tablemend.errors import TablemendError
 from tablemend.pipeline.drafts import Topic
 from tablemend.pipeline.topic_lists import LISTS, TEMPLATES, YEARS
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES
 from tablemend.values.foreign import load_json
 
 OWN = "Own topics"

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from tablemend.datasets.tablehallu.card import table_of
+from tablemend.datasets.tablehallu.settings import POOL, SPLITS
 from tablemend.records import CLAIM_ERRORS
-from tablemend.synthesis.card import table_of
-from tablemend.synthesis.settings import POOL, SPLITS
 from tablemend.tabfaith.domains import DOMAINS
 from tablemend.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 

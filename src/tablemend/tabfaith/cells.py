@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tablemend.datasets.tablehallu.sentences import EVENTS, with_article
 from tablemend.records import ClaimKind
-from tablemend.synthesis.sentences import EVENTS, with_article
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.labels import is_plural_label
 from tablemend.tabfaith.periods import read_period

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tablemend.synthesis.sentences import EVENTS
+from tablemend.datasets.tablehallu.sentences import EVENTS
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.degrees import degrees_of
 from tablemend.tabfaith.periods import Period, read_period

@@ -14,9 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tablemend.errors import TablemendError
-from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
-from tablemend.synthesis.dataset import (
+from tablemend.datasets.tablehallu.dataset import (
     COUNTS,
     PARTS,
     SETTINGS,
@@ -27,9 +25,11 @@ from tablemend.synthesis.dataset import (
     map_in_workers,
     reason_kind,
 )
-from tablemend.synthesis.engine import split_of
-from tablemend.synthesis.files import join_parts
-from tablemend.synthesis.settings import SPLITS
+from tablemend.datasets.tablehallu.engine import split_of
+from tablemend.datasets.tablehallu.files import join_parts
+from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.errors import TablemendError
+from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 from tablemend.tabfaith.card import write_card
 from tablemend.tabfaith.domains import DOMAINS, Domain
 from tablemend.tabfaith.examples import TabFaithExample

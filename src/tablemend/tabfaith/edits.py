@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.sentences import with_article
 from tablemend.records import ClaimError
-from tablemend.synthesis.sentences import with_article
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.labels import is_plural_label, spoken_name
 from tablemend.tabfaith.periods import Period, move_period, read_period, spellings

@@ -17,11 +17,11 @@ from typing import Any
 
 from tablemend.claims.extract import extract_claims
 from tablemend.config.error_types import InjectedErrors, Linear
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
 from tablemend.reports.rates import mean_interval
-from tablemend.synthesis import small_world
 from tablemend.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.tabfaith.injection import Injector
 from tablemend.tabfaith.sheet import Unverbalisable

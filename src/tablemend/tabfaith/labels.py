@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from tablemend.datasets.tablehallu.columns import clean_cell, words_of
+from tablemend.datasets.tablehallu.sentences import EVENTS, JOINING, is_plural, label_of
 from tablemend.evidence.grid import Grid
-from tablemend.synthesis.columns import clean_cell, words_of
-from tablemend.synthesis.sentences import EVENTS, JOINING, is_plural, label_of
 from tablemend.values.cells import read_value
 
 MAX_NAME = 60

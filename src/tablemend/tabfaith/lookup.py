@@ -1,7 +1,7 @@
 """Which cells the words of a claim point to, and what numbers they and the words hold.
 
 Names, columns and periods are looked up by their words alone; numbers are read by the strict
-reader of :mod:`~tablemend.synthesis.columns`. For :mod:`recomputation`.
+reader of :mod:`~tablemend.datasets.tablehallu.columns`. For :mod:`recomputation`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.columns import clean_cell, read_number, words_of
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
-from tablemend.synthesis.columns import clean_cell, read_number, words_of
 from tablemend.tabfaith.labels import MEDALS, measure_label
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import FLAGS

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from tablemend.backends.asking import ask, short_name
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling, stream_seed
+from tablemend.datasets.tablehallu.dataset import check_folder, is_finished, make_once
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import open_verifier, verify_texts
 from tablemend.faithfulness.verifier import Verifier
 from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Verification
-from tablemend.synthesis.dataset import check_folder, is_finished, make_once
 from tablemend.tabfaith.dataset import (
     Opened,
     begin,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tablemend.synthesis.names import invent_word
+from tablemend.datasets.tablehallu.names import invent_word
 from tablemend.tabfaith.periods import MONTHS
 from tablemend.tables.table import Cell, Table
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
+from tablemend.datasets.tablehallu.columns import clean_cell, words_of
 from tablemend.evidence.grid import Grid
-from tablemend.synthesis.columns import clean_cell, words_of
 from tablemend.tabfaith.labels import MEDALS, ODD, is_counted_label, is_name, measure_label, noun_of
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.sheet import (

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from tablemend.synthesis.columns import words_of
+from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.tabfaith.lookup import SLACK, Lookup, Texts, read_stated
 from tablemend.tabfaith.periods import Period, read_period
 from tablemend.tabfaith.summary import Operation, Role

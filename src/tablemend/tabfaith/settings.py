@@ -14,9 +14,9 @@ from tablemend.config import HUB, Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, recipes_of
+from tablemend.datasets.tablehallu.settings import POOL, Shares
 from tablemend.errors import TablemendError
 from tablemend.records import ClaimError
-from tablemend.synthesis.settings import POOL, Shares
 from tablemend.tabfaith.domains import Domain
 
 SYNTHETIC = "synthetic"

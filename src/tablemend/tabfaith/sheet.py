@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
+from tablemend.datasets.tablehallu.columns import clean_cell
 from tablemend.errors import TablemendError
 from tablemend.evidence.grid import Grid
-from tablemend.synthesis.columns import clean_cell
 from tablemend.tabfaith.periods import Period
 from tablemend.values.cells import read_value
 from tablemend.values.units import ONE, PLAIN, Unit

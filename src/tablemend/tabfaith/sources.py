@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tablemend.config import HUB
+from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu.sources import find_table, open_source
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
-from tablemend.synthesis.settings import POOL, Synthesis
-from tablemend.synthesis.sources import find_table, open_source
-from tablemend.synthesis.topics import make_table
 from tablemend.tabfaith.domains import SYNTHETIC as GENERATORS
 from tablemend.tabfaith.domains import Domain
 from tablemend.tabfaith.filings import read_filing

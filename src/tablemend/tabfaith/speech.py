@@ -7,8 +7,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from random import Random
 from typing import TypeVar
 
+from tablemend.datasets.tablehallu.sentences import is_plural, with_article
 from tablemend.records import ClaimKind
-from tablemend.synthesis.sentences import is_plural, with_article
 from tablemend.tabfaith import templates
 from tablemend.tabfaith.labels import is_mixed_label, is_plural_label, spoken_name, takes_article
 from tablemend.tabfaith.periods import Period, read_period, spellings

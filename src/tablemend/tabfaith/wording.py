@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context, Decimal
 from random import Random
 
-from tablemend.synthesis.columns import words_of
+from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.tabfaith.sheet import Amount, Sheet
 from tablemend.values.units import ONE, PLAIN, Unit
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Mixture, Source
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.records import Example
-from tablemend.synthesis import small_world
 from tablemend.tasks.chats import Chat
 from tablemend.values.foreign import load_json
 

@@ -8,14 +8,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
+from tablemend.datasets.tablehallu.planting import PLANTS
+from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.judge import Submission as Scored
 from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import JUDGE, Opinion, compare_exactly
 from tablemend.records import ERROR_TYPES, Example, Judgement, Mark, Metric, SampleView
-from tablemend.synthesis.planting import PLANTS
-from tablemend.synthesis.rationale import RATIONALE_VERSION
 from tablemend.tasks import tablehallu
 from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import MAKES, read_examples

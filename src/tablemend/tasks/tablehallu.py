@@ -12,9 +12,9 @@ import json
 from dataclasses import replace
 from typing import Literal, get_args
 
+from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
-from tablemend.synthesis.rationale import rationale
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
+from tablemend.datasets.tablehallu.columns import TypedTable, type_table
+from tablemend.datasets.tablehallu.compose import compose
+from tablemend.datasets.tablehallu.kernel import Prepared, Rejected, draw_kernel
+from tablemend.datasets.tablehallu.names import NameGuard
+from tablemend.datasets.tablehallu.sentences import Speaker, label_of
+from tablemend.datasets.tablehallu.settings import Shape
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.pipeline.checks import check_kernel
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.topic_lists import TEMPLATES
 from tablemend.pipeline.topics import slots_of
 from tablemend.records import SortOrder
-from tablemend.synthesis.columns import TypedTable, type_table
-from tablemend.synthesis.compose import compose
-from tablemend.synthesis.kernel import Prepared, Rejected, draw_kernel
-from tablemend.synthesis.names import NameGuard
-from tablemend.synthesis.sentences import Speaker, label_of
-from tablemend.synthesis.settings import Shape
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES
-from tablemend.synthesis.topics import make_table
 from tablemend.tables.table import Cell, Table
 
 DRAWS = 60

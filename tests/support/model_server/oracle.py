@@ -15,12 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.errors import TablemendError
 from tablemend.pipeline.parsing import read_constraints
 from tablemend.pipeline.prompting import BLANK
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
-from tablemend.synthesis.kernel import Rejected
 from tablemend.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table

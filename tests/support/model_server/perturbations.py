@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.names import NameGuard, invent_name
+from tablemend.datasets.tablehallu.perturb import perturb_kernel
+from tablemend.datasets.tablehallu.sentences import Speaker, label_of
 from tablemend.records import Constraints
-from tablemend.synthesis.engine import EXPANSION
-from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.names import NameGuard, invent_name
-from tablemend.synthesis.perturb import perturb_kernel
-from tablemend.synthesis.sentences import Speaker, label_of
 from tablemend.tables.table import Cell, Table
 from tablemend.values.sentences import sentence_spans
 from tests.support.model_server.queries import type_shown

@@ -10,10 +10,7 @@ from datetime import date, timedelta
 from random import Random
 from string import Formatter
 
-from tablemend.detector.keys import primary_key
-from tablemend.detector.query import sort_rule_from_query
-from tablemend.records import Condition, Constraints, SortOrder
-from tablemend.synthesis.columns import (
+from tablemend.datasets.tablehallu.columns import (
     ORDERED,
     TypedTable,
     clean_cell,
@@ -21,15 +18,18 @@ from tablemend.synthesis.columns import (
     read_number,
     type_columns,
 )
-from tablemend.synthesis.query import (
+from tablemend.datasets.tablehallu.query import (
     OPENINGS,
     SCHEMAS,
     SORTS,
     list_columns,
     phrase_bound,
 )
-from tablemend.synthesis.scope import Bound
-from tablemend.synthesis.sentences import label_of
+from tablemend.datasets.tablehallu.scope import Bound
+from tablemend.datasets.tablehallu.sentences import label_of
+from tablemend.detector.keys import primary_key
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.records import Condition, Constraints, SortOrder
 from tablemend.tables.table import Table
 
 MISTAKES = ("cell-in-query", "column-left-out", "columns-shuffled", "no-sort", "other-sort")

@@ -1,6 +1,6 @@
 """Sentences of the program read back: which entity they name, and which values they give it.
 
-The patterns are those that :class:`~tablemend.synthesis.sentences.Speaker` writes with. A
+The patterns are those that :class:`~tablemend.datasets.tablehallu.sentences.Speaker` writes with. A
 sentence that fits several of them has several readings; all are given, and who asks has to see
 that they agree.
 """
@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from tablemend.synthesis.sentences import (
+from tablemend.datasets.tablehallu.sentences import (
     CLAUSES,
     FRAMES_OF_RECORD,
     FRAMES_OF_THREE,

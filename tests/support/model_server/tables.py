@@ -8,10 +8,10 @@ from pathlib import Path
 from random import Random
 
 from tablemend.config import EXAMPLE_FILES, Source
+from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
-from tablemend.synthesis.names import invent_word
-from tablemend.synthesis.settings import SPLITS
 from tablemend.tables.table import Cell, Table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tablemend.datasets.tablehallu.columns import ORDERED
+from tablemend.datasets.tablehallu.settings import Shape
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.pipeline.checks import check_adversarial, check_kernel, check_query
 from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.parsing import read_constraints
 from tablemend.records import Condition, Constraints
-from tablemend.synthesis.columns import ORDERED
-from tablemend.synthesis.settings import Shape
-from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
 from tests.support.model_server.queries import type_shown
 from tests.support.model_server.reading import added_sentences, read_sentences, sentences_of

@@ -19,8 +19,8 @@ from tablemend.annotation.content import constraints, distractors, segments
 from tablemend.annotation.sample import choose, read_data
 from tablemend.annotation.sheet import guard, split_cell, unguard
 from tablemend.annotation.steps import STEPS
+from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Condition, Constraints, Example
-from tablemend.synthesis import small_world
 from tests.support.annotators import (
     SEVERAL,
     Choices,

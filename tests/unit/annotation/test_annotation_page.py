@@ -21,8 +21,8 @@ from tablemend.annotation.page import embed, write_page
 from tablemend.annotation.sample import Data, choose, read_data
 from tablemend.annotation.steps import GUIDES, STEPS
 from tablemend.cli import main
+from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
-from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
 from tests.support.annotators import write_data
 from tests.support.chromium import Browser, NoBrowserError, chromium, find_chromium

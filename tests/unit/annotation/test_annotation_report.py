@@ -16,10 +16,10 @@ from tablemend.annotation.steps import STEPS
 from tablemend.annotation.verdicts import combine, rule
 from tablemend.cli import main
 from tablemend.config import Source
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.records import Example
 from tablemend.reports.rates import rate_interval
-from tablemend.synthesis import small_world
-from tablemend.synthesis.files import open_writer
 from tablemend.tasks.sources import read_examples
 from tests.support.annotators import (
     SEVERAL,

@@ -17,6 +17,8 @@ from pydantic import ValidationError
 from tablemend.config import ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
+from tablemend.datasets.tablehallu.engine import examples
+from tablemend.datasets.tablehallu.settings import SynthesisRecipe
 from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.preferences.command import DpoCommand
 from tablemend.recipe.experiment import (
@@ -30,8 +32,6 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.recipe.reward import Reward
 from tablemend.recipe.trl_names import OWNED, TRL_NAMES
-from tablemend.synthesis.engine import examples
-from tablemend.synthesis.settings import SynthesisRecipe
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 from tablemend.validation.command import ValidateCommand
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.detector.judge import judge, judge_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
 from tablemend.detector.order import SortRule
 from tablemend.records import Judgement
-from tablemend.synthesis.topics import make_table
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.values import is_blank

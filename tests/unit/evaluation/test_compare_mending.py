@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
@@ -24,7 +25,6 @@ from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
 from tablemend.runs import Run, read_jsonl
-from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
@@ -23,7 +24,6 @@ from tablemend.reports.markdown import terminal_table
 from tablemend.reports.report import write_reports
 from tablemend.reports.second import cohens_kappa, compare_judges
 from tablemend.runs import Run, read_jsonl
-from tablemend.synthesis import small_world
 from tests.support.answering import AnsweringServer, answering, right_answer
 
 N = 6

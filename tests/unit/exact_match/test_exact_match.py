@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.judge import judge as detect
 from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
-from tablemend.synthesis import small_world
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import answer
 from tests.support.injected import EDITS

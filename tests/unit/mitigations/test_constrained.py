@@ -16,6 +16,8 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.query import SCHEMAS, list_columns
 from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
@@ -26,8 +28,6 @@ from tablemend.generations import ScoredSystems
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.runs import Run
-from tablemend.synthesis import small_world
-from tablemend.synthesis.query import SCHEMAS, list_columns
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.judge import judge
 from tablemend.detector.order import SortRule, is_sorted, sort_rows
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import examples as make_examples
-from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import OutputFormat, answer

@@ -16,6 +16,10 @@ import pytest
 
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
+from tablemend.datasets.tablehallu.compose import Sentence
+from tablemend.datasets.tablehallu.engine import examples
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.verification import verify
 from tablemend.pipeline import rewording as words
 from tablemend.pipeline.asking import Asked, GivenUp, Talk
 from tablemend.pipeline.paraphrase import Paraphrased, paraphrase_example
@@ -24,10 +28,6 @@ from tablemend.pipeline.schemas import SCHEMAS
 from tablemend.pipeline.settings import Paraphrase
 from tablemend.prompting.replies import Problem
 from tablemend.records import Example, Fact, Mention
-from tablemend.synthesis.compose import Sentence
-from tablemend.synthesis.engine import examples
-from tablemend.synthesis.settings import Synthesis
-from tablemend.synthesis.verification import verify
 from tests.support.prompts import recognise
 
 ENDINGS = (", as the register has it.", ", by the record.", ", going by the file.")

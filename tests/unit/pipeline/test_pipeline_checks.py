@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tablemend.datasets.tablehallu.engine import Engine
+from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
 from tablemend.pipeline import checks, omissions, preservation, queries
@@ -17,8 +19,6 @@ from tablemend.pipeline.drafts import KernelDraft
 from tablemend.pipeline.statements import Statements
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
-from tablemend.synthesis.engine import Engine
-from tablemend.synthesis.settings import Shape, Synthesis
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value, same_value
 from tablemend.values.words import akin

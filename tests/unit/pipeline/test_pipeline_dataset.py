@@ -20,6 +20,8 @@ from datasets import load_dataset
 from tablemend.backends.limits import BudgetSpent
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.errors import TablemendError
 from tablemend.pipeline import dataset, join, preview, row_files
 from tablemend.pipeline.dataset import make_llm_dataset
@@ -31,8 +33,6 @@ from tablemend.pipeline.run import Gate, make_rows
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.topics import split_key
 from tablemend.records import Call, Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.settings import SPLITS
 from tests.support.files import file_size_limit
 
 N = 60

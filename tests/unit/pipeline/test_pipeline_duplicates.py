@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from tablemend.datasets.tablehallu.names import invent_word
 from tablemend.errors import FULL_DISK, TablemendError
 from tablemend.pipeline.duplicates import THRESHOLD, KernelIndex, likeness
-from tablemend.synthesis.names import invent_word
 from tablemend.tables.table import Table
 from tests.support.files import file_size_limit
 from tests.support.llm_kernels import CASES

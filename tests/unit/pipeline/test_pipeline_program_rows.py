@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Request, Sampling
+from tablemend.datasets.tablehallu.engine import open_engine
+from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.pipeline.asking import Asked
 from tablemend.pipeline.program_rows import NO_EXAMPLE, make_program_row
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import Models
 from tablemend.records import Example
-from tablemend.synthesis.engine import open_engine
-from tablemend.synthesis.verification import Limits, verify
 from tests.support.prompts import recognise
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import Source
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.card import FEATURES
+from tablemend.datasets.tablehallu.files import encode, open_writer
 from tablemend.errors import TablemendError
 from tablemend.pipeline.rows import Rejection, Row
 from tablemend.records import Call, Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.card import FEATURES
-from tablemend.synthesis.files import encode, open_writer
 from tablemend.tasks.sources import read_examples
 
 CALLS = (
@@ -59,7 +59,7 @@ def test_calls_are_written_and_read_back(
 def test_the_card_and_the_arrow_schema_name_every_field(called: Example, tmp_path: Path) -> None:
     import datasets
 
-    from tablemend.synthesis.files import arrow_schema
+    from tablemend.datasets.tablehallu.files import arrow_schema
 
     assert [feature["name"] for feature in FEATURES] == list(Example.__slots__)
     features = datasets.Features._from_yaml_list(FEATURES)

@@ -15,9 +15,9 @@ from random import Random
 
 import pytest
 
+from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.pipeline.row_files import FOLDER
 from tablemend.records import Example
-from tablemend.synthesis.settings import SPLITS
 from tests.support.model_server.local import LocalServer
 
 ROOT = Path(__file__).parents[3]

@@ -9,6 +9,8 @@ import pytest
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
 from tablemend.errors import TablemendError
 from tablemend.pipeline.drafts import Topic
 from tablemend.pipeline.settings import (
@@ -18,8 +20,6 @@ from tablemend.pipeline.settings import (
 )
 from tablemend.pipeline.topic_lists import LISTS, TEMPLATES, YEARS
 from tablemend.pipeline.topics import open_topics, slots_of, split_key
-from tablemend.synthesis.settings import SPLITS, Synthesis, SynthesisRecipe
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
 SERVED = "openai:some/model@http://a:1/v1"

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.pipeline.asking import Asked
 from tablemend.pipeline.drafts import Topic
 from tablemend.pipeline.rows import Row
 from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.pipeline.stages import ENGINE, Models, draw_difficulty, make_row
 from tablemend.prompting.replies import REQUEST_FAILED
-from tablemend.synthesis.verification import meets
 from tests.support.prompts import recognise
 
 TOPIC = Topic("ferries of the Lunel Islands", "Technology & Business", "Transport & Energy")

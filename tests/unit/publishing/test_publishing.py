@@ -18,6 +18,8 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.tablehallu.dataset import make_dataset
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
@@ -29,8 +31,6 @@ from tablemend.publishing.recorded import chain_of, read_recorded
 from tablemend.recipe.experiment import GrpoCommand, SftCommand
 from tablemend.reports.words import with_interval
 from tablemend.runs import Run
-from tablemend.synthesis.dataset import make_dataset
-from tablemend.synthesis.settings import Synthesis
 from tablemend.training import checkpoints, stage
 from tests.support.finished_runs import (
     LORA,

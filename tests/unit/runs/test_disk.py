@@ -12,8 +12,8 @@ import pytest
 from tablemend.annotation.outcome import _new_folder
 from tablemend.disk import replace_file, sync
 from tablemend.runs import write_text
-from tablemend.synthesis import small_world
-from tablemend.synthesis.files import open_writer
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.training import checkpoints
 
 Synced = Callable[[], dict[str, list[str]]]

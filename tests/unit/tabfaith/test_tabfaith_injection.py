@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
+from tablemend.datasets.tablehallu.sources import find_table
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.records import ClaimError
-from tablemend.synthesis.sources import find_table
-from tablemend.synthesis.topics import make_table
 from tablemend.tabfaith.domains import domain_table
 from tablemend.tabfaith.injection import MIX, Injector, Unfaithful, inject
 from tablemend.tabfaith.lookup import read_stated

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tablemend.synthesis.sources import find_table
-from tablemend.synthesis.topics import make_table
+from tablemend.datasets.tablehallu.sources import find_table
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.tabfaith.domains import domain_table
 from tablemend.tabfaith.labels import is_plural_label
 from tablemend.tabfaith.lookup import Lookup, read_stated

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
 from tablemend.errors import TablemendError
 from tablemend.recipe.reward import Reward
 from tablemend.records import CONTEXT_KINDS, Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.planting import PLANTS, distractor_rows, gold_rows
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import (

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.planting import PLANTS
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
@@ -21,8 +23,6 @@ from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, read_pair
 from tablemend.recipe.experiment import DpoExperiment, Experiment
 from tablemend.records import ERROR_TYPES, Answer, Example, FinishReason
 from tablemend.runs import write_jsonl
-from tablemend.synthesis import small_world
-from tablemend.synthesis.planting import PLANTS
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
 

@@ -12,11 +12,11 @@ import pytest
 from transformers import AutoTokenizer
 
 from tablemend.config import Source, parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.renderer import prompt_ids
-from tablemend.synthesis import small_world
 from tablemend.tables.extract import extract_table
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples

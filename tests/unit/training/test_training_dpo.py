@@ -14,13 +14,13 @@ import pytest
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import parse, to_yaml
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.preferences.making import make_pairs
 from tablemend.preferences.pairs import FILE, read_pairs
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_json, write_jsonl
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints, preference, saving, stage

@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from tablemend.config import ConfigError, parse, to_yaml
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.recipe.experiment import GrpoCommand, GrpoExperiment
 from tablemend.recipe.reward import Reward
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score

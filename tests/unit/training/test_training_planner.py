@@ -26,11 +26,11 @@ from transformers import PreTrainedModel
 from trl.trainer.utils import RepeatSampler
 
 from tablemend.config import ConfigError, Source, parse, to_yaml
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.preferences.command import DpoCommand
 from tablemend.preferences.pairs import FILE as PAIRS
 from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
-from tablemend.synthesis import small_world
 from tablemend.tasks.sources import read_examples
 from tablemend.training import advice, amounts, launch, models, plan, planner, rollout, tracing
 from tablemend.training.amounts import amount_of

@@ -32,13 +32,13 @@ from trl import SFTTrainer
 
 from tablemend.backends.precision import has_bfloat16
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation import results
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
-from tablemend.synthesis import small_world
 from tablemend.training import checkpoints, models, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor

@@ -14,9 +14,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
 from tablemend.recipe.experiment import Experiment, Model
 from tablemend.renderer import prompt_ids
-from tablemend.synthesis import small_world
 from tablemend.tasks import tablehallu
 from tablemend.training import checkpoints
 from tablemend.training.data import build_rows, check_end_of_turn, check_rows

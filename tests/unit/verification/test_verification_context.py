@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from tablemend.claims.answers import answer_claims
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.repair_table import repair_answer
 from tablemend.records import Example, Verdict
-from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import examples as make_examples
-from tablemend.synthesis.settings import Synthesis
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.verification.context import verify_answer_claims

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.synthesis.engine import examples as make_examples
-from tablemend.synthesis.settings import Synthesis
+from tablemend.datasets.tablehallu.engine import examples as make_examples
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tablemend.records import Example, Fact
-from tablemend.synthesis.small_world import (
+from tablemend.datasets.tablehallu.small_world import (
     NUMBERS,
     SCOPE_COLUMN,
     TOPICS,
@@ -23,6 +22,7 @@ from tablemend.synthesis.small_world import (
     example,
     invent_names,
 )
+from tablemend.records import Example, Fact
 from tablemend.tasks.tablehallu import BLANK, STRATEGIES, Thinking, answer, messages, target
 
 # Practice has streams of the small world to itself, far from the small seeds of fine-tuning

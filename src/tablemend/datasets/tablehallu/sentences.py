@@ -11,9 +11,9 @@ from collections.abc import Callable, Container, Sequence
 from random import Random
 from typing import Literal, NamedTuple
 
-from tablemend.synthesis.columns import Column, TypedTable
-from tablemend.synthesis.compose import Sentence, Stated, StatedRow
-from tablemend.synthesis.scope import Row
+from tablemend.datasets.tablehallu.columns import Column, TypedTable
+from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
+from tablemend.datasets.tablehallu.scope import Row
 
 Style = Literal[
     "year",

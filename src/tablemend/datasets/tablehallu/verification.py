@@ -15,9 +15,9 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
+from tablemend.datasets.tablehallu.columns import MONTHS, read_date, read_number, words_of
+from tablemend.datasets.tablehallu.names import NameGuard
 from tablemend.records import Condition, Example, Fact
-from tablemend.synthesis.columns import MONTHS, read_date, read_number, words_of
-from tablemend.synthesis.names import NameGuard
 
 _QUOTED = re.compile(r'"([^"]*)"')
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")

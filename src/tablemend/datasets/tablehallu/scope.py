@@ -12,8 +12,8 @@ from math import ceil, floor, log10
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.columns import ORDERED, Kind, TypedTable
 from tablemend.records import Condition
-from tablemend.synthesis.columns import ORDERED, Kind, TypedTable
 from tablemend.tables.table import Cell
 
 _JOINT = re.compile(r",| or | and |/")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+from tablemend.datasets.tablehallu.compose import Composition, StatedRow, compose, fill
 from tablemend.records import Condition, Constraints, Example, SortOrder
-from tablemend.synthesis.compose import Composition, StatedRow, compose, fill
 from tablemend.tables.table import Table
 
 ENGINE = "small-world/4"

@@ -11,10 +11,10 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tablemend.datasets.tablehallu.settings import Split
 from tablemend.disk import replace_file
 from tablemend.errors import TablemendError, install
 from tablemend.records import Example
-from tablemend.synthesis.settings import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

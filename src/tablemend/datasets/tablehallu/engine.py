@@ -15,19 +15,26 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.columns import Unusable, type_table
+from tablemend.datasets.tablehallu.compose import StatedRow, compose
+from tablemend.datasets.tablehallu.distractors import Rows, choose_distractors
+from tablemend.datasets.tablehallu.kernel import Kernel, Prepared, Rejected, draw_kernel
+from tablemend.datasets.tablehallu.query import write_query
+from tablemend.datasets.tablehallu.sentences import Speaker
+from tablemend.datasets.tablehallu.settings import (
+    POOL,
+    SPLITS,
+    Difficulty,
+    Shares,
+    Split,
+    Synthesis,
+)
+from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable, open_source
+from tablemend.datasets.tablehallu.tokens import count_tokens
+from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.columns import Unusable, type_table
-from tablemend.synthesis.compose import StatedRow, compose
-from tablemend.synthesis.distractors import Rows, choose_distractors
-from tablemend.synthesis.kernel import Kernel, Prepared, Rejected, draw_kernel
-from tablemend.synthesis.query import write_query
-from tablemend.synthesis.sentences import Speaker
-from tablemend.synthesis.settings import POOL, SPLITS, Difficulty, Shares, Split, Synthesis
-from tablemend.synthesis.sources import Place, Source, SourceTable, open_source
-from tablemend.synthesis.tokens import count_tokens
-from tablemend.synthesis.verification import Limits, verify
 from tablemend.tables.table import Table
 
 ENGINE = "program/2"

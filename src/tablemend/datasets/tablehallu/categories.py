@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
 
 # Spellings of one category stand between slashes; no two categories of a list overlap.
 _LISTS = (

@@ -6,9 +6,9 @@ from datetime import date
 from random import Random
 from typing import NamedTuple
 
-from tablemend.synthesis.columns import MONTHS
-from tablemend.synthesis.names import invent_word
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES, Field, SubCategory
+from tablemend.datasets.tablehallu.columns import MONTHS
+from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES, Field, SubCategory
 from tablemend.tables.table import Cell, Table
 
 ROWS = 40

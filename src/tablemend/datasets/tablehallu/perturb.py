@@ -14,17 +14,17 @@ from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
+from tablemend.datasets.tablehallu.breaking import Breaker, find_breaker
+from tablemend.datasets.tablehallu.columns import Column, TypedTable, clean_cell, type_columns
+from tablemend.datasets.tablehallu.compose import Sentence, StatedRow
+from tablemend.datasets.tablehallu.counterparts import Counterparts, Plan, Slot
+from tablemend.datasets.tablehallu.engine import EXPANSION, SENTENCES_A_PARAGRAPH
+from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.prose import Piece, split_pieces
+from tablemend.datasets.tablehallu.scope import Row
+from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.detector.keys import primary_key
 from tablemend.records import Condition, Constraints, Fact, Mention
-from tablemend.synthesis.breaking import Breaker, find_breaker
-from tablemend.synthesis.columns import Column, TypedTable, clean_cell, type_columns
-from tablemend.synthesis.compose import Sentence, StatedRow
-from tablemend.synthesis.counterparts import Counterparts, Plan, Slot
-from tablemend.synthesis.engine import EXPANSION, SENTENCES_A_PARAGRAPH
-from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.prose import Piece, split_pieces
-from tablemend.synthesis.scope import Row
-from tablemend.synthesis.settings import Difficulty
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import sentence_spans
@@ -54,7 +54,7 @@ def perturb_kernel(
     Every added row has a fresh name, or, where the table has an entity at several times, that of
     a gold entity at a time out of scope; what is blank for an entity in the table is not said of
     it anywhere. Of the conditions only those are broken that all gold cells are read to meet; the
-    adversarial context is at least :data:`~tablemend.synthesis.engine.EXPANSION` times as long.
+    adversarial context is at least ``engine.EXPANSION`` times as long.
 
     Args:
         table: the gold table; ``None`` is a blank.

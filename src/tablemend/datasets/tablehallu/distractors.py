@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import date
 from random import Random
 
-from tablemend.synthesis.columns import Kind, TypedTable, read_date, read_number
-from tablemend.synthesis.kernel import Kernel
-from tablemend.synthesis.names import NameGuard, forms_of, invent_name
-from tablemend.synthesis.scope import Bound, Row
+from tablemend.datasets.tablehallu.columns import Kind, TypedTable, read_date, read_number
+from tablemend.datasets.tablehallu.kernel import Kernel
+from tablemend.datasets.tablehallu.names import NameGuard, forms_of, invent_name
+from tablemend.datasets.tablehallu.scope import Bound, Row
 from tablemend.tables.table import Cell
 
 BATCH = 64

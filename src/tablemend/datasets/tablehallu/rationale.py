@@ -15,9 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from tablemend.errors import NoTarget
-from tablemend.records import Condition, ContextKind, Example, Fact
-from tablemend.synthesis.verification import (
+from tablemend.datasets.tablehallu.verification import (
     Evidence,
     check_coverage,
     check_gold_facts,
@@ -25,6 +23,8 @@ from tablemend.synthesis.verification import (
     check_scope,
     meets,
 )
+from tablemend.errors import NoTarget
+from tablemend.records import Condition, ContextKind, Example, Fact
 
 RATIONALE_VERSION = "1"
 _CHECKS = (check_coverage, check_scope, check_gold_facts, check_order)

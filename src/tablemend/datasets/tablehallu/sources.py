@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tablemend.config import HUB
+from tablemend.datasets.tablehallu.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError, install
-from tablemend.synthesis.settings import POOL, Synthesis
-from tablemend.synthesis.topics import make_table
 from tablemend.tables.csvtable import read_csv
 from tablemend.tables.limits import SURROGATES, refuse_characters
 from tablemend.tables.table import Cell, Table, TableError

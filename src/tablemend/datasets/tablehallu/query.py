@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import date
 from random import Random
 
+from tablemend.datasets.tablehallu.columns import MONTHS, TypedTable, words_of
+from tablemend.datasets.tablehallu.kernel import Kernel
+from tablemend.datasets.tablehallu.scope import Bound
 from tablemend.records import Condition, Constraints, SortOrder
-from tablemend.synthesis.columns import MONTHS, TypedTable, words_of
-from tablemend.synthesis.kernel import Kernel
-from tablemend.synthesis.scope import Bound
 
 OPENINGS = (
     "Please create a table of {subject} {scope}, based on the provided context.",

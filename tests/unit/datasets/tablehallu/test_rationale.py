@@ -15,11 +15,11 @@ import pytest
 
 from rationale_check import check_rationale
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.engine import examples
+from tablemend.datasets.tablehallu.rationale import WORDINGS, NoRationale, rationale
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records import Condition, Example
-from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import examples
-from tablemend.synthesis.rationale import WORDINGS, NoRationale, rationale
-from tablemend.synthesis.settings import Synthesis
 
 SMALL = list(small_world.examples(seed=11, n=200))
 DIFFICULTIES = ("easy", "medium", "hard")
@@ -269,7 +269,7 @@ def test_a_record_with_an_open_step_has_no_rationale(
 
 
 def test_the_rationale_of_the_docs_is_one() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "training.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```\n(Wanted: .+?)\n```", text, re.DOTALL)
     lines = rationale(small_world.example(seed=1, index=0)).split("\n")
     assert [line for line in lines if line in shown.split("\n")] == shown.split("\n")

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.engine import examples, small_world_limits
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.records import Condition, Example, Fact, Mention
-from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import examples, small_world_limits
-from tablemend.synthesis.settings import Synthesis
-from tablemend.synthesis.verification import Limits, verify
 from tablemend.tables.table import Table
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
+from tablemend.datasets.tablehallu.columns import ORDERED, TypedTable, words_of
+from tablemend.datasets.tablehallu.scope import Row, Scope, Scopes
+from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.records import SortOrder
-from tablemend.synthesis.columns import ORDERED, TypedTable, words_of
-from tablemend.synthesis.scope import Row, Scope, Scopes
-from tablemend.synthesis.settings import Shape
 
 
 class Rejected(Exception):

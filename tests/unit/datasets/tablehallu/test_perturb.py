@@ -12,17 +12,21 @@ from random import Random
 import pytest
 
 from tablemend.config import parse
+from tablemend.datasets.tablehallu.breaking import find_breaker
+from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.tablehallu.engine import EXPANSION, examples
+from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.names import NameGuard
+from tablemend.datasets.tablehallu.perturb import (
+    Perturbation,
+    perturb_kernel,
+    with_entity_condition,
+)
+from tablemend.datasets.tablehallu.prose import split_pieces
+from tablemend.datasets.tablehallu.settings import Difficulty, Synthesis
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.detector.keys import primary_key
 from tablemend.records import Condition, Fact
-from tablemend.synthesis.breaking import find_breaker
-from tablemend.synthesis.columns import words_of
-from tablemend.synthesis.engine import EXPANSION, examples
-from tablemend.synthesis.kernel import Rejected
-from tablemend.synthesis.names import NameGuard
-from tablemend.synthesis.perturb import Perturbation, perturb_kernel, with_entity_condition
-from tablemend.synthesis.prose import split_pieces
-from tablemend.synthesis.settings import Difficulty, Synthesis
-from tablemend.synthesis.verification import meets
 from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans
 from tests.support.prose_kernels import MAKERS, ProseKernel, free_text, kernels, panel, percents

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tablemend.synthesis.columns import words_of
+from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.values.sentences import sentence_spans
 
 # Words that point at another sentence: at the beginning, or wherever they stand.

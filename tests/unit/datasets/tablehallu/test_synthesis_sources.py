@@ -11,11 +11,11 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
+from tablemend.datasets.tablehallu.engine import Skipped, examples, open_engine, scan
+from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.tablehallu.sources import find_table, open_source
+from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
-from tablemend.synthesis.engine import Skipped, examples, open_engine, scan
-from tablemend.synthesis.settings import Synthesis
-from tablemend.synthesis.sources import find_table, open_source
-from tablemend.synthesis.topics import make_table
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
 

@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 from tablemend.config import SMALL_WORLD
-from tablemend.synthesis import small_world
-from tablemend.synthesis.engine import ENGINE
-from tablemend.synthesis.settings import POOL, Synthesis
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.engine import ENGINE
+from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 
 _TEXT = {"dtype": "string"}
 _NUMBER = {"dtype": "int64"}

@@ -13,11 +13,11 @@ from datetime import date
 from random import Random
 from typing import NamedTuple, Protocol
 
+from tablemend.datasets.tablehallu.categories import others_of
+from tablemend.datasets.tablehallu.columns import read_number
+from tablemend.datasets.tablehallu.names import NameGuard, invent_name
+from tablemend.datasets.tablehallu.spelling import YEAR, Days, Months, Numbers, Spelling, Years
 from tablemend.records import Condition
-from tablemend.synthesis.categories import others_of
-from tablemend.synthesis.columns import read_number
-from tablemend.synthesis.names import NameGuard, invent_name
-from tablemend.synthesis.spelling import YEAR, Days, Months, Numbers, Spelling, Years
 
 LATEST = 2024
 """Last year of a made-up row, where the gold rows and the condition know no later one."""

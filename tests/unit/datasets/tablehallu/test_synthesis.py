@@ -13,11 +13,7 @@ from typing import Any
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.detector.judge import judge
-from tablemend.detector.keys import primary_key
-from tablemend.detector.order import SortRule
-from tablemend.records import Example
-from tablemend.synthesis.columns import (
+from tablemend.datasets.tablehallu.columns import (
     Unusable,
     clean_cell,
     read_date,
@@ -25,15 +21,26 @@ from tablemend.synthesis.columns import (
     type_table,
     words_of,
 )
-from tablemend.synthesis.engine import Engine, Skipped, examples, open_engine, scan, split_of
-from tablemend.synthesis.names import NameGuard
-from tablemend.synthesis.sentences import CLAUSES, SINGLE, label_of, with_article
-from tablemend.synthesis.settings import SPLITS, Synthesis
-from tablemend.synthesis.sources import open_source
-from tablemend.synthesis.tokens import count_tokens
-from tablemend.synthesis.topic_pool import SUB_CATEGORIES
-from tablemend.synthesis.topics import make_table
-from tablemend.synthesis.verification import meets, verify
+from tablemend.datasets.tablehallu.engine import (
+    Engine,
+    Skipped,
+    examples,
+    open_engine,
+    scan,
+    split_of,
+)
+from tablemend.datasets.tablehallu.names import NameGuard
+from tablemend.datasets.tablehallu.sentences import CLAUSES, SINGLE, label_of, with_article
+from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis
+from tablemend.datasets.tablehallu.sources import open_source
+from tablemend.datasets.tablehallu.tokens import count_tokens
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.topics import make_table
+from tablemend.datasets.tablehallu.verification import meets, verify
+from tablemend.detector.judge import judge
+from tablemend.detector.keys import primary_key
+from tablemend.detector.order import SortRule
+from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from tablemend.synthesis.breaking import (
+from tablemend.datasets.tablehallu.breaking import (
     LATEST,
     Breaker,
     invent_names,
     is_named,
 )
-from tablemend.synthesis.categories import others_of
-from tablemend.synthesis.columns import TypedTable, read_date, read_number, words_of
-from tablemend.synthesis.compose import StatedRow
-from tablemend.synthesis.distractors import move_date, move_number
-from tablemend.synthesis.names import NameGuard, invent_name
-from tablemend.synthesis.scope import Row
-from tablemend.synthesis.sentences import Speaker
-from tablemend.synthesis.spelling import Years
-from tablemend.synthesis.verification import meets
+from tablemend.datasets.tablehallu.categories import others_of
+from tablemend.datasets.tablehallu.columns import TypedTable, read_date, read_number, words_of
+from tablemend.datasets.tablehallu.compose import StatedRow
+from tablemend.datasets.tablehallu.distractors import move_date, move_number
+from tablemend.datasets.tablehallu.names import NameGuard, invent_name
+from tablemend.datasets.tablehallu.scope import Row
+from tablemend.datasets.tablehallu.sentences import Speaker
+from tablemend.datasets.tablehallu.spelling import Years
+from tablemend.datasets.tablehallu.verification import meets
 from tablemend.tables.table import Cell
 
 ROWS_A_STEP = 15

@@ -23,12 +23,9 @@ from shutil import rmtree
 from typing import Any, NamedTuple, TypeVar
 
 from tablemend.config import SMALL_WORLD
-from tablemend.errors import TablemendError
-from tablemend.records import Example
-from tablemend.runs import LOCK, sole_writer, write_json, write_jsonl, write_text
-from tablemend.synthesis import small_world
-from tablemend.synthesis.card import write_card
-from tablemend.synthesis.engine import (
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.card import write_card
+from tablemend.datasets.tablehallu.engine import (
     ENGINE,
     Engine,
     Skipped,
@@ -39,9 +36,12 @@ from tablemend.synthesis.engine import (
     scan,
     split_of,
 )
-from tablemend.synthesis.files import Writer, join_parts, open_writer
-from tablemend.synthesis.settings import POOL, SPLITS, Split, Synthesis
-from tablemend.synthesis.sources import open_source
+from tablemend.datasets.tablehallu.files import Writer, join_parts, open_writer
+from tablemend.datasets.tablehallu.settings import POOL, SPLITS, Split, Synthesis
+from tablemend.datasets.tablehallu.sources import open_source
+from tablemend.errors import TablemendError
+from tablemend.records import Example
+from tablemend.runs import LOCK, sole_writer, write_json, write_jsonl, write_text
 from tablemend.workers import map_in
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ import re
 from datetime import date
 from typing import Protocol
 
-from tablemend.synthesis.columns import MONTHS, read_date, read_number
-from tablemend.synthesis.distractors import write_number
+from tablemend.datasets.tablehallu.columns import MONTHS, read_date, read_number
+from tablemend.datasets.tablehallu.distractors import write_number
 
 YEAR = re.compile(r"(?<!\d)(?:1[0-9]|20)\d\d(?!\d)")
 _SEASON = re.compile(r"(?<!\d)((?:1[0-9]|20)\d\d)([-/\u2013])(\d\d(?:\d\d)?)(?!\d)")
