@@ -1,7 +1,8 @@
 """Reading a rationale back: every step is recomputed from the query, the table and the context.
 
 Written apart from ``datasets/tablehallu/rationale.py``: its own words, its own reading of values
-(that of the detector), its own way through the context. What one of the two gets wrong, the other reports.
+(that of the detector), its own way through the context. What one of the two gets wrong, the other
+reports.
 """
 
 from __future__ import annotations

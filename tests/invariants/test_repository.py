@@ -155,8 +155,8 @@ def test_the_licence_is_whole() -> None:
 PACKAGES = (
     "errors disk workers values tables records config runs renderer exact_match detector evidence "
     "claims verification datasets datasets.tablehallu generations backends reports prompting "
-    "faithfulness tabfaith tasks mitigations recipe evaluation preferences training pipeline metrics validation "
-    "annotation publishing script cli"
+    "faithfulness tabfaith tasks mitigations recipe evaluation preferences training pipeline "
+    "metrics validation annotation publishing script cli"
 ).split()
 """Each imports only from those before it."""
 
