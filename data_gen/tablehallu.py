@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.pipeline.settings import LlmSynthesis, read_settings
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis, read_settings
 from tablemend.script import run_script
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     """Read the settings and make the data set with the engine that they name."""
     settings = read_settings()
     if isinstance(settings, LlmSynthesis):
-        from tablemend.pipeline.dataset import make_llm_dataset
+        from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
 
         make_llm_dataset(settings)
     else:

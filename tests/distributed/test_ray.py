@@ -27,12 +27,12 @@ from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
 from tablemend.evaluation.systems import begin, plan_systems, read_test
-from tablemend.pipeline.dataset import make_llm_dataset
-from tablemend.pipeline.settings import LlmSynthesis
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.runs import Run
 from tablemend.tasks import tablehallu

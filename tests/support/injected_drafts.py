@@ -8,10 +8,10 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.settings import Shape
+from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.preservation import Preserved
 from tablemend.detector.keys import primary_key
-from tablemend.pipeline import checks, omissions, preservation, queries
-from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.preservation import Preserved
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Mention
 from tablemend.tables.table import Table

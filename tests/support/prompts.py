@@ -8,9 +8,9 @@ from functools import cache
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
+from tablemend.datasets.tablehallu_llm.prompting import PROMPTS as PIPELINE
 from tablemend.faithfulness.prompting import PROMPTS as FAITHFULNESS
 from tablemend.mitigations.prompting import PROMPTS as MITIGATIONS
-from tablemend.pipeline.prompting import PROMPTS as PIPELINE
 from tablemend.prompting.files import Prompt
 from tablemend.tabfaith.prompting import PROMPTS as TABFAITH
 

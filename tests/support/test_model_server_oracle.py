@@ -18,14 +18,11 @@ from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.detector.judge import judge_answer
-from tablemend.detector.query import sort_rule_from_query
-from tablemend.errors import TablemendError
-from tablemend.pipeline import checks, omissions, parsing, preservation
-from tablemend.pipeline import queries as checked_queries
-from tablemend.pipeline.asking import Asked
-from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.prompting import (
+from tablemend.datasets.tablehallu_llm import checks, omissions, parsing, preservation
+from tablemend.datasets.tablehallu_llm import queries as checked_queries
+from tablemend.datasets.tablehallu_llm.asking import Asked
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.prompting import (
     STAGES,
     render,
     show_blanks,
@@ -33,10 +30,13 @@ from tablemend.pipeline.prompting import (
     show_table,
     with_problems,
 )
-from tablemend.pipeline.rows import Row
-from tablemend.pipeline.settings import LlmSynthesis
-from tablemend.pipeline.stages import Models, make_row
-from tablemend.pipeline.topics import PoolTopics
+from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.stages import Models, make_row
+from tablemend.datasets.tablehallu_llm.topics import PoolTopics
+from tablemend.detector.judge import judge_answer
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.errors import TablemendError
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example

@@ -16,10 +16,10 @@ from tablemend.datasets.tablehallu.sentences import Speaker, label_of
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
 from tablemend.datasets.tablehallu.topics import make_table
-from tablemend.pipeline.checks import check_kernel
-from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.topic_lists import TEMPLATES
-from tablemend.pipeline.topics import slots_of
+from tablemend.datasets.tablehallu_llm.checks import check_kernel
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.topic_lists import TEMPLATES
+from tablemend.datasets.tablehallu_llm.topics import slots_of
 from tablemend.records import SortOrder
 from tablemend.tables.table import Cell, Table
 

@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu_llm.parsing import read_constraints
+from tablemend.datasets.tablehallu_llm.prompting import BLANK
 from tablemend.errors import TablemendError
-from tablemend.pipeline.parsing import read_constraints
-from tablemend.pipeline.prompting import BLANK
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
 from tablemend.tabfaith.prompting import STAGES as SUMMARIES

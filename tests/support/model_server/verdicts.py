@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from tablemend.datasets.tablehallu.columns import ORDERED
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu.verification import meets
+from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, check_query
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.parsing import read_constraints
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.pipeline.checks import check_adversarial, check_kernel, check_query
-from tablemend.pipeline.drafts import KernelDraft
-from tablemend.pipeline.parsing import read_constraints
 from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
 from tests.support.model_server.queries import type_shown

@@ -1,0 +1,171 @@
+"""One row's talk with its two models: bounded retries, and everything noted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
+from tablemend.datasets.tablehallu_llm.prompting import version, with_problems
+from tablemend.datasets.tablehallu_llm.rows import Rejection
+from tablemend.datasets.tablehallu_llm.schemas import SCHEMAS
+from tablemend.prompting.replies import Problem, Unreadable, Verdict, read_verdict, why_no_answer
+from tablemend.records import Call, CallVerdict
+
+T = TypeVar("T")
+
+
+class Model(Protocol):
+    """What a row needs of a backend."""
+
+    async def answer(self, request: Request) -> Completion:
+        """Answer one request."""
+        ...
+
+
+class Asked(NamedTuple):
+    """A model and how it is asked.
+
+    Attributes:
+        name: of the model, as it is recorded; without an address.
+        model: the backend.
+        sampling: how tokens are chosen.
+        thinking: whether it is to think first; ``None`` asks for nothing.
+    """
+
+    name: str
+    model: Model
+    sampling: Sampling
+    thinking: bool | None = None
+
+
+class GivenUp(Exception):
+    """A stage that was asked often enough; the rejections say why."""
+
+
+class _Answered(NamedTuple):
+    """An answer, why it cannot be read at all, and the place of its call."""
+
+    completion: Completion
+    problem: Problem | None
+    place: int
+
+
+class Talk:
+    """The calls and rejections of one row.
+
+    Args:
+        number: the row's.
+        seed: the data set's; the seed of every request follows from both and from how many
+            came before it in this row.
+        retries: times that a rejected answer is asked for again.
+    """
+
+    def __init__(self, number: int, seed: int, retries: int) -> None:
+        self.number = number
+        self.calls: list[Call] = []
+        self.rejections: list[Rejection] = []
+        self.failed = False
+        """Whether a request failed for good; then there is no verdict on the row."""
+        self._seed, self._retries = seed, retries
+
+    async def draft(
+        self,
+        asked: Asked,
+        stage: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        check: Callable[[T], Awaitable[Sequence[Problem]]],
+    ) -> tuple[T, str]:
+        """Ask until an answer can be read and passes.
+
+        Returns:
+            The answer as read, and its text.
+
+        Raises:
+            GivenUp: none passed, a request failed for good, or ``check`` gave up.
+        """
+        chat: Sequence[Message] = messages
+        for attempt in range(self._retries + 1):
+            completion, problem, place = await self._call(asked, stage, chat, attempt)
+            problems: Sequence[Problem] = () if problem is None else (problem,)
+            if problem is None:
+                try:
+                    value = read(completion.answer)
+                except Unreadable as error:
+                    problems = (error.problem,)
+                else:
+                    try:
+                        problems = await check(value)
+                    except GivenUp:  # of a verifier that was asked in vain
+                        self._judge(place, "unverified")
+                        raise
+                    self._judge(place, "rejected" if problems else "accepted")
+                    if not problems:
+                        return value, completion.answer
+            self.reject(stage, attempt, problems)
+            if self.failed:
+                break
+            # An answer that was cut or declined is no text to be mended: it is drawn anew.
+            chat = messages if problem else with_problems(messages, completion.answer, problems)
+        raise GivenUp
+
+    async def verdict(
+        self, asked: Asked, stage: str, messages: Sequence[Message], yes: str, no: str
+    ) -> Verdict:
+        """Ask until there is a verdict; one that cannot be read is neither yes nor no.
+
+        Raises:
+            GivenUp: there was none.
+        """
+        for attempt in range(self._retries + 1):
+            completion, problem, place = await self._call(asked, stage, messages, attempt)
+            if problem is None:
+                try:
+                    verdict = read_verdict(completion.answer, yes, no)
+                except Unreadable as error:
+                    problem = error.problem
+                else:
+                    self._judge(place, "accepted" if verdict.ok else "rejected")
+                    return verdict
+            self.reject(stage, attempt, (problem,))
+            if self.failed:
+                break
+        raise GivenUp
+
+    def reject(self, stage: str, attempt: int, problems: Sequence[Problem]) -> None:
+        """Note why something was not taken."""
+        self.rejections += [Rejection(stage, p.kind, p.text, attempt) for p in problems]
+
+    async def _call(
+        self, asked: Asked, stage: str, messages: Sequence[Message], attempt: int
+    ) -> _Answered:
+        serial = f"{self.number}.{len(self.calls)}"
+        completion = await asked.model.answer(
+            Request(
+                id=f"{serial}.{stage}",
+                messages=messages,
+                sampling=asked.sampling,
+                thinking=asked.thinking,
+                schema=SCHEMAS.get(stage),
+                seed=stream_seed(self._seed, serial),
+            )
+        )
+        self.calls.append(
+            Call(
+                stage=stage,
+                attempt=attempt,
+                prompt=version(stage),
+                model=asked.name,
+                prompt_tokens=completion.prompt_tokens,
+                completion_tokens=completion.completion_tokens,
+                finish_reason=completion.finish_reason,
+                verdict="unreadable",
+            )
+        )
+        self.failed = completion.finish_reason == "error"
+        return _Answered(completion, why_no_answer(completion), len(self.calls) - 1)
+
+    def _judge(self, place: int, verdict: CallVerdict) -> None:
+        """Set the verdict of a call; verifiers may have been called since."""
+        self.calls[place] = self.calls[place]._replace(verdict=verdict)

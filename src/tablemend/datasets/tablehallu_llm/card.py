@@ -1,0 +1,184 @@
+"""The card of a data set that language models wrote."""
+
+from __future__ import annotations
+
+import json
+from shlex import quote
+from typing import Any
+
+from tablemend.backends.names import ModelName
+from tablemend.datasets.tablehallu.card import front_matter, table_of
+from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
+from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
+
+MEANS = {
+    "gold context, characters": "gold_characters",
+    "adversarial context, characters": "adversarial_characters",
+    "rows": "rows",
+    "columns": "columns",
+    "facts with their places": "facts",
+}
+
+
+def write_card(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
+    """The card of a finished data set; the same rows and prices give the same text."""
+    return f"{front_matter(settings.format, list(counts['splits']))}\n{_body(settings, counts)}"
+
+
+def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
+    examples, sizes = counts["examples"], counts["sizes"]
+    made = examples["made"]
+    means = {name: f"{sizes.get(key, 0) / made:.1f}" for name, key in MEANS.items()}
+    parts = [
+        "# Query-driven table generation among distractors",
+        f"{made} examples. {_who(settings, counts)} Each asks for a table of what is in the scope "
+        "of a query; the adversarial context holds that among distractors that break a "
+        "constraint of the query. A program has checked every example, then a model verified "
+        "it; neither is a person: see `tablemend annotate` for human verification.",
+        f"```\n{_command(settings)}\n```",
+        table_of("split", "examples", counts["splits"]),
+        table_of("per example", "mean", means),
+        _splits(settings),
+        "Every gold value has its character span in both contexts. `calls` of an example names "
+        "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
+        "finish reason and verdict.",
+        "## Rows",
+        table_of(
+            "rows",
+            "number",
+            {
+                "asked for": examples["asked"],
+                "made": made,
+                "given up": examples["given_up"],
+                "of these because a request failed for good": examples["requests_failed"],
+                "dropped: nearly the kernel of an earlier row": examples["near_duplicates"],
+            },
+        ),
+        "## Models and prompts",
+        table_of("role", "model", {r: ", ".join(m) for r, m in counts["models"].items()}),
+        f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}.",
+        _calls(counts),
+        _cost(counts),
+        "## Verdicts",
+        _verdicts(counts),
+        "## Rejections",
+        "`rejected.jsonl` has every one with its row, stage, attempt and reason.",
+        table_of(
+            "stage: reason",
+            "times",
+            {
+                f"{stage}: {kind}": count
+                for stage, kinds in counts["rejected"].items()
+                for kind, count in kinds.items()
+            },
+        ),
+        "## Licence\n\nThe texts are synthetic. What their models' terms say of generated text "
+        "applies, and tables of kernels that a program cut come under the licence of their "
+        "source. Whoever publishes this data set has to state it here.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _who(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
+    """Who made kernels and contexts."""
+    models = {role: " and ".join(names) for role, names in counts["models"].items()}
+    writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
+    kernels = (
+        f"{writer} wrote table, gold context and query"
+        if settings.kernel == "llm"
+        else f"A program made table, query and gold context, whose sentences {writer} reworded"
+    )
+    contexts = (
+        f"{writer} put the distractors in"
+        if settings.perturbation == "llm"
+        else "a program put the distractors in"
+    )
+    facts = (
+        "The tables are what that model holds for facts; they were not looked up."
+        if settings.kernel == "llm"
+        else ""
+    )
+    return f"{kernels}, {contexts}, {reader} verified. {facts}".rstrip()
+
+
+def _splits(settings: LlmSynthesis) -> str:
+    if settings.kernel == "program":
+        return "Splits are made by the hash of the source table: none stands on two sides."
+    return (
+        "Splits are made by the hash of the topic, its years left out: no topic stands on two "
+        "sides, and of two nearly equal kernels only the first is kept."
+    )
+
+
+def _command(settings: LlmSynthesis) -> str:
+    """The command again; where the models are served is left out."""
+    given: dict[str, Any] = {"engine": "llm", "generator": _unplaced(settings.generator)}
+    if settings.verifier is not None:
+        given["verifier"] = _unplaced(settings.verifier)
+    given.update(n=settings.n, seed=settings.seed)
+    left_out = set(FREE) - {"topics"} | {"engine", "seed", "kind"}
+    for name, value in settings.model_dump(mode="json", exclude_defaults=True).items():
+        if name not in left_out:
+            given.update(_dotted(name, value))
+    for name in ("generator_options", "verifier_options"):
+        options = getattr(settings, name)
+        if options is not None:
+            changed = options.model_dump(
+                mode="json", exclude_defaults=True, include=CONTENT_OPTIONS
+            )
+            given.update(_dotted(name, changed))
+    words = " ".join(quote(f"{name}={_shown(value)}") for name, value in given.items())
+    return f"python data_gen/tablehallu.py {words}"
+
+
+def _unplaced(model: str) -> str:
+    name = ModelName.parse(model)
+    return f"{name.engine}:{name.model}" + ("@URL" if name.urls else "")
+
+
+def _dotted(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {name: value}
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        found.update(_dotted(f"{name}.{key}", inner))
+    return found
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool | list) or value is None else str(value)
+
+
+def _calls(counts: dict[str, Any]) -> str:
+    lines = ["| stage | calls | prompt tokens | tokens of answers |", "|---|---:|---:|---:|"]
+    total = [0, 0, 0]
+    for stage, spent in counts["calls"].items():
+        figures = [spent[name] for name in ("calls", "prompt_tokens", "completion_tokens")]
+        lines.append(f"| {stage} | " + " | ".join(f"{figure:,}" for figure in figures) + " |")
+        total = [sum(pair) for pair in zip(total, figures, strict=True)]
+    lines.append("| all | " + " | ".join(f"{figure:,}" for figure in total) + " |")
+    return "\n".join(lines)
+
+
+def _cost(counts: dict[str, Any]) -> str:
+    cost = counts["cost"]
+    if cost is None:
+        return "No prices were given, so the cost is not known."
+    roles = ", ".join(f"{role} {amount:,.2f}" for role, amount in cost.items())
+    return (
+        f"At the prices given: {sum(cost.values()):,.2f} ({roles}). Answers that came a second "
+        f"time from the cache are counted once; prices are per {MILLION:,} tokens."
+    )
+
+
+def _verdicts(counts: dict[str, Any]) -> str:
+    """Rates of each verdict; what nobody scored or could read has columns of its own."""
+    lines = [
+        f"| stage | {' | '.join(VERDICTS)} | accepted of those scored |",
+        f"|---|{'---:|' * (len(VERDICTS) + 1)}",
+    ]
+    for stage, found in counts["verdicts"].items():
+        scored = found["accepted"] + found["rejected"]
+        rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
+        lines.append(f"| {stage} | {' | '.join(str(found[v]) for v in VERDICTS)} | {rate} |")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""A few rows shown before money is spent on many."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tablemend.datasets.tablehallu_llm.counts import Counts
+from tablemend.datasets.tablehallu_llm.estimate import compare, estimate, show
+from tablemend.datasets.tablehallu_llm.models import Backends, open_maker
+from tablemend.datasets.tablehallu_llm.origin import Origin
+from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.run import Gate, make_rows
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.errors import TablemendError
+from tablemend.tables.write import write_table
+
+EXCERPT = 600
+"""Characters of a context that are shown."""
+
+
+def preview_rows(settings: LlmSynthesis, origin: Origin, backends: Backends) -> None:
+    """Make the first rows, show them, write nothing but the request cache.
+
+    Raises:
+        TablemendError: a model cannot be had, or a cap is reached.
+    """
+    assert settings.preview is not None
+    backends.open()  # says what is wrong with a model before the estimate
+    rows = min(settings.preview, settings.n)
+    counts = Counts()
+    forecast = estimate(settings, rows, counts.usage, 0.0, 0)
+    print(show(forecast, settings))
+    made: dict[int, Row] = {}
+    times: list[float] = []
+
+    def done(row: Row, seconds: float) -> None:
+        made[row.number] = row
+        times.append(seconds)
+
+    async def run(gate: Gate) -> None:
+        async with open_maker(settings, origin, gate, backends) as make:
+            with gate.closed_by_signals():
+                await make_rows(iter(range(rows)), make, done, settings.concurrency, gate)
+
+    try:
+        asyncio.run(run(Gate()))
+    finally:
+        for number in sorted(made):
+            counts.add(made[number])
+            print(f"\n{show_row(made[number])}")
+    print(f"\n{compare(forecast, counts.usage, rows, settings)}")
+    print(show(estimate(settings, settings.n, counts.usage, sum(times), rows), settings))
+    if settings.generator_options.cache is None or settings.asked_of_verifier.cache is None:
+        print("note: without a request cache these rows are paid for again")
+    if all(row.example is None for row in made.values()):
+        raise TablemendError(
+            f"none of {rows} rows could be made: the reasons stand above; another model, more "
+            "retries= or a smaller shape may help"
+        )
+
+
+def show_row(row: Row) -> str:
+    """A row for a person: what was made of it, what was rejected, what it took."""
+    lines = [f"--- row {row.number}"]
+    if (example := row.example) is None:
+        lines.append("given up")
+    else:
+        constraints = example.constraints
+        lines += [
+            f"topic: {example.topic} ({example.category} / {example.domain}), {example.difficulty}",
+            f"query: {example.query}",
+            "",
+            write_table(example.gold_table, "markdown").rstrip(),
+            "",
+            f"constraints: scope {', '.join(constraints.entity_scope)}; range "
+            f"{constraints.numerical_range or 'none'}; sorted by {constraints.sort_column}, "
+            f"{constraints.sort_order}",
+            f"gold context: {_excerpt(example.gold_context)}",
+            f"adversarial context: {_excerpt(example.adversarial_context)}",
+        ]
+    for rejection in row.rejections:
+        lines.append(f"rejected: {rejection.stage} {rejection.attempt}: {rejection.text}")
+    for call in row.calls:
+        lines.append(
+            f"call: {call.prompt} {call.attempt} by {call.model}: {call.verdict}, "
+            f"{call.finish_reason}, {call.prompt_tokens:,} + {call.completion_tokens:,} tokens"
+        )
+    return "\n".join(lines)
+
+
+def _excerpt(text: str) -> str:
+    if len(text) <= EXCERPT:
+        return text
+    return f"{text[:EXCERPT]} [... {len(text):,} characters]"

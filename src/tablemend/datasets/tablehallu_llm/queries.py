@@ -1,0 +1,299 @@
+"""What a program checks of a query and of the constraints that were read from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from tablemend.datasets.tablehallu.columns import read_date, read_number
+from tablemend.datasets.tablehallu.verification import meets
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.detector.keys import primary_key
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.prompting.replies import Problem
+from tablemend.records import Condition, Constraints
+from tablemend.tables.table import Table
+from tablemend.values.cells import read_value
+from tablemend.values.places import Places
+from tablemend.values.sentences import Span, sentence_spans
+from tablemend.values.text import header_key
+from tablemend.values.units import header_unit
+from tablemend.values.words import akin, content_words
+
+COLUMN_MISSING = "column not named"
+COLUMNS_UNORDERED = "columns not listed in order"
+NO_SORT_RULE = "sort rule not said"
+OTHER_SORT_RULE = "another sort rule"
+CELL_IN_QUERY = "cell value in the query"
+SORT_FIELDS = "sort fields differ from the table's"
+NO_SCOPE = "no entity scope"
+NO_SUCH_COLUMN = "condition on a column that is not there"
+EMPTY_CONDITION = "condition without bounds"
+UNREADABLE_CONDITION = "condition that cannot be applied"
+GOLD_OUT_OF_SCOPE = "gold row out of scope"
+NOT_IN_QUERY = "bound that the query does not state"
+
+_BETWEEN = r"\W{0,8}?(?:(?:and|then|finally|lastly|followed by|plus|\d{1,2}[.)])\W{1,4})*\W{0,8}?"
+_QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d]+)["\u201d]')
+_LETTERS = 3
+_COUNTS = 12
+
+
+def check_query(query: str, draft: KernelDraft) -> list[Problem]:
+    """The query (TableHallu, A.1.3): columns in order, sort rule, no cell beyond the scope.
+
+    What may be said of cells is the scope alone: a number or date that no cell of its column
+    passes (an end of the range), a word of the table's title, and the values of a column of kinds
+    or places if *all* of them are said, so that nothing is told apart by them. A name from the
+    column that names the rows may be said only where several rows share it.
+    """
+    problems = list(_check_columns(query, draft.table))
+    rule = sort_rule_from_query(query, draft.table.columns)
+    if rule is None:
+        problems.append(
+            Problem(
+                NO_SORT_RULE,
+                f'Say that the rows are sorted by "{draft.sort_column}" in {draft.sort_order} '
+                "order.",
+            )
+        )
+    elif (rule.column, rule.order) != (draft.sort_column, draft.sort_order):
+        problems.append(
+            Problem(
+                OTHER_SORT_RULE,
+                f'The query sorts by "{rule.column}", {rule.order}; the table is sorted by '
+                f'"{draft.sort_column}", {draft.sort_order}.',
+            )
+        )
+    return [*problems, *_check_cells(query, draft.table)]
+
+
+def _check_columns(query: str, table: Table) -> Iterator[Problem]:
+    patterns = [_name_pattern(name) for name in table.columns]
+    if re.search(_BETWEEN.join(patterns), query, re.IGNORECASE):
+        return
+    missing = [
+        name
+        for name, pattern in zip(table.columns, patterns, strict=True)
+        if not re.search(pattern, query, re.IGNORECASE)
+    ]
+    for name in missing:
+        yield Problem(COLUMN_MISSING, f'The query does not name the column "{name}".')
+    if not missing:
+        names = ", ".join(f'"{name}"' for name in table.columns)
+        yield Problem(COLUMNS_UNORDERED, f"List the columns one after the other: {names}.")
+
+
+def _name_pattern(name: str) -> str:
+    words = r"[\s_]+".join(map(re.escape, name.split()))
+    return rf"(?<!\w){words}(?!\w)"
+
+
+def _check_cells(query: str, table: Table) -> Iterator[Problem]:
+    key = primary_key(table)
+    places, subject = Places(query), Places(table.title)
+    names = _find_names(query, table.columns)
+    for column, name in enumerate(table.columns):
+        cells = [cell for cell in table.column(name) if cell is not None]
+        distinct = dict.fromkeys(cells)
+        said = {
+            cell: spans
+            for cell in distinct
+            if _is_specific(cell)
+            and (
+                spans := [
+                    span
+                    for span in places.find(cell, header_unit(name))
+                    if not any(one.start <= span.start and span.end <= one.end for one in names)
+                ]
+            )
+        }
+        repeated = len(distinct) < len(cells)
+        if len(said) == len(distinct) and (column != key or repeated):
+            continue
+        for cell, spans in said.items():
+            if column != key and subject.find(cell):
+                continue
+            inner = [span for span in spans if not _is_end(query, span, cell, column, table)]
+            if inner:
+                yield Problem(
+                    CELL_IN_QUERY,
+                    f"The query says {query[slice(*inner[0])]!r}, a cell of the column "
+                    f'"{name}": describe the scope without it.',
+                )
+
+
+def _find_names(query: str, names: Iterable[str]) -> list[Span]:
+    """Where a query says the name of a column."""
+    return [
+        Span(*match.span())
+        for name in names
+        for match in re.finditer(_name_pattern(name), query, re.IGNORECASE)
+    ]
+
+
+def _is_specific(cell: str) -> bool:
+    """Whether one would recognise the cell: not a letter or two, not the 5 of "the top 5"."""
+    number = read_value(cell).number
+    if number is not None:
+        return abs(number.value) > _COUNTS or number.decimals > 0
+    return any(map(str.isdigit, cell)) or sum(map(str.isalpha, cell)) >= _LETTERS
+
+
+def _is_end(query: str, span: Span, cell: str, column: int, table: Table) -> bool:
+    """Whether a number or date in a query only bounds a range."""
+    order = _order(cell)
+    if order is None:
+        return False
+    own = _column_orders(table, column)
+    if own and (order <= min(own) or order >= max(own)):
+        return True
+    start, end = next(
+        (one for one in sentence_spans(query) if one.start <= span.start < one.end),
+        Span(0, len(query)),
+    )
+    quoted = [match for match in _QUOTED.finditer(query) if start <= match.start() < span.start]
+    if quoted and quoted[-1][1] not in table.columns:
+        return True  # the end of a range on a column that the table does not have
+    said = query[start:end]
+    return any(
+        other != column
+        and (orders := _column_orders(table, other))
+        and (order <= min(orders) or order >= max(orders))
+        and ((_is_year(order) and all(map(_is_year, orders))) or _speaks_of(said, name))
+        for other, name in enumerate(table.columns)
+    )
+
+
+def _is_year(order: float) -> bool:
+    return 1000 <= order < 3000
+
+
+def _speaks_of(text: str, column: str) -> bool:
+    """Whether a few words have a column's, each in some form."""
+    said = [word for word, _, _ in Places(text).tokens]
+    return all(any(akin(word, wanted) for word in said) for wanted in content_words(column))
+
+
+def _column_orders(table: Table, column: int) -> list[float]:
+    """The numbers or dates of a column, if all cells are."""
+    orders = [_order(cell) for row in table.rows if (cell := row[column]) is not None]
+    known = [order for order in orders if order is not None]
+    return known if len(known) == len(orders) else []
+
+
+def _order(cell: str) -> float | None:
+    value = read_value(cell)
+    if value.number is not None:
+        return float(value.number.value)
+    if len(value.dates) == 1 and re.fullmatch(r"\d{4}(-\d\d){0,2}", value.dates[0]):
+        year, month, day = (*map(int, value.dates[0].split("-")), 1, 1)[:3]
+        return year + (month - 1) / 12 + (day - 1) / 372
+    return None
+
+
+def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) -> list[Problem]:
+    """Constraints against the kernel and the query that they were read from (A.2.1).
+
+    The sort fields are the kernel's; a condition reads a column of the table, every gold row
+    meets it, and the query says its ends or values.
+    """
+    problems = []
+    if header_key(constraints.sort_column) != header_key(draft.sort_column):
+        problems.append(
+            Problem(
+                SORT_FIELDS,
+                f'sort_column is "{constraints.sort_column}"; the table is sorted by '
+                f'"{draft.sort_column}".',
+            )
+        )
+    if constraints.sort_order != draft.sort_order:
+        problems.append(
+            Problem(
+                SORT_FIELDS,
+                f'sort_order is "{constraints.sort_order}"; the table is {draft.sort_order}.',
+            )
+        )
+    if not constraints.entity_scope:
+        problems.append(Problem(NO_SCOPE, "entity_scope must name what the table is about."))
+    places = Places(query)
+    if constraints.numerical_range is not None:
+        problems += _check_range(constraints.numerical_range, places)
+    for condition in constraints.conditions:
+        found = list(_check_condition(condition, draft.table))
+        problems += found or _check_wording(condition, places)
+    return problems
+
+
+def _check_range(said: str, places: Places) -> Iterator[Problem]:
+    for stated in Places(said).numbers:
+        text = said[stated.start : stated.end]
+        if not places.find(text):
+            yield Problem(
+                NOT_IN_QUERY, f"numerical_range says {text!r}, which the query does not say."
+            )
+
+
+def _check_condition(condition: Condition, table: Table) -> Iterator[Problem]:
+    name = condition.column
+    if name not in table.columns:
+        names = ", ".join(f'"{column}"' for column in table.columns)
+        yield Problem(NO_SUCH_COLUMN, f'The table has no column "{name}"; it has {names}.')
+        return
+    if bool(condition.values) == (condition.low is not None or condition.high is not None):
+        yield Problem(
+            EMPTY_CONDITION, f'The condition on "{name}" needs either values or an end of a range.'
+        )
+        return
+    key = primary_key(table)
+    for row in table.rows:
+        cell = row[table.columns.index(name)]
+        met = meets(cell, condition)
+        if met is None:
+            why = "is empty" if cell is None else f"is {cell!r}"
+            yield Problem(
+                UNREADABLE_CONDITION,
+                f'The condition on "{name}" cannot be applied to {row[key]!r}, whose cell {why}: '
+                "leave the condition out, or give its ends as the column has them.",
+            )
+            return
+        if not met:
+            yield Problem(
+                GOLD_OUT_OF_SCOPE,
+                f'{row[key]!r} with {cell!r} does not meet the condition on "{name}", but it is '
+                "in the table.",
+            )
+
+
+def _check_wording(condition: Condition, places: Places) -> Iterator[Problem]:
+    for value in condition.values:
+        if not places.find(value):
+            yield Problem(
+                NOT_IN_QUERY,
+                f'The condition on "{condition.column}" admits {value!r}, which the query does '
+                "not say.",
+            )
+    for end in (condition.low, condition.high):
+        if end is not None and not _says_end(end, condition.column, places):
+            yield Problem(
+                NOT_IN_QUERY,
+                f'The condition on "{condition.column}" has the end {end}, which the query does '
+                "not say.",
+            )
+
+
+def _says_end(end: str, column: str, places: Places) -> bool:
+    """Whether the query says an end, or its neighbour: "after 2015" begins at 2016."""
+    unit = header_unit(column)
+    if places.find(end, unit):
+        return True
+    number = read_number(end)
+    if number is not None and number[0].is_integer():
+        whole = int(number[0])
+        return any(places.find(str(near), unit) for near in (whole - 1, whole + 1))
+    ordinal = read_date(end)
+    if ordinal is None:
+        return False
+    days = (date.fromordinal(int(ordinal) + step) for step in (-1, 0, 1))
+    return any(places.find(form) for day in days for form in (day.isoformat(), str(day.year)))

@@ -1,0 +1,269 @@
+"""The stages of one row (TableHallu, 3.2 and Appendix A).
+
+A row is a chain: kernel, query, constraints, verifier 1, perturbation, verifier 2 in two steps.
+What a program can check it checks first; a model verifies what is left. A rejected stage is asked
+again with the reasons in the prompt, a bounded number of times, and every rejection is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from tablemend.backends.requests import Message, stream_seed
+from tablemend.datasets.tablehallu.engine import EXPANSION
+from tablemend.datasets.tablehallu.kernel import Rejected
+from tablemend.datasets.tablehallu.perturb import perturb_kernel, with_entity_condition
+from tablemend.datasets.tablehallu.settings import Difficulty
+from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
+from tablemend.datasets.tablehallu_llm.checks import (
+    check_adversarial,
+    check_constraints,
+    check_kernel,
+    check_query,
+    locate_facts,
+)
+from tablemend.datasets.tablehallu_llm.drafts import KernelDraft, Topic
+from tablemend.datasets.tablehallu_llm.parsing import (
+    read_constraints,
+    read_context,
+    read_kernel,
+    read_query,
+)
+from tablemend.datasets.tablehallu_llm.prompting import (
+    render,
+    show_blanks,
+    show_constraints,
+    show_table,
+    with_problems,
+)
+from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.prompting.replies import Problem
+from tablemend.records import Constraints, Example, Fact
+
+ENGINE = "llm/1"
+"""Version of the chain; the prompts have versions of their own."""
+
+
+class Models(NamedTuple):
+    """The two models of the pipeline (the paper: GPT-4.1 writes, Qwen3-235B verifies)."""
+
+    generator: Asked
+    verifier: Asked
+
+
+class Kernel(NamedTuple):
+    """The ground truth of a row: table and context, query, constraints."""
+
+    draft: KernelDraft
+    query: str
+    constraints: Constraints
+
+
+async def make_row(number: int, topic: Topic, settings: LlmSynthesis, models: Models) -> Row:
+    """Make row ``number`` with a kernel that a model writes, or give it up.
+
+    The row depends on the settings, the topic, the number and the models' answers alone, never
+    on other rows; it says what it took and what was rejected.
+    """
+    talk = Talk(number, settings.seed, settings.retries)
+    stages = Stages(settings, models, talk)
+    try:
+        kernel = await stages.kernel(topic)
+        adversarial, facts = await stages.perturb(kernel)
+    except GivenUp:
+        return Row(number, None, tuple(talk.rejections), tuple(talk.calls))
+    example = Example(
+        topic=topic.text,
+        category=topic.category,
+        domain=topic.domain,
+        query=kernel.query,
+        constraints=kernel.constraints,
+        gold_table=kernel.draft.table,
+        gold_context=kernel.draft.context,
+        adversarial_context=adversarial,
+        difficulty=stages.difficulty,
+        facts=facts,
+        source=models.generator.name,
+        source_hash=kernel.draft.table.content_hash(),
+        engine=ENGINE,
+        seed=settings.seed,
+        calls=tuple(talk.calls),
+    )
+    return Row(number, example, tuple(talk.rejections), tuple(talk.calls))
+
+
+class Stages:
+    """The stages of one row, each asked until it passes or is given up.
+
+    Args:
+        settings: what to make.
+        models: who is asked.
+        talk: the row's calls and rejections.
+    """
+
+    def __init__(self, settings: LlmSynthesis, models: Models, talk: Talk) -> None:
+        self._settings, self._models, self._talk = settings, models, talk
+        self.difficulty = draw_difficulty(settings, talk.number)
+
+    async def kernel(self, topic: Topic) -> Kernel:
+        """Stage 1 and the constraints of its query, passed by verifier 1.
+
+        A kernel that the verifier does not take is written anew, with its reasons.
+
+        Raises:
+            GivenUp: no kernel passed.
+        """
+        shape = self._settings.shape
+        messages: Sequence[Message] = render(
+            "kernel",
+            topic=topic.text,
+            category=topic.category,
+            columns=f"{shape.min_columns} to {shape.max_columns}",
+            rows=f"{shape.min_rows} to {shape.max_rows}",
+        )
+        chat = messages
+        for restart in range(self._settings.restarts + 1):
+            answer = ""
+            try:
+                draft, answer = await self._write_kernel(chat)
+                query = await self._write_query(draft)
+                constraints = await self._find_constraints(draft, query)
+            except GivenUp:
+                if self._talk.failed or restart == self._settings.restarts:
+                    raise
+                chat = messages  # another draw: its query or constraints could not be had
+                continue
+            problems = await self.verify_kernel(draft, query)
+            if not problems:
+                return Kernel(draft, query, constraints)
+            self._talk.reject("verify_kernel", restart, problems)
+            chat = with_problems(messages, answer, problems)
+        raise GivenUp
+
+    async def _write_kernel(self, chat: Sequence[Message]) -> tuple[KernelDraft, str]:
+        async def check(draft: KernelDraft) -> Sequence[Problem]:
+            return check_kernel(draft, self._settings.shape)
+
+        return await self._talk.draft(self._models.generator, "kernel", chat, read_kernel, check)
+
+    async def _write_query(self, draft: KernelDraft) -> str:
+        async def check(query: str) -> Sequence[Problem]:
+            return check_query(query, draft)
+
+        messages = render(
+            "query",
+            table=show_table(draft.table),
+            context=draft.context,
+            sort_column=draft.sort_column,
+            sort_order=draft.sort_order,
+        )
+        return (
+            await self._talk.draft(self._models.generator, "query", messages, read_query, check)
+        )[0]
+
+    async def _find_constraints(self, draft: KernelDraft, query: str) -> Constraints:
+        async def check(constraints: Constraints) -> Sequence[Problem]:
+            return check_constraints(constraints, draft, query)
+
+        messages = render("constraints", query=query, table=show_table(draft.table))
+        constraints, _ = await self._talk.draft(
+            self._models.generator, "constraints", messages, read_constraints, check
+        )
+        return with_entity_condition(draft.table, constraints)
+
+    async def verify_kernel(self, draft: KernelDraft, query: str) -> Sequence[Problem]:
+        """Verifier 1 (A.3.1)."""
+        messages = render(
+            "verify_kernel", context=draft.context, query=query, table=show_table(draft.table)
+        )
+        return await self._verify("verify_kernel", messages, "CORRECT", "INCORRECT")
+
+    async def perturb(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
+        """Stage 2 by a model or by the program, passed by verifier 2.
+
+        Returns:
+            The adversarial context and the places of the facts in both contexts; the distractors'
+            facts are known only where the program wrote them.
+
+        Raises:
+            GivenUp: nothing passed.
+        """
+        if self._settings.perturbation == "program":
+            return await self._perturb_by_program(kernel)
+
+        async def check(text: str) -> Sequence[Problem]:
+            problems = self._check_adversarial(kernel, text)
+            return problems or await self._verify_adversarial(kernel, text)
+
+        factor = EXPANSION[self.difficulty]
+        messages = render(
+            "perturb",
+            context=kernel.draft.context,
+            query=kernel.query,
+            constraints=show_constraints(kernel.constraints),
+            table=show_table(kernel.draft.table),
+            nulls=show_blanks(kernel.draft.table),
+            factor=str(factor),
+            words=str(round(len(kernel.draft.context.split()) * factor, -2)),
+        )
+        text, _ = await self._talk.draft(
+            self._models.generator, "perturb", messages, read_context, check
+        )
+        return text, locate_facts(kernel.draft, text)
+
+    async def _perturb_by_program(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
+        draft = kernel.draft
+        for attempt in range(self._settings.retries + 1):
+            seed = stream_seed(self._settings.seed, f"perturb.{self._talk.number}.{attempt}")
+            try:
+                text, added = perturb_kernel(
+                    draft.table, kernel.constraints, draft.context, self.difficulty, seed
+                )
+            except Rejected as reason:  # no seed would mend it
+                self._talk.reject("perturb", attempt, [Problem(str(reason), str(reason))])
+                raise GivenUp from reason
+            problems = self._check_adversarial(kernel, text)
+            problems = problems or await self._verify_distractors(kernel, text)
+            if not problems:
+                return text, (*locate_facts(draft, text), *added)
+            self._talk.reject("perturb", attempt, problems)
+        raise GivenUp
+
+    def _check_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
+        floor = self._settings.min_expansion * EXPANSION[self.difficulty]
+        return check_adversarial(kernel.draft, kernel.constraints, text, floor)
+
+    async def _verify_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
+        """Verifier 2 (A.3.2): first what was there, then what came in."""
+        messages = render("verify_preserved", adversarial=text, context=kernel.draft.context)
+        problems = await self._verify("verify_preserved", messages, "YES", "NO")
+        return problems or await self._verify_distractors(kernel, text)
+
+    async def _verify_distractors(self, kernel: Kernel, text: str) -> Sequence[Problem]:
+        messages = render(
+            "verify_distractors",
+            adversarial=text,
+            context=kernel.draft.context,
+            query=kernel.query,
+            constraints=show_constraints(kernel.constraints),
+            table=show_table(kernel.draft.table),
+        )
+        return await self._verify("verify_distractors", messages, "VALID", "INVALID")
+
+    async def _verify(
+        self, stage: str, messages: Sequence[Message], yes: str, no: str
+    ) -> Sequence[Problem]:
+        verdict = await self._talk.verdict(self._models.verifier, stage, messages, yes, no)
+        if verdict.ok:
+            return ()
+        return [Problem(f"{stage}: {no}", verdict.reason or f"A reader scored it {no}.")]
+
+
+def draw_difficulty(settings: LlmSynthesis, number: int) -> Difficulty:
+    """The difficulty of a row; where it is mixed, the number decides."""
+    if settings.difficulty != "mixed":
+        return settings.difficulty
+    return Random(f"{ENGINE}:{settings.seed}:{number}").choice(tuple(EXPANSION))

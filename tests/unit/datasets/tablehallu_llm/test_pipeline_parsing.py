@@ -1,0 +1,350 @@
+"""Reading what models answer: tolerant of wrapping, strict on content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tablemend.datasets.tablehallu_llm import parsing
+from tablemend.datasets.tablehallu_llm.prompting import prompt
+from tablemend.datasets.tablehallu_llm.schemas import SCHEMAS
+from tablemend.prompting import replies
+from tablemend.prompting.replies import Unreadable
+from tablemend.records import Condition, Constraints
+
+KERNEL: dict[str, Any] = {
+    "title": "Ferries",
+    "columns": ["Ferry", "Launched", "Length (m)"],
+    "rows": [["Alba", "1998", "62.5"], ["Sella", "2004", None]],
+    "sort_column": "Launched",
+    "sort_order": "ascending",
+    "context": "The Alba was launched in 1998.\nIt is 62.5 m long.\n\n\nThe Sella came in 2004.",
+}
+CONSTRAINTS: dict[str, Any] = {
+    "entity_scope": ["ferries"],
+    "numerical_range": "1995 to 2005",
+    "sort_column": "Launched",
+    "sort_order": "descending",
+    "conditions": [{"column": "Launched", "low": 1995, "high": "2005", "values": []}],
+}
+
+
+def kernel(**changes: Any) -> str:
+    return json.dumps({**KERNEL, **changes})
+
+
+def kind_of(read: Callable[[], object]) -> str:
+    with pytest.raises(Unreadable) as caught:
+        read()
+    problem = caught.value.problem
+    assert problem.text.endswith(".") and "\n" not in problem.text
+    return problem.kind
+
+
+WRAPPINGS = [
+    "{}",
+    "```json\n{}\n```",
+    "```\n{}\n```",
+    "Here is the table:\n\n{}\n\nI hope it helps!",
+    "I kept to {{columns}} as asked. {}",
+    "{} {}",
+    'Example of a cell: {{"a": 1}}. Answer: {}',
+]
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_one_object_is_found_whatever_stands_around_it(wrapping: str) -> None:
+    text = wrapping.replace("{}", kernel()).replace("{{", "{").replace("}}", "}")
+    draft = parsing.read_kernel(text)
+    assert draft.table.columns == ("Ferry", "Launched", "Length (m)")
+    assert draft.table.rows == (("Alba", "1998", "62.5"), ("Sella", "2004", None))
+    assert draft.table.title == "Ferries"
+    assert (draft.sort_column, draft.sort_order) == ("Launched", "ascending")
+    assert draft.context == (
+        "The Alba was launched in 1998. It is 62.5 m long.\n\nThe Sella came in 2004."
+    )
+
+
+def test_the_example_in_the_prompt_is_read() -> None:
+    draft = parsing.read_kernel(prompt("kernel").user.partition("answer:\n\n")[2])
+    assert draft.table.rows[1] == ("Sella", "2004", None, "Vey")
+    user = prompt("constraints").user
+    constraints = parsing.read_constraints(user[user.index("gives") :])
+    assert constraints.conditions == (Condition("Launched", "1995", "2005"),)
+
+
+def test_cells_are_the_text_that_was_written() -> None:
+    rows = '[["Alba", 1.50, 12345678901234567890123], [true, 1e5, ""], ["x", "  a  b ", null]]'
+    text = kernel(rows=0).replace('"rows": 0', f'"rows": {rows}')
+    assert parsing.read_kernel(text).table.rows == (
+        ("Alba", "1.50", "12345678901234567890123"),
+        ("true", "1e5", None),
+        ("x", "a b", None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", replies.EMPTY),
+        ("  \n ", replies.EMPTY),
+        ("I'm sorry, but I can't help with that.", replies.REFUSED),
+        ("I\u2019m sorry, I cannot produce this table.", replies.REFUSED),
+        ("The table is about ferries.", replies.NO_JSON),
+        ('["Alba", "Sella"]', replies.NO_JSON),
+        (kernel()[:80], replies.TRUNCATED),
+        (kernel()[:-1], replies.TRUNCATED),
+        ("```json\n" + kernel()[:-40] + "\n```", replies.TRUNCATED),
+        (kernel().replace('"columns":', "columns:"), replies.INVALID),
+        (kernel().replace('"1998"', "'1998'"), replies.INVALID),
+        (kernel().replace('"1998"', "NaN"), replies.INVALID),
+        (kernel().replace('"title"', '"columns"'), replies.INVALID),
+        ('{"columns":' * 100_000, replies.INVALID),
+        (kernel() + kernel(title="Other"), replies.SEVERAL),
+        (kernel(rows=[["Alba", "1998"]]), parsing.UNEVEN),
+        (kernel(rows=[["Alba", "1998", ["1", "2"]]]), parsing.NESTED),
+        (kernel(rows=[{"Ferry": "Alba"}]), replies.WRONG_FIELD),
+        (kernel(rows="none"), replies.WRONG_FIELD),
+        (kernel(columns=[]), replies.WRONG_FIELD),
+        (kernel(columns=["Ferry", None, "Length"]), replies.WRONG_FIELD),
+        (kernel(sort_order="by size"), replies.WRONG_FIELD),
+        (kernel(sort_column=[3]), replies.WRONG_FIELD),
+        (kernel(context=" "), replies.WRONG_FIELD),
+        (json.dumps({k: v for k, v in KERNEL.items() if k != "context"}), replies.WRONG_FIELD),
+        (kernel().replace("Alba", "\\ud800"), replies.BAD_CHARACTER),
+        (kernel().replace("Alba", "\\u0000"), replies.BAD_CHARACTER),
+    ],
+)
+def test_unreadable_kernels(text: str, kind: str) -> None:
+    assert kind_of(lambda: parsing.read_kernel(text)) == kind
+
+
+INNER = json.dumps(CONSTRAINTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"constraints": ' + INNER[:-30], replies.TRUNCATED),
+        ('{"constraints": ' + INNER, replies.TRUNCATED),
+        (f'{{"draft": {INNER}, "final": {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
+        (f'{{"draft": {INNER}, "note": "a }} in a str', replies.TRUNCATED),
+        (f'{INNER}\nBetter: {{"entity_scope": ["b"], "sort_col', replies.TRUNCATED),
+        (f"{{draft: {INNER}}}", replies.INVALID),
+        (f'{{"a": 1, "a": {INNER}}}', replies.INVALID),
+    ],
+)
+def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer(text: str, kind: str) -> None:
+    assert kind_of(lambda: parsing.read_constraints(text)) == kind
+
+
+def test_what_stands_behind_braces_that_are_no_json_is_read() -> None:
+    text = f'The form is {{columns, "a }} b", {{rows}}}}. Here: {INNER}'
+    assert parsing.read_constraints(text) == parsing.read_constraints(INNER)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_constraints(wrap: bool) -> None:
+    text = json.dumps({"constraints": CONSTRAINTS} if wrap else CONSTRAINTS)
+    assert parsing.read_constraints(text) == Constraints(
+        ("ferries",),
+        "1995 to 2005",
+        "Launched",
+        "descending",
+        (Condition("Launched", "1995", "2005"),),
+    )
+
+
+def test_constraints_say_none_in_several_ways() -> None:
+    loose = {
+        **CONSTRAINTS,
+        "entity_scope": "ferries",
+        "numerical_range": "None",
+        "sort_order": "Desc",
+        "conditions": [{"column": "Type", "low": None, "high": "none", "values": "car"}],
+    }
+    found = parsing.read_constraints(json.dumps(loose))
+    assert found.entity_scope == ("ferries",) and found.numerical_range is None
+    assert found.sort_order == "descending"
+    assert found.conditions == (Condition("Type", values=("car",)),)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"conditions": None},
+        {"conditions": ["Launched"]},
+        {"conditions": [{"low": "1"}]},
+        {"entity_scope": {"a": 4}},
+        {"sort_order": None},
+    ],
+)
+def test_unreadable_constraints(changes: dict[str, Any]) -> None:
+    text = json.dumps({**CONSTRAINTS, **changes})
+    assert kind_of(lambda: parsing.read_constraints(text)) == replies.WRONG_FIELD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please make a table.\nSort it.",
+        '"Please make a table. Sort it."',
+        "```\nPlease make a table. Sort it.\n```",
+        "Here is the request:\n\nPlease make a table. Sort it.",
+        "**Query:** Please make a table. Sort it.",
+        "Sure! Here's the request:\n```text\nPlease make a table. Sort it.\n```",
+    ],
+)
+def test_a_request_is_freed_of_its_wrapping(text: str) -> None:
+    assert parsing.read_query(text) == "Please make a table. Sort it."
+
+
+def test_quotes_and_colons_of_the_request_itself_stay() -> None:
+    for query in (
+        '"Ferry" and "Port" are the columns of "Ferry"',
+        "Sure ferries: list them",
+        "Please make a table with the columns: A, B.",
+        "Make a table of ferries. Columns: A, B.",
+    ):
+        assert parsing.read_query(query) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", replies.EMPTY),
+        ("Here is the request:\n", replies.EMPTY),
+        ("Sorry, I cannot do this.", replies.REFUSED),
+        ("Unfortunately, I am not able to do this.", replies.REFUSED),
+        ("As an AI language model, I have no opinion.", replies.REFUSED),
+        ('{"query": "Make a table."}', replies.NOT_PROSE),
+        ("Text\n```\nmore\n```", replies.NOT_PROSE),
+        ("a\x00b", replies.BAD_CHARACTER),
+    ],
+)
+def test_unreadable_prose(text: str, kind: str) -> None:
+    assert kind_of(lambda: parsing.read_context(text)) == kind
+    assert kind_of(lambda: parsing.read_query(text)) == kind
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "VERDICT: VALID",
+        "**VERDICT: VALID**",
+        "**Verdict:** valid.",
+        "VERDICT: [VALID]",
+        "- VERDICT = VALID",
+    ],
+)
+def test_verdicts(line: str) -> None:
+    verdict = replies.read_verdict(
+        f"All of 3 break it.\nNone fits.\n\n{line}\n", "VALID", "INVALID"
+    )
+    assert verdict == (True, "All of 3 break it.\nNone fits.")
+    refusing = line.upper().replace("VALID", "INVALID")
+    assert replies.read_verdict(refusing, "VALID", "INVALID") == (False, "")
+    twice = f"{line}\nSo, finally:\n{line}"
+    assert replies.read_verdict(twice, "VALID", "INVALID").ok
+    assert replies.read_verdict(f"```\n{line}\n```\n\n---\n", "VALID", "INVALID").ok
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", replies.EMPTY),
+        ("I cannot judge this.", replies.REFUSED),
+        ("It is valid.", replies.NO_VERDICT),
+        ("VERDICT: VALID or INVALID", replies.NO_VERDICT),
+        ("VERDICT: UNSURE", replies.NO_VERDICT),
+        ("The VERDICT: VALID would need more.", replies.NO_VERDICT),
+        ("VERDICT: VALID\nVERDICT: INVALID", replies.TWO_VERDICTS),
+        ("VERDICT: VALID\n\nOn reflection I am wrong: row 2 fits.", replies.NO_VERDICT),
+        ("VERDICT: INVALID\nHm.\nVERDICT: VALID\nNo, wait.", replies.TWO_VERDICTS),
+    ],
+)
+def test_unreadable_verdicts(text: str, kind: str) -> None:
+    assert kind_of(lambda: replies.read_verdict(text, "VALID", "INVALID")) == kind
+
+
+def test_paraphrases() -> None:
+    text = '{"sentences": ["Alba sails\\nfrom Corran.", "Sella too."]}'
+    assert parsing.read_paraphrases(text, 2) == ["Alba sails from Corran.", "Sella too."]
+    assert kind_of(lambda: parsing.read_paraphrases(text, 3)) == parsing.WRONG_COUNT
+    assert kind_of(lambda: parsing.read_paraphrases('{"sentences": ["a", null]}', 2)) == (
+        replies.WRONG_FIELD
+    )
+    assert kind_of(lambda: parsing.read_paraphrases('{"other": []}', 0)) == replies.WRONG_FIELD
+
+
+def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
+    assert set(SCHEMAS) == {"kernel", "constraints", "paraphrase"}
+    assert set(SCHEMAS["kernel"]["properties"]) == set(KERNEL)
+    assert set(SCHEMAS["constraints"]["properties"]) == set(CONSTRAINTS)
+
+    def walk(schema: dict[str, Any]) -> None:
+        if schema["type"] == "object":
+            assert schema["additionalProperties"] is False
+            assert schema["required"] == list(schema["properties"])
+            for part in schema["properties"].values():
+                walk(part)
+        elif schema["type"] == "array":
+            walk(schema["items"])
+
+    for schema in SCHEMAS.values():
+        walk(schema)
+
+
+READERS: list[Callable[[str], object]] = [
+    parsing.read_kernel,
+    parsing.read_constraints,
+    parsing.read_query,
+    parsing.read_context,
+    lambda text: replies.read_verdict(text, "YES", "NO"),
+    lambda text: parsing.read_paraphrases(text, 1),
+]
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+
+
+def read_all(text: str) -> None:
+    for read in READERS:
+        try:
+            read(text).__repr__().encode()
+        except Unreadable as error:
+            assert error.problem.kind and error.problem.text
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet=st.characters(), max_size=200))
+@example("{" * 5000)
+@example("[" * 200_000)
+@example('{"a":' * 50_000)
+@example('{"' + '\\"' * 50_000 + "\\")
+@example("```" * 3000)
+@example("verdict" + ":" * 5000)
+@example(" " * 50_000 + "x")
+@example("here is " + " " * 50_000)
+def test_no_text_raises_anything_but_unreadable(text: str) -> None:
+    read_all(text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([KERNEL, CONSTRAINTS]), st.data())
+def test_no_object_raises_anything_but_unreadable(
+    base: dict[str, Any], data: st.DataObject
+) -> None:
+    changed = dict(base)
+    for name in data.draw(st.lists(st.sampled_from(sorted(base)), max_size=3)):
+        changed[name] = data.draw(_VALUES)
+    text = json.dumps(changed)
+    read_all(text[: data.draw(st.integers(0, len(text)))])
+    read_all(text)

@@ -1,0 +1,88 @@
+"""Calls of models with every example, and rows as lines: what is written is read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from tablemend.config import Source
+from tablemend.datasets.tablehallu import small_world
+from tablemend.datasets.tablehallu.card import FEATURES
+from tablemend.datasets.tablehallu.files import encode, open_writer
+from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
+from tablemend.errors import TablemendError
+from tablemend.records import Call, Example
+from tablemend.tasks.sources import read_examples
+
+CALLS = (
+    Call("kernel", 0, "kernel/1", "openai:gpt-4.1", 812, 633, "stop", "rejected"),
+    Call("kernel", 1, "kernel/1", "openai:gpt-4.1", 1544, 640, "length", "unreadable"),
+    Call("verify_kernel", 0, "verify_kernel/2", "hf:Qwen/Qwen3", 900, 71, "stop", "accepted"),
+)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Example:
+    return next(small_world.examples(seed=3, n=1))
+
+
+@pytest.fixture(scope="module")
+def called(plain: Example) -> Example:
+    return dataclasses.replace(plain, calls=CALLS)
+
+
+def test_how_an_example_was_made_is_no_part_of_its_id(plain: Example, called: Example) -> None:
+    assert dataclasses.replace(called, id="").id == plain.id
+    assert dataclasses.replace(called, id="", query="Another?").id != plain.id
+
+
+def test_an_example_of_before_has_no_calls(plain: Example) -> None:
+    data = plain.to_json()
+    assert data.pop("calls") == []
+    assert Example.from_json(data) == plain
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_calls_are_written_and_read_back(
+    form: str, plain: Example, called: Example, tmp_path: Path
+) -> None:
+    writer = open_writer(tmp_path, "test", form)
+    for example in (plain, called):
+        writer.write(example)
+    writer.close()
+    assert read_examples(Source(source=str(tmp_path / f"test.{form}"))) == [plain, called]
+
+
+def test_the_card_and_the_arrow_schema_name_every_field(called: Example, tmp_path: Path) -> None:
+    import datasets
+
+    from tablemend.datasets.tablehallu.files import arrow_schema
+
+    assert [feature["name"] for feature in FEATURES] == list(Example.__slots__)
+    features = datasets.Features._from_yaml_list(FEATURES)
+    assert features.arrow_schema.field("calls").type == arrow_schema().field("calls").type
+    assert [field.name for field in arrow_schema().field("calls").type.value_type] == [
+        *Call._fields
+    ]
+    assert json.loads(encode(called)) == json.loads(json.dumps(called.to_json()))
+
+
+def test_a_row_is_one_line_and_comes_back(called: Example) -> None:
+    rejections = (Rejection("kernel", "no null", 'no cell is null {"a"}\nsaid so', 0),)
+    for row in (Row(7, called, rejections, CALLS), Row(8, None, rejections, ()), Row(9, None)):
+        line = row.to_line()
+        assert line.count("\n") == 1 and line.endswith("\n")
+        assert json.loads(line) == json.loads(json.dumps(row.to_json()))
+        assert Row.from_line(line.encode(), "x:1") == row == Row.from_json(row.to_json())
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"[]", b"null", b'"\xe9"', b'{"number": 1}', b"[" * 100_000, b""]
+)
+def test_a_line_without_a_row_is_refused_with_its_place(line: bytes) -> None:
+    with pytest.raises(TablemendError, match=r"^rows/01-of-01\.jsonl:3 holds no row") as caught:
+        Row.from_line(line, "rows/01-of-01.jsonl:3")
+    assert "\n" not in str(caught.value)

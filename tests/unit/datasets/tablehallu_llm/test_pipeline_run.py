@@ -1,0 +1,307 @@
+"""The command with a model server: killed, cut short, sharded, its disk filled."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.datasets.tablehallu_llm.row_files import FOLDER
+from tablemend.records import Example
+from tests.support.model_server.local import LocalServer
+
+ROOT = Path(__file__).parents[3]
+N = 16
+FAULTS = "mistake:0.1+prose:0.05+bad-json:0.05+429:0.05+cut:0.03+wrong-verdict:0.03+length:0.02"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    """It counts how often it is asked the same, so it is started anew for each command."""
+    started = LocalServer(["--latency=0.02", "--seed=3", f"--faults={FAULTS}"])
+    yield started
+    started.close()
+
+
+def command(server: LocalServer, folder: Path, *tokens: str, name: str = "out") -> list[str]:
+    options = {"cache": folder / f"{name}.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
+    return [
+        sys.executable,
+        "data_gen/tablehallu.py",
+        "engine=llm",
+        f"generator={server.model}",
+        f"n={N}",
+        f"out={folder / name}",
+        "concurrency=4",
+        *(f"generator_options.{key}={value}" for key, value in options.items()),
+        *tokens,
+    ]
+
+
+def run(
+    server: LocalServer,
+    folder: Path,
+    *tokens: str,
+    name: str = "out",
+    before: Callable[[], object] | None = None,
+    anew: bool = True,
+) -> subprocess.CompletedProcess[str]:
+    if anew:
+        server.restart()
+    return subprocess.run(
+        command(server, folder, *tokens, name=name),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=before,
+    )
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+
+def numbers(out: Path) -> list[int]:
+    """Numbers of the rows that are whole, in the order of their lines."""
+    found = []
+    for path in sorted((out / FOLDER).glob("*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True)[1:]
+        found += [json.loads(line)["number"] for line in lines if line.endswith(b"\n")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What an uninterrupted run leaves."""
+    folder = tmp_path_factory.mktemp("whole")
+    done = run(server, folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("estimate for 16 rows") < done.stdout.index("16 rows took")
+    return files(folder / "out")
+
+
+def test_the_command_makes_verified_examples_and_says_what_was_rejected(
+    whole: dict[str, bytes],
+) -> None:
+    counts = json.loads(whole["counts.json"])
+    lines = [line for split in SPLITS for line in whole.get(f"{split}.jsonl", b"").splitlines()]
+    assert len(lines) == counts["examples"]["made"] >= N // 2
+    for line in lines:
+        example = Example.from_json(json.loads(line))
+        stages = [call.stage for call in example.calls]
+        assert stages[0] == "kernel" and stages[-1] == "verify_distractors"
+        assert {call.prompt.partition("/")[0] for call in example.calls} == set(stages)
+        assert all(call.prompt_tokens > 0 and call.model == "openai:scripted" for call in
+                   example.calls)  # fmt: skip
+        gold = [cell for row in example.gold_table.rows for cell in row if cell is not None]
+        assert len(example.facts) >= len(gold) >= 15
+        for fact in example.facts:
+            place = fact.adversarial
+            assert example.adversarial_context[place.start : place.end] == fact.value
+    rejected = [json.loads(line) for line in whole["rejected.jsonl"].splitlines()]
+    total = sum(count for kinds in counts["rejected"].values() for count in kinds.values())
+    assert len(rejected) == total > 5
+    assert len(counts["rejected"]) >= 3
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments_nothing_is_lost_or_twice(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    rng = Random(20)
+    out = tmp_path / "out"
+    before: list[int] = []
+    for _ in range(20):
+        server.restart()
+        process = subprocess.Popen(
+            command(server, tmp_path),
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for_rows(process, out, len(before) + rng.randrange(2))
+        time.sleep(rng.random() * 0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        after = numbers(out) if (out / FOLDER).exists() else []
+        assert after[: len(before)] == before
+        before = after
+    done = run(server, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(numbers(out)) == list(range(N))
+    assert numbers(out)[: len(before)] == before
+    assert files(out) == whole
+
+
+def _wait_for_rows(process: subprocess.Popen[bytes], out: Path, count: int) -> None:
+    """Wait until so many rows are there; an ended run has them all."""
+    cache = out.with_suffix(".sqlite-wal")
+    while process.poll() is None:
+        if count == 0 and cache.exists() and cache.stat().st_size:
+            return  # the first answers
+        if count and out.joinpath(FOLDER).exists() and len(numbers(out)) >= count:
+            return
+        time.sleep(0.01)
+
+
+def test_a_cap_stops_with_one_line_and_the_same_command_continues(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    done = run(server, tmp_path, "generator_options.max_tokens_total=100000")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("stopped: max_tokens_total=100000 is used up")
+    assert done.stderr.count("\n") == 1
+    made = numbers(tmp_path / "out")
+    assert 0 < len(made) < N
+    assert f"{len(made)} rows took" in done.stdout
+    done = run(server, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert numbers(tmp_path / "out")[: len(made)] == made
+    assert files(tmp_path / "out") == whole
+
+
+def _ask(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProcess[str]:
+    """The command with a server of its own, which may die on the way."""
+    server = LocalServer(["--latency=0.002", "--seed=3", *arguments])
+    try:
+        options = ("generator_options.retries=1", "n=30")
+        return run(server, folder, *options, name=name, anew=False)
+    finally:
+        server.close()
+
+
+def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> None:
+    stopped = _ask(tmp_path, "--faults=die-after:50", name="out")
+    assert stopped.returncode == 1, stopped.stderr
+    assert stopped.stderr.count("\n") == 1
+    assert "stopped: requests of 20 rows in a row failed for good" in stopped.stderr
+    out = tmp_path / "out"
+    assert 0 < len(numbers(out)) <= 10
+    assert all(b"request failed" not in path.read_bytes() for path in out.rglob("*.jsonl"))
+    again = _ask(tmp_path, name="out")
+    assert again.returncode == 0, again.stderr
+    quiet = _ask(tmp_path, name="quiet")
+    assert quiet.returncode == 0, quiet.stderr
+    assert files(out) == files(tmp_path / "quiet")
+    assert json.loads((out / "counts.json").read_text())["examples"]["requests_failed"] == 0
+
+
+def test_ctrl_c_ends_in_one_line(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    server.restart()
+    process = subprocess.Popen(
+        command(server, tmp_path),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    _wait_for_rows(process, tmp_path / "out", 2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: whatever it started gets it too
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.strip().splitlines()[-1] == "interrupted; the same command continues"
+    assert "Traceback" not in errors
+    assert run(server, tmp_path).returncode == 0
+    assert files(tmp_path / "out") == whole
+
+
+def test_shards_are_one_process(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    server.restart()
+    processes = [
+        subprocess.Popen(
+            command(server, tmp_path, f"shard={part}/2"), cwd=ROOT, stdout=subprocess.PIPE
+        )
+        for part in (1, 2)
+    ]
+    for process in processes:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    assert files(tmp_path / "out") == whole
+
+
+def test_two_processes_on_one_folder_are_refused(server: LocalServer, tmp_path: Path) -> None:
+    first = subprocess.Popen(
+        command(server, tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait_for_rows(first, tmp_path / "out", 1)
+        second = run(server, tmp_path, anew=False)
+    finally:
+        first.kill()
+        first.wait()
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert f"is being written by process {first.pid} on" in second.stderr
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(
+    server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+
+    done = run(server, tmp_path, "generator_options.cache=null", before=small_disk)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: the file may not grow any more")
+    made = numbers(tmp_path / "out")
+    assert 0 < len(made) < N
+    assert run(server, tmp_path).returncode == 0
+    assert numbers(tmp_path / "out")[: len(made)] == made
+    assert files(tmp_path / "out") == whole
+
+
+def test_a_preview_is_not_paid_twice(server: LocalServer, tmp_path: Path) -> None:
+    shown = run(server, tmp_path, "preview=2")
+    assert shown.returncode == 0, shown.stderr
+    assert "--- row 0" in shown.stdout and "--- row 1" in shown.stdout
+    assert not (tmp_path / "out").exists()
+    # with no budget for any new request, the same rows come from the cache
+    made = run(server, tmp_path, "n=2", "generator_options.max_tokens_total=1")
+    assert made.returncode == 0, made.stderr
+    assert sorted(numbers(tmp_path / "out")) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "perturbation"), [("program", "program"), ("program", "llm"), ("llm", "program")]
+)
+def test_the_program_can_make_either_half(
+    kernel: str, perturbation: str, server: LocalServer, tmp_path: Path
+) -> None:
+    tokens = (f"kernel={kernel}", f"perturbation={perturbation}", "n=4", "shard=1/2")
+    done = run(server, tmp_path, *tokens)
+    assert done.returncode == 0 and "shard 1/2 is whole; 2 rows" in done.stdout, done.stderr
+    done = run(server, tmp_path, *tokens[:3], "shard=2/2")
+    assert done.returncode == 0, done.stderr
+    counts = json.loads((tmp_path / "out" / "counts.json").read_text())
+    assert counts["examples"]["made"] >= 2
+    assert ("paraphrase" in counts["calls"]) == (kernel == "program")
+    assert ("perturb" in counts["calls"]) == (perturbation == "llm")
+
+
+def test_what_is_wrong_is_said_before_anything_is_made(server: LocalServer, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
+    done = subprocess.run(
+        command(server, tmp_path, "push_to_hub=owner/name"),
+        cwd=ROOT, capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 2 and "set HF_TOKEN" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "out").exists()

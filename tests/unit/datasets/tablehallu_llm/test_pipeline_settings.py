@@ -1,0 +1,256 @@
+"""Which engine a command line means, what it asks for, and the topics of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tablemend.config import ConfigError, parse
+from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu_llm.drafts import Topic
+from tablemend.datasets.tablehallu_llm.settings import (
+    LlmSynthesis,
+    LlmSynthesisRecipe,
+    read_settings,
+)
+from tablemend.datasets.tablehallu_llm.topic_lists import LISTS, TEMPLATES, YEARS
+from tablemend.datasets.tablehallu_llm.topics import open_topics, slots_of, split_key
+from tablemend.errors import TablemendError
+
+ROOT = Path(__file__).parents[3]
+SERVED = "openai:some/model@http://a:1/v1"
+
+
+def settings(*tokens: str) -> LlmSynthesis:
+    return parse(LlmSynthesis, [f"generator={SERVED}", *tokens])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kind"),
+    [
+        ([], Synthesis),
+        (["engine=program", "n=5"], Synthesis),
+        (["engine=llm", "generator=scripted:a.jsonl"], LlmSynthesis),
+        (["engine=program", "engine=llm", "generator=hf:a/b"], LlmSynthesis),
+        (["recipe=tablehallu-data"], SynthesisRecipe),
+        (["recipe=tablehallu-llm", "n=5"], LlmSynthesisRecipe),
+        (["recipe=tablehallu-llm", "engine=llm"], LlmSynthesisRecipe),
+    ],
+)
+def test_the_engine_or_the_recipe_chooses(
+    tokens: list[str], kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert type(read_settings(tokens)) is kind
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["engine=lmm"], r"engine: 'program' or 'llm', not 'lmm'; did you mean llm\?"),
+        (["engine=llm"], r"generator: missing"),
+        (["recipe=tablehallu-llm", "engine=program"], r"engine: input should be 'llm'"),
+        (["recipe=tablehallu-data", "engine=llm"], r"engine: input should be 'program'"),
+        (["recipe=tablehalu-llm", "engine=llm"], r"did you mean tablehallu-llm\?"),
+        (["engine=llm", "generator=gpt"], r"generator: 'gpt' names no engine"),
+        (["engine=llm", "generator=hf:a/b", "verifier=oai:x"], r"verifier: .*no engine 'oai'"),
+        (["engine=llm", "generator=hf:a/b", "shard=5/4"], r"shard: there are 4 shards"),
+        (["engine=llm", "generator=hf:a/b", "shard=0/4"], r"shard: .0/4. is none: write 3/16"),
+        (["engine=llm", "generator=hf:a/b", "preview=2", "estimate_only=true"], r"estimate_only: "),
+        (["engine=llm", "generator=hf:a/b", "program.source=x"], r"program: only kernel=program"),
+        (["engine=llm", "generator=hf:a/b", "kernel=program", "topics=x"], r"topics: kernel=prog"),
+        (["engine=llm", "generator=hf:a/b", "preview=2", "push_to_hub=a/b"], r"a preview makes no"),
+        (["engine=llm", "generator=hf:a/b", "push_to_hub=ab"], r"push_to_hub: string should match"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    tokens: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError, match=message):
+        read_settings(tokens)
+
+
+def test_help_shows_both_engines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as caught:
+        read_settings(["--help"])
+    assert caught.value.code == 0
+    page = capsys.readouterr().out
+    for words in ("engine=program", "engine=llm", "verifier_options.max_cost", "distractors:"):
+        assert words in page
+    assert "tablehallu-data" in page and "tablehallu-llm" in page
+
+
+def test_the_recipe_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    recipe = parse(LlmSynthesisRecipe, ["recipe=tablehallu-llm"])
+    assert "gpt-4.1" in recipe.generator and "Qwen3-235B-A22B-Thinking" in recipe.verifier_model
+    assert (recipe.n, recipe.temperature, recipe.max_new_tokens) == (3000, 0.6, 30_000)
+    assert [round(recipe.n * share) for share in recipe.shares.model_dump().values()] == [
+        1000, 0, 2000,
+    ]  # fmt: skip
+    shape = recipe.shape
+    assert (shape.min_rows, shape.max_rows, shape.min_columns, shape.max_columns) == (5, 8, 4, 7)
+
+
+def test_one_size_that_is_given_leaves_the_others() -> None:
+    assert settings("shape.max_rows=6").shape.min_rows == 5
+    assert settings("kernel=program", "shape.max_rows=6").program_settings().shape.min_rows == 5
+
+
+def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
+    one = settings("n=5", "generator_options.concurrency=3", "concurrency=7", "shard=2/3")
+    two = settings("generator=openai:some/model@http://b:2/v1,http://c:3/v1")
+    assert one.noted() == two.noted()
+    others = (
+        "generator=openai:other@http://a:1/v1", "verifier=openai:other@http://a:1/v1", "seed=1",
+        "temperature=0.7", "kernel=program", "generator_options.revision=abc", "retries=3",
+        "generator_options.vllm.adapter=merge", "generator_options.vllm.reasoning_parser=qwen3",
+    )  # fmt: skip
+    assert all(settings(other).noted() != one.noted() for other in others)
+
+
+def test_a_verifier_of_the_same_name_is_one_model() -> None:
+    assert settings().one_model
+    assert settings(f"verifier={SERVED}").one_model
+    assert not settings("verifier_options.timeout=9").one_model
+    assert not settings("verifier=hf:a/b").one_model
+
+
+def test_weights_of_a_folder_are_noted(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    with pytest.raises(TablemendError, match="no checkpoint folder"):
+        settings(f"generator=hf:{folder}").noted()
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"one")
+    asked = settings(f"generator=hf:{folder}", f"verifier=vllm:{folder}")
+    first = asked.noted()
+    assert first["generator_weights"] == first["verifier_weights"] and asked.noted() == first
+    (folder / "model.safetensors").write_bytes(b"two")
+    assert asked.noted()["generator_weights"] != first["generator_weights"]
+    assert "generator_weights" not in settings("generator=hf:owner/name").noted()
+
+
+def test_another_verifier_is_given_limits_but_no_key_price_or_body_of_the_generator() -> None:
+    fast = {
+        "concurrency": 3, "requests_per_minute": 4, "tokens_per_minute": 5, "timeout": 6.0,
+        "retries": 7, "backoff": 8.0, "cache": "x.sqlite",
+    }  # fmt: skip
+    own = {
+        "key_variable": "MINE", "price_in": 1.0, "price_out": 2.0, "max_cost": 3.0,
+        "max_tokens_total": 9, "revision": "abc", "structured": "none",
+    }  # fmt: skip
+    tokens = [f"generator_options.{name}={value}" for name, value in {**fast, **own}.items()]
+    tokens.append("generator_options.body={top_p: 0.5}")
+    same, another = settings(*tokens), settings(*tokens, "verifier=openai:b@http://b:2/v1")
+    assert same.asked_of_verifier == same.generator_options
+    assert another.asked_of_verifier == BackendOptions(**fast)
+    given = settings(*tokens, "verifier=hf:a/b", "verifier_options.price_in=4")
+    assert given.asked_of_verifier == BackendOptions(price_in=4)
+
+
+def test_the_program_is_asked_for_the_same() -> None:
+    tokens = ("kernel=program", "program.source=pool", "difficulty=hard", "n=9", "seed=4")
+    asked = settings(*tokens).program_settings()
+    assert (asked.source, asked.difficulty, asked.seed) == ("pool", "hard", 4)
+    assert (
+        asked == settings(*tokens[:3], "n=10", "seed=4").program_settings()
+    )  # rows stay as they are
+
+
+def test_every_sub_category_has_topics_and_every_slot_a_list() -> None:
+    assert set(TEMPLATES) == {sub.name for sub in SUB_CATEGORIES}
+    used = {slot for texts in TEMPLATES.values() for text in texts for slot in slots_of(text)}
+    assert used == set(LISTS)
+    for words in LISTS.values():
+        assert len(set(words)) == len(words) and all(word == word.strip() for word in words)
+
+
+def test_topics_are_not_repeated_while_they_last() -> None:
+    topics = open_topics(None, seed=0)
+    count = 100 * len(SUB_CATEGORIES)
+    drawn = [topics.topic(number) for number in range(count)]
+    assert len({split_key(topic.text) for topic in drawn}) == count < topics.count
+    assert not [topic for topic in drawn if "{" in topic.text]
+    assert set(Counter((t.category, t.domain) for t in drawn)) == {
+        (sub.category, sub.domain) for sub in SUB_CATEGORIES
+    }
+
+
+def test_the_seed_and_the_number_decide_a_topic() -> None:
+    numbers = (0, 5, 77, 5_000, 90_000)
+    topics = [open_topics(None, seed).topic(number) for seed in (0, 1) for number in numbers]
+    assert topics == [
+        open_topics(None, seed).topic(number) for seed in (0, 1) for number in numbers
+    ]
+    assert len(set(topics)) == len(topics)
+
+
+def test_a_used_up_topic_returns_with_other_years() -> None:
+    topics = open_topics(None, seed=0)
+    sub = SUB_CATEGORIES[0]
+    template = next(text for text in TEMPLATES[sub.name] if set(slots_of(text)) & set(YEARS))
+    assert template
+    step = len(SUB_CATEGORIES)
+    texts = [topics.topic(step * turn).text for turn in range(400)]
+    keys = Counter(map(split_key, texts))
+    assert max(keys.values()) > 1
+    assert len(set(texts)) > len(keys)
+
+
+def test_the_years_of_a_topic_do_not_decide_its_split() -> None:
+    assert split_key("exports of Peru from 1990 to 1999") == split_key(
+        "Exports of Peru from 2000 to 2014"
+    )
+    assert split_key("exports of Peru") != split_key("exports of Chile")
+
+
+def test_topics_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    lines = ["lighthouses of Brittany", "", '{"text": "steam engines", "domain": "Railways"}']
+    path.write_text("\n".join(lines))
+    topics = open_topics(str(path), seed=3)
+    drawn = [topics.topic(number) for number in range(4)]
+    assert set(drawn[:2]) == set(drawn[2:]) == {
+        Topic("lighthouses of Brittany", "Own topics", "Own topics"),
+        Topic("steam engines", "Own topics", "Railways"),
+    }  # fmt: skip
+    assert topics.count == 2
+    path.write_text("lighthouses of Brittany\n")
+    assert open_topics(str(path), seed=3).digest != topics.digest
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", r"holds no topic"),
+        (b"a\n\na\n", r"line 3 has the topic of line 1 again"),
+        (b'{"text": 3}', r"line 1: text, category and domain are texts"),
+        (b'{"text": "a", "tag": "b"}', r"line 1: no field 'tag'"),
+        (b'ok\n{"text": "a"', r"line 2 is neither text nor JSON"),
+        (rb'{"text": "\ud800"}', r"line 1 is neither text nor JSON: it holds .*U\+D800"),
+        (b"caf\xe9", r"not UTF-8 text at byte 3"),
+        (None, r"No such file"),
+    ],
+)
+def test_topics_that_cannot_be_read_are_refused(
+    data: bytes | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "topics.txt"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(TablemendError, match=message) as caught:
+        open_topics(str(path), seed=0)
+    assert "\n" not in str(caught.value)
+
+
+def test_splits_of_the_settings_are_those_of_the_program() -> None:
+    assert list(settings().shares.model_dump()) == list(SPLITS)
