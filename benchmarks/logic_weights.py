@@ -23,11 +23,11 @@ from pydantic import Field
 from scipy.optimize import minimize
 
 from tablemend.config import Section, load
+from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.sheet import Unverbalisable
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.script import run_script
-from tablemend.tabfaith.injection import Injector
-from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.table import Table
 from tablemend.validation.halves import half_of
 from tablemend.validation.injection import read_tables, synthetic_tables

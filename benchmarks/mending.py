@@ -21,6 +21,10 @@ from random import Random
 
 from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.sheet import Unverbalisable
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations.cave import cave_text
@@ -28,10 +32,6 @@ from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.mitigations.steps import run_together
 from tablemend.records import ClaimError
-from tablemend.tabfaith.injection import Injector, Unfaithful
-from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import Fact, InjectedError
-from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.validation.halves import Half
 from tablemend.validation.injection import Named, read_tables, synthetic_tables
 from tablemend.values.cells import same_value

@@ -14,9 +14,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from tablemend.datasets.tabfaith.dataset import make_dataset
+from tablemend.datasets.tabfaith.settings import TabFaith, read_settings
 from tablemend.script import run_script
-from tablemend.tabfaith.dataset import make_dataset
-from tablemend.tabfaith.settings import TabFaith, read_settings
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def make(settings: TabFaith, progress: Any) -> dict[str, Any]:
     """The set, by program or by a model."""
     if settings.generator is None:
         return make_dataset(settings, progress)
-    from tablemend.tabfaith.model_summaries import make_model_dataset
+    from tablemend.datasets.tabfaith.model_summaries import make_model_dataset
 
     return make_model_dataset(settings, progress)
 

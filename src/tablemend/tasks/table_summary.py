@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Source
+from tablemend.datasets.tabfaith.examples import TabFaithExample
+from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
     NO_CLAIMS,
@@ -26,8 +28,6 @@ from tablemend.records import (
     Verification,
 )
 from tablemend.runs import hash_text
-from tablemend.tabfaith.examples import TabFaithExample
-from tablemend.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
@@ -187,9 +187,9 @@ class TableSummary(Task[TabFaithExample]):
         self, sample: TabFaithExample, view: str, gold: str, types: Sequence[str], rng: Random
     ) -> Iterator[Corruption]:
         """The faithful summary with one error that the program put into it."""
-        from tablemend.tabfaith.injection import Injector
-        from tablemend.tabfaith.summary import Summary
-        from tablemend.tabfaith.verbaliser import Verbaliser
+        from tablemend.datasets.tabfaith.injection import Injector
+        from tablemend.datasets.tabfaith.summary import Summary
+        from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 
         if not sample.facts:  # a model's summary: where its claims stand is not known
             return

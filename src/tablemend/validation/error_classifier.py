@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config.error_types import ErrorTypes, ErrorTypesCommand
-from tablemend.errors import TablemendError
-from tablemend.records import ClaimError
-from tablemend.runs import Run, hash_file, surroundings, write_json, write_text
-from tablemend.tabfaith.error_figures import figures_page, shortened_lines, summary_table
-from tablemend.tabfaith.error_types import (
+from tablemend.datasets.tabfaith.error_figures import figures_page, shortened_lines, summary_table
+from tablemend.datasets.tabfaith.error_types import (
     TypedClaim,
     fit,
     made_up_tables,
@@ -22,6 +19,9 @@ from tablemend.tabfaith.error_types import (
     split,
     typed_claims,
 )
+from tablemend.errors import TablemendError
+from tablemend.records import ClaimError
+from tablemend.runs import Run, hash_file, surroundings, write_json, write_text
 from tablemend.validation.injection import read_tables
 from tablemend.verification.error_features import VERSION as FEATURES
 from tablemend.verification.error_types import BY_KIND, read_classifier
@@ -96,7 +96,7 @@ def train(
         if config.out is not None:
             shutil.copy(path, config.out)
     elif config.encoder is not None:
-        from tablemend.tabfaith import error_encoder  # torch
+        from tablemend.training import error_encoder  # torch
 
         if not (run.model / "config.json").exists():
             counts = error_encoder.train(

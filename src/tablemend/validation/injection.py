@@ -19,17 +19,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
+from tablemend.datasets.tabfaith.filings import read_filing
+from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.sheet import Unverbalisable
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.staf import verify_text
 from tablemend.metrics import bleu, parent
 from tablemend.records import Verdict, Verification
-from tablemend.tabfaith.domains import SYNTHETIC, domain_table
-from tablemend.tabfaith.filings import read_filing
-from tablemend.tabfaith.injection import Injector, Unfaithful
-from tablemend.tabfaith.sheet import Unverbalisable
-from tablemend.tabfaith.summary import Fact, InjectedError
-from tablemend.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.table import Table, TableError
 from tablemend.validation.called import about, by_verifier
 from tablemend.validation.counting import Counts

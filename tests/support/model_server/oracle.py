@@ -15,13 +15,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from tablemend.datasets.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu_llm.parsing import read_constraints
 from tablemend.datasets.tablehallu_llm.prompting import BLANK
 from tablemend.errors import TablemendError
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
-from tablemend.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tablemend.tabfaith.injection import Injector
-from tablemend.tabfaith.verbaliser import Verbaliser
+from tablemend.datasets.tabfaith.injection import Injector
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.markdown import locate_markdown, read_markdown
 
 MISTAKES = ("injected-error", "listed", "one-sentence")

@@ -15,11 +15,7 @@ import pytest
 from tablemend.claims.extract import extract_claims
 from tablemend.config import ConfigError, parse
 from tablemend.config.error_types import Encoder, ErrorTypesCommand, InjectedErrors, Linear
-from tablemend.errors import TablemendError
-from tablemend.evidence.source import Source, retrieve_cells
-from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
-from tablemend.runs import Run
-from tablemend.tabfaith.error_types import (
+from tablemend.datasets.tabfaith.error_types import (
     TypedClaim,
     fit,
     made_up_tables,
@@ -27,6 +23,10 @@ from tablemend.tabfaith.error_types import (
     split,
     typed_claims,
 )
+from tablemend.errors import TablemendError
+from tablemend.evidence.source import Source, retrieve_cells
+from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
+from tablemend.runs import Run
 from tablemend.tables.table import Table
 from tablemend.validation import error_classifier
 from tablemend.verification.error_features import features_of
@@ -270,7 +270,7 @@ def tiny_encoder(
 def test_an_encoder_is_fine_tuned_and_read_again(
     tiny_encoder: Path, tmp_path: Path, examples: tuple[list[TypedClaim], list[TypedClaim]]
 ) -> None:
-    from tablemend.tabfaith import error_encoder
+    from tablemend.training import error_encoder
 
     learn = examples[0][:64]
     options = Encoder(
@@ -319,7 +319,7 @@ def test_what_an_encoder_does_not_read_whole_is_counted_and_said(
 
 
 def test_an_encoder_of_something_else_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:
-    from tablemend.tabfaith import error_encoder
+    from tablemend.training import error_encoder
 
     with pytest.raises(TablemendError, match="outputs are"):
         error_encoder.EncoderClassifier(tiny_encoder)

@@ -15,6 +15,9 @@ import pytest
 import yaml
 
 from tablemend.config import ConfigError, Source, parse
+from tablemend.datasets.tabfaith.dataset import make_dataset
+from tablemend.datasets.tabfaith.examples import TabFaithExample
+from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
@@ -26,9 +29,6 @@ from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import CLAIM_ERRORS, SampleView
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
-from tablemend.tabfaith.dataset import make_dataset
-from tablemend.tabfaith.examples import TabFaithExample
-from tablemend.tabfaith.settings import TabFaith
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
 from tests.unit.config.test_config import count_most

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Verdict, VerdictName, Verification
-from tablemend.tabfaith.summary import Fact, InjectedError, Part
 from tablemend.tables.table import Table
 from tablemend.validation.baselines import balanced_threshold, best_threshold, score_items
 from tablemend.validation.called import Called, about, by_person, by_verifier

@@ -1,0 +1,171 @@
+"""Synthetic operational dashboards (TabFaith, Appendix B): sales, churn and stock of nobody.
+
+Column names follow what CRM and ERP dashboards publish: pipeline by representative or region,
+subscriptions by segment or month, stock by category or warehouse. Columns that follow from
+others do so as printed: win rates, churn rates, turnover and days of stock.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from tablemend.datasets.tabfaith.periods import MONTHS
+from tablemend.datasets.tablehallu.names import invent_word
+from tablemend.tables.table import Cell, Table
+
+_REGIONS = (
+    "Northeast,Southeast,Midwest,Southwest,West,Pacific Northwest,Mid-Atlantic,Mountain,"
+    "Canada,Latin America,DACH,Nordics,Benelux,Iberia,UK and Ireland,ANZ,Japan,South Asia"
+).split(",")
+_SEGMENTS = (
+    "Enterprise,Mid-Market,Small Business,Startup,Public Sector,Education,Healthcare,Retail,"
+    "Manufacturing,Financial Services,Nonprofit,Media"
+).split(",")
+_GOODS = (
+    "Electronics,Apparel,Footwear,Furniture,Groceries,Toys,Cosmetics,Hardware,Stationery,"
+    "Automotive Parts,Sporting Goods,Garden Supplies,Pet Food,Kitchenware,Beverages,Books"
+).split(",")
+_FIRST = "Ana Ben Carla Dev Elena Femi Grace Hiro Ines Jonas Kim Lars Maya Nils Omar Priya".split()
+
+
+def make_table(seed: int, number: int) -> Table:
+    """Table ``number`` of a seed; the three areas take turns."""
+    rng = Random(f"operations:{seed}:{number}")
+    return (_pipeline, _churn, _stock)[number % 3](rng)
+
+
+def _pipeline(rng: Random) -> Table:
+    people = rng.random() < 0.5
+    names = _people(rng.randint(6, 12), rng) if people else rng.sample(_REGIONS, rng.randint(6, 10))
+    rows: list[list[Cell]] = []
+    for name in names:
+        opened = rng.randint(18, 160)
+        won = max(1, round(opened * rng.betavariate(5, 11)))
+        lost = rng.randint(0, max(1, opened - won))
+        deal = 10 ** rng.uniform(3.9, 5.1)
+        rows.append(
+            [
+                name,
+                str(opened),
+                str(won),
+                str(lost),
+                f"${opened * deal / 1000:,.0f}K",
+                f"${deal:,.0f}",
+                f"{100 * won / (won + lost):.1f}%",
+                str(rng.randint(21, 124)),
+            ]
+        )
+    columns = [
+        "Sales Rep" if people else "Region",
+        "Opportunities",
+        "Deals Won",
+        "Deals Lost",
+        "Pipeline Value",
+        "Average Deal Size",
+        "Win Rate",
+        "Sales Cycle (days)",
+    ]
+    return _thin(columns, rows, f"Sales pipeline, Q{rng.randint(1, 4)} {_year(rng)}", rng)
+
+
+def _churn(rng: Random) -> Table:
+    monthly = rng.random() < 0.5
+    if monthly:
+        names = _months(rng.randint(6, 12), rng)
+        when = f"{names[0]} to {names[-1]}"
+    else:
+        names = rng.sample(_SEGMENTS, rng.randint(5, 9))
+        when = str(_year(rng))
+    customers = rng.randint(400, 9000)
+    rows: list[list[Cell]] = []
+    for name in names:
+        if not monthly:
+            customers = round(10 ** rng.uniform(2, 3.9))
+        lost = max(1, round(customers * rng.uniform(0.006, 0.055)))
+        new = max(1, round(customers * rng.uniform(0.008, 0.075)))
+        price = rng.uniform(40, 900)
+        rows.append(
+            [
+                name,
+                f"{customers:,}",
+                f"{new:,}",
+                f"{lost:,}",
+                f"{100 * lost / customers:.2f}%",
+                f"{rng.uniform(88, 124):.1f}%",
+                f"${customers * price:,.0f}",
+                str(rng.randint(12, 71)),
+            ]
+        )
+        customers += new - lost
+    columns = [
+        "Month" if monthly else "Segment",
+        "Customers at Start",
+        "New Customers",
+        "Churned Customers",
+        "Churn Rate",
+        "Net Revenue Retention",
+        "MRR",
+        "NPS",
+    ]
+    return _thin(columns, rows, f"Customer churn, {when}", rng)
+
+
+def _stock(rng: Random) -> Table:
+    stores = rng.random() < 0.4
+    count = rng.randint(6, 12)
+    names = (
+        [f"{invent_word(rng)} DC" for _ in range(count)] if stores else rng.sample(_GOODS, count)
+    )
+    rows: list[list[Cell]] = []
+    for name in names:
+        stock = round(10 ** rng.uniform(2, 4), 1)
+        turnover = round(rng.uniform(1.6, 14.5), 1)
+        rows.append(
+            [
+                name,
+                f"{stock * turnover:,.0f}",
+                f"{stock:,.0f}",
+                f"{turnover:.1f}",
+                f"{365 / turnover:.0f}",
+                f"{rng.uniform(0.2, 9.8):.1f}",
+                f"{rng.uniform(78, 99.6):.1f}",
+                f"{rng.randint(140, 9600):,}",
+            ]
+        )
+    columns = [
+        "Warehouse" if stores else "Category",
+        "COGS ($ thousands)",
+        "Average Inventory ($ thousands)",
+        "Inventory Turnover",
+        "Days of Inventory",
+        "Stockout Rate (%)",
+        "Fill Rate (%)",
+        "SKU Count",
+    ]
+    return _thin(columns, rows, f"Inventory turnover, {_year(rng)}", rng)
+
+
+def _thin(columns: list[str], rows: list[list[Cell]], title: str, rng: Random) -> Table:
+    """Four to all of the columns, the first among them, as different dashboards show them."""
+    count = rng.randint(4, len(columns) - 1)
+    kept = [0, *sorted(rng.sample(range(1, len(columns)), count))]
+    return Table.of([columns[i] for i in kept], [[row[i] for i in kept] for row in rows], title)
+
+
+def _people(count: int, rng: Random) -> list[str]:
+    """Different first and last names, so that the last alone says who is meant."""
+    return [f"{first} {invent_word(rng)}" for first in rng.sample(_FIRST, count)]
+
+
+def _months(count: int, rng: Random) -> list[str]:
+    first, year = rng.randrange(12), _year(rng)
+    short = rng.random() < 0.5
+    names = []
+    for number in range(first, first + count):
+        month = MONTHS[number % 12]
+        names.append(f"{month[:3] if short else month} {year + number // 12}")
+    return names
+
+
+def _year(rng: Random) -> int:
+    return rng.randint(2018, 2024)

@@ -1,0 +1,219 @@
+"""What a TabFaith set can be asked for."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.backends.names import ModelName
+from tablemend.config import HUB, Section, load
+from tablemend.config.backend import BackendOptions
+from tablemend.config.describe import help_text
+from tablemend.config.load import ConfigError, recipes_of
+from tablemend.datasets.tabfaith.domains import Domain
+from tablemend.datasets.tablehallu.settings import POOL, Shares
+from tablemend.errors import TablemendError
+from tablemend.records import ClaimError
+
+SYNTHETIC = "synthetic"
+MIMIC = "mimic:"
+_OF_SIZE = re.compile(r"^((?:n|size|count|number|examples|total): unknown key)[^(]*")
+_SIZES = r"\1; sizes.general=N, sizes.financial=N and so on say how many examples are made "
+
+
+class Sources(Section):
+    """Where the tables of each domain come from."""
+
+    general: str = POOL
+    """Tables of any topic: ToTTo or other tables as JSONL, a CSV file, a folder of either,
+    `hub:owner/name`, or `pool` (built-in topics)."""
+    financial: str = SYNTHETIC
+    """`synthetic`, or filings and reports: a CSV, JSONL, HTML or text file, a folder of them, or
+    `hub:owner/name`."""
+    clinical: str = SYNTHETIC
+    """`synthetic`, `mimic:FOLDER` for the MIMIC-IV files that you have, or files as above."""
+    operations: str = SYNTHETIC
+    """`synthetic`, or files as above."""
+    dataset_split: str = "train"
+    """Split to read where a source is on the Hub."""
+    dataset_config: str | None = None
+    """Configuration (subset) of a data set on the Hub; null where it has but one."""
+    dataset_revision: str | None = None
+    """Commit, tag or branch of a data set on the Hub; null: the newest."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Sources that a domain does not have."""
+        if self.general == SYNTHETIC:
+            yield "general", f"only the other domains are synthetic: write {POOL}"
+        for name in ("general", "financial", "operations"):
+            if getattr(self, name).startswith(MIMIC):
+                yield name, f"only clinical reads {MIMIC}FOLDER"
+        for name in ("financial", "clinical", "operations"):
+            if getattr(self, name) == POOL:
+                yield name, f"only general has the topic pool: write {SYNTHETIC}"
+        on_hub = any(self.of(domain).startswith(HUB) for domain in Sizes.model_fields)
+        for name in ("dataset_config", "dataset_revision"):
+            if getattr(self, name) is not None and not on_hub:
+                yield name, f"only a `{HUB}` source has one"
+
+    def of(self, domain: str) -> str:
+        """The source of a domain."""
+        return str(getattr(self, domain))
+
+
+class Sizes(Section):
+    """Number of examples in each domain (TabFaith, 3.2)."""
+
+    general: int = Field(default=1600, ge=0)
+    """Tables of any topic, ToTTo in the paper."""
+    financial: int = Field(default=280, ge=0)
+    """Quarterly earnings."""
+    clinical: int = Field(default=280, ge=0)
+    """Laboratory panels."""
+    operations: int = Field(default=240, ge=0)
+    """Sales, churn and stock."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Nothing at all."""
+        if not self.total:
+            yield "general", "no domain has an example to make"
+
+    @property
+    def total(self) -> int:
+        """Over all domains."""
+        return self.general + self.financial + self.clinical + self.operations
+
+    def of(self, domain: Domain) -> int:
+        """The number of a domain."""
+        return int(getattr(self, domain))
+
+
+class ErrorMix(Section):
+    """Shares of the error types; any scale. The default is the paper's Table 1."""
+
+    num: float = Field(default=30.6, ge=0)
+    """A number that matches no cell."""
+    rel: float = Field(default=23.8, ge=0)
+    """A value of another row or column."""
+    cmp: float = Field(default=23.1, ge=0)
+    """A superlative, rank or direction that is turned round or given to another entity."""
+    tmp: float = Field(default=13.4, ge=0)
+    """Another period, or one that the table does not have."""
+    att: float = Field(default=9.1, ge=0)
+    """Another entity's name or attribute."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A mix of nothing."""
+        if not any(self.weights.values()):
+            yield "num", "all shares are 0: one type at least must be wanted"
+
+    @property
+    def weights(self) -> dict[ClaimError, float]:
+        """The shares by type."""
+        return {
+            "NUM": self.num,
+            "REL": self.rel,
+            "CMP": self.cmp,
+            "TMP": self.tmp,
+            "ATT": self.att,
+        }
+
+
+class TabFaith(Section):
+    """A set of tables with faithful and unfaithful summaries."""
+
+    sources: Sources = Sources()
+    """Where tables come from."""
+    sizes: Sizes = Sizes()
+    """How many examples each domain has."""
+    faithful: float = Field(default=2 / 3, ge=0, le=1)
+    """Share of faithful summaries; the paper has 1,600 of 2,400."""
+    mix: ErrorMix = ErrorMix()
+    """Which errors are injected."""
+    min_errors: int = Field(default=1, ge=1, le=5)
+    """Fewest errors in an unfaithful summary."""
+    max_errors: int = Field(default=5, ge=1, le=5)
+    """Most errors in an unfaithful summary; fewer are more frequent."""
+    min_sentences: int = Field(default=2, ge=1, le=8)
+    """Fewest sentences."""
+    max_sentences: int = Field(default=5, ge=1, le=8)
+    """Most sentences."""
+    shares: Shares = Shares()
+    """Split of the tables."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything that is drawn at random."""
+    out: str = "data/tabfaith"
+    """Folder to write into; an interrupted run in it is continued."""
+    workers: int = Field(default=1, ge=1, le=256)
+    """Processes; the data are the same for any number."""
+    shard_size: int = Field(default=100, ge=1)
+    """Examples that are written together; an interruption loses at most this many a worker."""
+    generator: str | None = None
+    """A model that writes the summaries: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
+    `scripted:FILE`; null: the program. Its summaries are labelled by `verifier`."""
+    generator_options: BackendOptions = BackendOptions()
+    """How the generator is asked."""
+    generator_thinking: Literal["on", "off"] | None = None
+    """Whether the generator thinks first; null asks for nothing."""
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    """Temperature of the generator."""
+    max_new_tokens: int = Field(default=2048, ge=16)
+    """Longest answer in tokens, thinking included."""
+    verifier: str = "program"
+    """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+nli:MODEL` or
+    `program+llm:MODEL`."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Ranges that are upside down, and settings that nobody would read."""
+        if self.min_errors > self.max_errors:
+            yield "min_errors", f"more than max_errors={self.max_errors}"
+        if self.min_sentences > self.max_sentences:
+            yield "min_sentences", f"more than max_sentences={self.max_sentences}"
+        if self.generator is None:
+            for name in (
+                "generator_options",
+                "generator_thinking",
+                "temperature",
+                "max_new_tokens",
+                "verifier",
+            ):
+                if name in self.model_fields_set:
+                    yield name, "only read where a generator is set"
+            return
+        for name in ("faithful", "mix", "min_errors", "max_errors"):
+            if name in self.model_fields_set:
+                yield name, "a model's summaries are as they are: nothing is injected in them"
+        try:
+            ModelName.parse(self.generator)
+        except TablemendError as error:
+            yield "generator", str(error)
+
+
+class TabFaithRecipe(TabFaith):
+    """The same from a file in recipes/."""
+
+    kind: Literal["tabfaith"]
+    """What the recipe is for."""
+
+
+def read_settings(argv: Sequence[str] | None = None) -> TabFaith:
+    """The settings of data_gen/tabfaith.py, with a recipe or without.
+
+    ``--help`` and ``--check`` print and exit with status 0.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    if {"--help", "-h"} & set(tokens):
+        print(help_text(TabFaith, recipes_of(TabFaithRecipe)))
+        raise SystemExit(0)
+    with_recipe = any(token.startswith("recipe=") for token in tokens)
+    try:
+        return load(TabFaithRecipe if with_recipe else TabFaith, tokens)
+    except ConfigError as error:
+        raise ConfigError([_OF_SIZE.sub(_SIZES, line) for line in error.problems]) from None

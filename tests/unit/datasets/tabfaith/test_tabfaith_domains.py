@@ -1,0 +1,134 @@
+"""Synthetic enterprise tables: numbers that agree with each other, and nothing of anybody's."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+
+from tablemend.datasets.tabfaith import clinical, financial, operations
+from tablemend.datasets.tabfaith.domains import domain_table
+from tablemend.tables.table import Table
+
+
+def _numbers(table: Table, column: str) -> list[float]:
+    return [float(re.sub(r"[^\d.-]", "", cell or "nan")) for cell in table.column(column)]
+
+
+@pytest.mark.parametrize("domain", ["financial", "clinical", "operations"])
+def test_a_number_decides_a_table_and_no_two_are_alike(domain: str) -> None:
+    made = [domain_table(domain, 0, number) for number in range(60)]  # type: ignore[arg-type]
+    assert made == [domain_table(domain, 0, number) for number in range(60)]  # type: ignore[arg-type]
+    assert len({table.content_hash() for table in made}) == 60
+    assert domain_table(domain, 1, 0) != made[0]  # type: ignore[arg-type]
+    assert all(len(table.rows) >= 4 and len(table.columns) >= 4 for table in made)
+
+
+def test_earnings_tables_have_the_papers_columns_and_agree_with_themselves() -> None:
+    long = shapes = 0
+    for number in range(80):
+        table = financial.make_table(0, number)
+        shapes += 1
+        if table.columns[1] != "Metric":
+            continue
+        long += 1
+        assert table.columns == (
+            "Fiscal Quarter", "Metric", "Reported Value", "YoY Change", "Analyst Consensus"
+        )  # fmt: skip
+        assert {row[1] for row in table.rows} == set(financial.METRICS)
+        reported = {(row[0], row[1]): row[2] or "" for row in table.rows}
+        for quarter, metric, _, change, consensus in table.rows:
+            assert consensus
+            match = re.fullmatch(r"Q(\d) (\d{4})|(\d{4}) Q(\d)", quarter or "")
+            assert match
+            if match[1]:
+                before = f"Q{match[1]} {int(match[2]) - 1}"
+            else:
+                before = f"{int(match[3]) - 1} Q{match[4]}"
+            old = reported.get((before, metric or ""))
+            if old is None or change is None:
+                continue
+            then, now = (
+                Decimal(re.sub(r"[^\d.-]", "", t))
+                for t in (old, reported[quarter or "", metric or ""])
+            )
+            if metric == "Operating margin":
+                assert change == f"{now - then:+} pp"
+            else:
+                assert abs(float(change.strip("+%")) - 100 * float(now - then) / float(then)) < 0.06
+    assert 30 < long < shapes
+
+
+def test_flags_agree_with_ranges_and_values_are_possible() -> None:
+    tests = {test.name: test for panel in clinical.PANELS.values() for test in panel}
+    seen = set()
+    for number in range(200):
+        table = clinical.make_table(0, number)
+        ranges = table.column("Reference Range")
+        for row, between in zip(table.rows, ranges, strict=True):
+            test = tests[row[0] or ""]
+            assert between == clinical.write_range(test.low, test.high, min(test.decimals, 1))
+        if "Flag" not in table.columns and "Flag Status" not in table.columns:
+            continue
+        flag = "Flag" if "Flag" in table.columns else "Flag Status"
+        value = "Result" if "Result" in table.columns else "Measurement"
+        shown = zip(
+            table.column(table.columns[0]), _measured(table, value), table.column(flag), strict=True
+        )
+        for name, number_, flagged in shown:
+            test = tests[name or ""]
+            above = test.high is not None and number_ > test.high
+            below = test.low is not None and number_ < test.low
+            wanted = "h" if above else "l" if below else "n"
+            assert (flagged or "normal").casefold()[0] == wanted, (name, number_, flagged)
+            seen.add(wanted)
+            assert 0 <= number_ <= 1000
+    assert seen == {"h", "l", "n"}
+
+
+def _measured(table: Table, column: str) -> list[float]:
+    return [float((cell or "").split()[0].rstrip("%")) for cell in table.column(column)]
+
+
+def test_results_that_follow_from_others_do() -> None:
+    checked = 0
+    for number in range(300):
+        table = clinical.make_table(1, number)
+        if "Result" not in table.columns:
+            continue
+        found = dict(zip(table.column("Test"), _measured(table, "Result"), strict=True))
+        if {"Total Cholesterol", "HDL Cholesterol", "Non-HDL Cholesterol"} <= set(found):
+            checked += 1
+            apart = found["Total Cholesterol"] - found["HDL Cholesterol"]
+            assert abs(apart - found["Non-HDL Cholesterol"]) <= 1.01
+        if {"Sodium", "Chloride", "Bicarbonate", "Anion Gap"} <= set(found):
+            checked += 1
+            gap = found["Sodium"] - found["Chloride"] - found["Bicarbonate"]
+            assert gap == found["Anion Gap"]
+        if {"Red Blood Cells", "MCV", "Hematocrit"} <= set(found):
+            checked += 1
+            assert abs(found["Red Blood Cells"] * found["MCV"] / 10 - found["Hematocrit"]) < 0.06
+    assert checked > 60
+
+
+def test_dashboard_rates_follow_from_their_counts() -> None:
+    checked = 0
+    for number in range(150):
+        table = operations.make_table(0, number)
+        columns = set(table.columns)
+        if {"Deals Won", "Deals Lost", "Win Rate"} <= columns:
+            for won, lost, rate in zip(
+                *(_numbers(table, name) for name in ("Deals Won", "Deals Lost", "Win Rate")),
+                strict=True,
+            ):
+                checked += 1
+                assert abs(100 * won / (won + lost) - rate) <= 0.0501
+        if {"Inventory Turnover", "Days of Inventory"} <= columns:
+            for turnover, days in zip(
+                *(_numbers(table, name) for name in ("Inventory Turnover", "Days of Inventory")),
+                strict=True,
+            ):
+                checked += 1
+                assert abs(365 / turnover - days) <= 0.501
+    assert checked > 100

@@ -1,0 +1,269 @@
+"""Tables of others: ToTTo, SEC filings, MIMIC-IV files, folders."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemend.datasets.tabfaith.filings import read_filing
+from tablemend.datasets.tabfaith.mimic import read_panels
+from tablemend.datasets.tabfaith.settings import TabFaith
+from tablemend.datasets.tabfaith.sources import open_tables
+from tablemend.datasets.tabfaith.totto import is_totto, read_totto
+from tablemend.errors import TablemendError
+from tablemend.tables.table import TableError
+from tests.support.files import SHARED_DATA
+
+
+def cell(value: str, wide: int = 1, high: int = 1, header: bool = False) -> dict[str, Any]:
+    return {"value": value, "is_header": header, "column_span": wide, "row_span": high}
+
+
+TOTTO = {
+    "example_id": 7,
+    "table_page_title": "Alba FC",
+    "table_section_title": "Seasons",
+    "table": [
+        [cell("Season", high=2, header=True), cell("League", wide=2, header=True)],
+        [cell("Division", header=True), cell("Points", header=True)],
+        [cell("2019"), cell("First", high=2), cell("41")],
+        [cell("2020"), cell("38")],
+    ],
+    "highlighted_cells": [[2, 2], [3, 1]],
+    "sentence_annotations": [{"final_sentence": "Alba won 41 points."}],
+}
+
+
+def test_totto_spans_headers_and_highlights() -> None:
+    example = read_totto(TOTTO)
+    assert example.id == "7" and example.sentences == ("Alba won 41 points.",)
+    assert example.table.title == "Alba FC - Seasons"
+    assert example.table.columns == ("Season", "League Division", "League Points")
+    assert example.table.rows == (("2019", "First", "41"), ("2020", "First", "38"))
+    assert example.highlighted == ((0, 2), (1, 2))
+    sub = example.sub_table
+    assert sub is not None and sub.columns == ("Season", "League Points")
+    assert sub.rows == (("2019", "41"), ("2020", "38"))
+
+
+def test_totto_as_the_hub_has_it() -> None:
+    record = {**TOTTO, "sentence_annotations": {"final_sentence": ["One.", "Two."]}}
+    assert read_totto(record).sentences == ("One.", "Two.")
+    assert read_totto({**TOTTO, "highlighted_cells": []}).sub_table is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"table": []}, "no ToTTo record"),
+        ({"table": [[{"value": 5}]]}, "without a text"),
+        ({"table": [[cell("a", wide=10**9)]]}, "the limit is"),
+        ({"highlighted_cells": [[9, 9]]}, "not in the table"),
+        ({"highlighted_cells": [5]}, "pairs"),
+    ],
+)
+def test_damaged_totto_records_are_one_line(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(TableError, match=reason):
+        read_totto({**TOTTO, **change})
+
+
+def test_the_official_sample_is_read() -> None:
+    folder = SHARED_DATA / "totto_sample"
+    if not folder.is_dir():
+        pytest.skip("real data is not part of the repository")
+    records = [
+        json.loads(line)
+        for name in ("dev_sample.jsonl", "train_sample.jsonl")
+        for line in (folder / name).read_text(encoding="utf-8").splitlines()
+    ]
+    assert all(map(is_totto, records))
+    for record in records:
+        example = read_totto(record)
+        marked = [record["table"][row][cell] for row, cell in record["highlighted_cells"]]
+        wanted = [" ".join(one["value"].split()) for one in marked if not one["is_header"]]
+        found = [example.table.rows[row][column] or "" for row, column in example.highlighted]
+        assert set(found) <= {" ".join(one["value"].split()) for one in marked}
+        assert set(wanted) <= {*found, *example.table.columns}  # the first row is the header
+        assert example.sentences
+
+
+FILING = """<table><tr><td></td><td></td><td colspan="2">2020</td><td></td><td colspan="2">2019</td><td></td></tr>
+<tr><td>Net&#160;sales</td><td></td><td>$</td><td>5,310</td><td></td><td>$</td><td>4,900</td><td></td></tr>
+<tr><td>Net loss</td><td></td><td></td><td>(120</td><td>)</td><td></td><td>(80</td><td>)</td></tr>
+<tr><td></td><td></td><td></td><td></td><td></td><td></td><td></td><td></td></tr></table>"""  # noqa: E501
+
+
+def test_signs_brackets_and_spacers_of_filings_join_their_numbers() -> None:
+    table = read_filing(FILING)
+    assert table.columns == ("", "2020", "2019")
+    assert table.rows == (("Net sales", "$5,310", "$4,900"), ("Net loss", "(120)", "(80)"))
+
+
+ASCII = """<TABLE>
+<CAPTION>
+                              Three months ended
+                               1999        1998
+                              ------      ------
+<S>                           <C>         <C>
+Net sales ................    $ 5,310     $ 4,900
+Cost of goods
+  sold ...................      3,000       2,900
+                              ------      ------
+Gross profit .............    $ 2,310     $ 2,000
+</TABLE>"""
+
+
+def test_ascii_tables_of_older_filings_are_read() -> None:
+    table = read_filing(ASCII)
+    assert table.columns == ("", "1999", "1998")
+    assert table.rows == (
+        ("Net sales", "$5,310", "$4,900"),
+        ("Cost of goods sold", "3,000", "2,900"),
+        ("Gross profit", "$2,310", "$2,000"),
+    )
+
+
+@pytest.mark.parametrize("text", ["", "no table at all", "<table></table>", "<TABLE>\n<S> <C>\n"])
+def test_fragments_without_a_table_are_refused(text: str) -> None:
+    with pytest.raises(TableError):
+        read_filing(text)
+
+
+def test_real_filings_are_read(shared_data: Callable[[str], list[dict[str, Any]]]) -> None:
+    records = shared_data("sec_8k_tables")
+    read = lone = 0
+    for record in records:
+        try:
+            table = read_filing(record["raw_table"])
+        except TableError:
+            continue
+        read += 1
+        lone += any(cell in ("$", ")", "%") for row in table.rows for cell in row)
+    assert read >= 0.9 * len(records)
+    assert lone <= 0.1 * read  # two rows of one table may be laid out in different columns
+
+
+EVENTS = (
+    "labevent_id,subject_id,hadm_id,specimen_id,itemid,order_provider_id,charttime,storetime,"
+    "value,valuenum,valueuom,ref_range_lower,ref_range_upper,flag,priority,comments"
+)
+ITEMS = """itemid,label,fluid,category
+1,Hemoglobin,Blood,Hematology
+2,Hematocrit,Blood,Hematology
+3,White Blood Cells,Blood,Hematology
+4,Platelet Count,Blood,Hematology
+5,Glucose,Urine,Chemistry
+"""
+
+
+def write_mimic(folder: Path, lines: list[str], packed: bool = True) -> None:
+    hosp = folder / "hosp"
+    hosp.mkdir(parents=True)
+    text = "\n".join([EVENTS, *lines]) + "\n"
+    if packed:
+        (hosp / "labevents.csv.gz").write_bytes(gzip.compress(text.encode()))
+        (hosp / "d_labitems.csv.gz").write_bytes(gzip.compress(ITEMS.encode()))
+    else:
+        (hosp / "labevents.csv").write_text(text)
+        (hosp / "d_labitems.csv").write_text(ITEMS)
+
+
+def event(
+    subject: int, specimen: int, item: int, value: str, low: str, high: str, flag: str
+) -> str:
+    return (
+        f"9{subject}{specimen}{item},{subject},,{specimen},{item},,2150-01-01 07:00:00,,"
+        f"{value},{value},g/dL,{low},{high},{flag},ROUTINE,"
+    )
+
+
+def a_panel(subject: int, specimen: int) -> list[str]:
+    return [
+        event(subject, specimen, 1, "9.1", "12.000", "16.0", "abnormal"),
+        event(subject, specimen, 2, "40.5", "36", "46", ""),
+        event(subject, specimen, 3, "12.2", "4.0", "11.0", "abnormal"),
+        event(subject, specimen, 4, "210", "150", "400", ""),
+        event(subject, specimen, 5, "300", "70", "110", "abnormal"),
+        event(subject, specimen, 1, "", "12", "16", ""),
+    ]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_mimic_files_become_panels_without_identifiers(tmp_path: Path, packed: bool) -> None:
+    lines = [*a_panel(10001, 1), *a_panel(10001, 2), *a_panel(10001, 3), *a_panel(10002, 4)]
+    write_mimic(tmp_path / "mimic", lines, packed)
+    panels = list(read_panels(tmp_path / "mimic"))
+    assert len(panels) == 3  # two of the first patient at most
+    table = panels[0]
+    assert table.columns == ("Test", "Measurement", "Unit", "Reference Range", "Flag Status")
+    assert table.rows[0] == ("Hemoglobin", "9.1", "g/dL", "12-16", "L")
+    assert [row[4] for row in table.rows] == ["L", None, "H", None]
+    assert "Glucose" not in str(table.rows)  # of urine
+    assert "1000" not in json.dumps(table.to_json())
+
+
+def test_missing_and_damaged_mimic_files_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match=r"neither d_labitems\.csv\.gz"):
+        list(read_panels(tmp_path))
+    write_mimic(tmp_path / "m", a_panel(1, 1))
+    (tmp_path / "m" / "hosp" / "labevents.csv.gz").write_bytes(b"not gzip")
+    with pytest.raises(TablemendError, match=r"labevents\.csv\.gz: cannot be read"):
+        list(read_panels(tmp_path / "m"))
+    (tmp_path / "m" / "hosp" / "labevents.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    with pytest.raises(TablemendError, match="no column subject_id"):
+        list(read_panels(tmp_path / "m"))
+
+
+def test_folders_of_files_are_sources(tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "one.csv").write_text("Club,Points\nAlba,41\nBorea,38\nCorvo,27\n")
+    (folder / "same.csv").write_text("Club,Points\nAlba,41\nBorea,38\nCorvo,27\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "deep" / "filing.htm").write_text(FILING)
+    (folder / "totto.jsonl").write_text(json.dumps(TOTTO) + "\nnot json\n")
+    settings = TabFaith.model_validate(
+        {"sources": {"general": str(folder)}, "sizes": {"general": 9, "financial": 0}}
+    )
+    tables, skipped = open_tables(settings, "general")
+    assert tables.count == 3
+    assert {tables[n].where for n in range(3)} == {
+        "deep/filing.htm",
+        "one.csv:0",
+        "totto.jsonl:1",
+    } or {tables[n].where for n in range(3)} == {"deep/filing.htm", "one.csv", "totto.jsonl:1"}
+    assert skipped["the same table again"] == 1 and sum(skipped.values()) == 3
+    assert tables[3] == tables[0]
+
+
+def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Club\nAlba\n")
+    settings = TabFaith.model_validate({"sources": {"general": str(tmp_path)}})
+    with pytest.raises(TablemendError, match=r"no table that can be summarised \(1 x only one"):
+        open_tables(settings, "general")
+    settings = TabFaith.model_validate({"sources": {"operations": str(tmp_path / "nothing")}})
+    with pytest.raises(TablemendError, match="no such file or folder; `synthetic` is built in"):
+        open_tables(settings, "operations")
+
+
+def test_totto_on_the_hub_is_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def load_dataset(name: str, config: str | None, *, split: str, revision: str | None) -> Any:
+        asked.append((name, config, split, revision))
+        return [TOTTO, {"table": [[cell("a")]]}, {**TOTTO, "table_page_title": "again"}]
+
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    settings = TabFaith.model_validate(
+        {"sources": {"general": "hub:someone/totto", "dataset_split": "validation"}}
+    )
+    tables, skipped = open_tables(settings, "general")
+    assert asked == [("someone/totto", None, "validation", None)]
+    assert tables.count == 1 and tables[0].where == "someone/totto:1"
+    assert tables[0].table.rows[0] == ("2019", "First", "41")
+    assert sum(skipped.values()) == 2 and skipped["the same table again"] == 1
