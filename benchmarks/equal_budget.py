@@ -1,6 +1,6 @@
 """Base, prompting, repair, SFT, rationales, DPO and GRPO at one budget of training tokens.
 
-    python benchmarks/equal_budget.py [tokens=1500000 seeds=[0,1,2] n=300 page=docs/equal-budget.md]
+    python benchmarks/equal_budget.py [tokens=1500000 seeds=[0,1,2] n=300 page=PAGE]
 
 Trains each seed's checkpoints on the small world, answers the same held-out examples with all of
 them, alone and with repair and CAVE, has the detector and the exact judge look at every answer, and

@@ -5,7 +5,7 @@ python data_gen/tabfaith.py sources.general=totto_train_data.jsonl sources.clini
 python data_gen/tabfaith.py generator=openai:MODEL@URL verifier=program out=data/tabfaith-model
 
 By default a program writes the summaries and plants the errors, with ground truth by construction;
-generator= asks a model instead, whose summaries a verifier labels (docs/tabfaith.md).
+generator= asks a model instead, whose summaries a verifier labels (docs/data.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Train a classifier of the five error types on injected errors, and measure it on other tables.
 
-python train/error_types.py recipe=error-types [data.real=../shared/data page=docs/error-types.md]
+python train/error_types.py recipe=error-types [data.real=../shared/data page=PAGE]
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def test_the_page_has_a_place_for_each_table_and_keeps_its_prose(
     monkeypatch.chdir(ROOT)
     results = running.collect(*write_study(tmp_path / "study"))
     page = tmp_path / "page.md"
-    page.write_text((ROOT / "docs" / "equal-budget.md").read_text("utf-8"), encoding="utf-8")
+    page.write_text((ROOT / "results" / "equal-budget.md").read_text("utf-8"), encoding="utf-8")
     text = read_page(page, tables.PLACES)
     assert [name for name in tables.PLACES if f"<!-- figures: {name} -->" not in text] == []
     fill_page(page, tables.places(results), tables.PLACES)
@@ -268,8 +268,7 @@ def test_the_page_has_a_place_for_each_table_and_keeps_its_prose(
 
 def test_the_pages_show_the_committed_figures(tmp_path: Path) -> None:
     results = json.loads((ROOT / "results" / "equal-budget.json").read_text("utf-8"))
-    page, shown = tmp_path / "page.md", (ROOT / "docs" / "equal-budget.md").read_text("utf-8")
+    page, shown = tmp_path / "page.md", (ROOT / "results" / "equal-budget.md").read_text("utf-8")
     page.write_text(shown, encoding="utf-8")
     fill_page(page, tables.places(results), tables.PLACES)
     assert page.read_text("utf-8") == shown
-    assert tables.summary(results) in (ROOT / "README.md").read_text("utf-8")

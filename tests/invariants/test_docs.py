@@ -16,7 +16,7 @@ from tablemend.evidence.files import load_source
 from tablemend.tables.read import read_table
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("claims", "evidence", "faithfulness", "mending", "metrics", "verification")
+PAGES = ("mending", "verification")
 _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^    (tablemend .*)$", re.MULTILINE)
 _SCRIPT = re.compile(r"\b((?:train|data_gen|eval|benchmarks)/\w+\.py)")
@@ -67,7 +67,7 @@ def test_the_python_examples_of_a_page_run(name: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("optional", [False, True], ids=["plain", "with what is in brackets"])
-@pytest.mark.parametrize("name", ["faithfulness", "mending"])
+@pytest.mark.parametrize("name", PAGES)
 def test_the_commands_of_a_page_run(
     name: str,
     optional: bool,

@@ -282,7 +282,6 @@ def test_the_readme_names_commands() -> None:
         "train/sft.py",
         "train/dpo.py",
         "train/grpo.py",
-        "train/error_types.py",
         "eval/compare.py",
         "eval/validate.py",
     }

@@ -1,4 +1,4 @@
-"""vLLM's offline engine: prompts of one context side by side, and read once (docs/vllm.md).
+"""vLLM's offline engine: prompts of one context side by side, and read once (docs/backends.md).
 
 Prompts are rendered here, by the renderer of training, and handed over as ids; answers are
 decoded here too. So a prompt equals the transformers backend's id for id, and a text has the

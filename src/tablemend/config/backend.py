@@ -22,7 +22,7 @@ NO_KEYS = frozenset(("prompt_cache_key", "pad_token", "bos_token", "eos_token", 
 
 
 class Vllm(Section):
-    """vLLM's offline engine; null leaves a choice to the platform (docs/vllm.md)."""
+    """vLLM's offline engine; null leaves a choice to the platform (docs/backends.md)."""
 
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices that share one copy of the weights."""

@@ -68,7 +68,7 @@ class ErrorTypes(Recipe):
     encoder: Encoder | None = None
     """A fine-tuned encoder; this or `linear`."""
     page: str | None = None
-    """Markdown file for the figures, such as docs/error-types.md; null: figures.md in the run
+    """Markdown file for the figures, such as results/error-types.md; null: figures.md in the run
     folder."""
     out: str | None = None
     """File that the finished weights of `linear` are copied to."""

@@ -50,7 +50,7 @@ _BASE_URL = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?(?<!/)(?<!/v1)")
 
 
 class Reward(Section):
-    """Weights of the parts of the reward; each part is between 0 and 1 (docs/rewards.md)."""
+    """Weights of the parts of the reward; each part is between 0 and 1 (docs/dpo-grpo.md)."""
 
     format: float = Field(default=1.0, ge=0)
     """One table in the asked format and nothing else."""
@@ -107,7 +107,7 @@ class Grpo(Section):
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
     """What draws the answers."""
     server: str | None = None
-    """Base URL of a `vllm serve` that takes weights (docs/rewards.md), for engine: vllm-server."""
+    """Base URL of a `vllm serve` that takes weights (docs/dpo-grpo.md), for engine: vllm-server."""
     equal_groups: float = Field(default=0.5, ge=0, le=1)
     """Warn when more than this share of the groups have equal rewards: they teach nothing."""
 

@@ -195,7 +195,7 @@ class TableGeneration(Task[Example]):
         return compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
-        """Parts of a table that are right (docs/rewards.md)."""
+        """Parts of a table that are right (docs/dpo-grpo.md)."""
         thinks, quotes = thinking != "off", thinking == "quote"
         return TableReward(Rules(weights, self.format, thinks, prompt == "cot", quotes))
 

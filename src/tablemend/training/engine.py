@@ -130,7 +130,7 @@ def check_server(server: str, config: GrpoExperiment) -> None:
 class Agreement:
     """Whether vLLM scores a fixed answer as the model that trains does, step after step.
 
-    Measured (docs/rewards.md): rounding differs by 0.0006 to 0.0043 nats a token in bfloat16; a
+    Measured (docs/dpo-grpo.md): rounding differs by 0.0006 to 0.0043 nats a token in bfloat16; a
     server that never gets the weights is off by 0.16 after two steps and by 0.48 after three.
     """
 
@@ -153,7 +153,7 @@ class Agreement:
                 f"vLLM scores a fixed answer by {difference:.3f} nats a token otherwise than the "
                 f"model that trains ({self.first:.4f} at first): it does not get the new weights, "
                 "and its answers are another model's. Set grpo.engine=transformers, or "
-                "start vLLM's server anew where there is one (docs/rewards.md)"
+                "start vLLM's server anew where there is one (docs/dpo-grpo.md)"
             )
         self.before = difference
 
@@ -186,7 +186,7 @@ def scored_by_vllm(vllm: Any, prompt: Sequence[int], answer: Sequence[int]) -> l
         except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
             raise TablemendError(
                 f"grpo.server={client.base_url} does not score a prompt (/v1/completions with "
-                f"prompt_logprobs: {error!r}): start it as docs/rewards.md says"
+                f"prompt_logprobs: {error!r}): start it as docs/dpo-grpo.md says"
             ) from error
     from vllm import SamplingParams
 

@@ -48,7 +48,7 @@ class ValidateCommand(Section):
     run: RunFolder = "validation"
     """Run folder: a name below runs/, or a path where it contains a slash."""
     page: str | None = None
-    """Markdown file to fill the figures into, between its markers, such as docs/validation.md; the
+    """Markdown file to fill the figures into, between its markers, such as results/validation.md;
     plots go into the folder of its name beside it. null: report.md and plots in the run folder."""
     errors: str | None = None
     """File (JSON lines) to write every disagreement of the program with people into; only with

@@ -151,11 +151,11 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
 
 
 def test_the_page_in_the_repository_has_a_place_for_every_figure() -> None:
-    text = (ROOT / "docs" / "validation.md").read_text("utf-8")
+    text = (ROOT / "results" / "validation.md").read_text("utf-8")
     places = re.findall(r"<!-- figures: (.*?) -->\n.*?<!-- end -->", text, re.DOTALL)
     assert sorted(places) == sorted(["made by", *SECTIONS, *STUDY])
     for image in re.findall(r"!\[.*?\]\((.*?)\)", text):
-        assert (ROOT / "docs" / image).is_file(), image
+        assert (ROOT / "results" / image).is_file(), image
 
 
 def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:

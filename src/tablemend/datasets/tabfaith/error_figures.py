@@ -9,8 +9,8 @@ from tablemend.records import CLAIM_ERRORS
 
 _HEAD = """# Error types
 
-Written by `train/error_types.py`; see [claims](claims.md) for what the types are and who uses the
-classifier. Every figure is measured on tables that nothing was learnt from: the examples are
+Written by `train/error_types.py`; the types are those of [verification](../docs/verification.md).
+Every figure is measured on tables that nothing was learnt from: the examples are
 claims made false by one injected error. Accuracy is over errors, with a 95 % bootstrap interval;
 an error whose claims are told apart counts in parts. "Turns on the error" takes only the claims
 whose number, date, name or word is the wrong one. "Kind alone" says NUM of every numeric claim,
