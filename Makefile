@@ -70,7 +70,7 @@ test: $(STAMP)
 
 test-vllm: $(VLLM_STAMP)
 	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -n 2 --dist worksteal -m vllm \
-	  tests/distributed/test_vllm.py tests/distributed/test_ray.py tests/distributed/test_vllm_grpo.py
+	  tests/distributed/test_vllm.py tests/distributed/test_vllm_grpo.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

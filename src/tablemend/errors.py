@@ -13,7 +13,7 @@ FULL_DISK = {
     errno.EFBIG: "the file may not grow any more (ulimit -f)",
 }
 """What the system says of a disk, a quota or a file that has no room left."""
-GPU_EXTRAS = frozenset(("gpu", "qlora", "ray", "vllm"))
+GPU_EXTRAS = frozenset(("gpu", "qlora", "vllm"))
 """Extras of pyproject.toml that constraints-gpu.txt pins."""
 
 

@@ -258,10 +258,6 @@ def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine
         return ReplayEngine(Path(model.model))
     checkpoint = Checkpoint.parse(model.model, options.revision)
     checkpoint.check()
-    if model.engine == "vllm" and options.vllm.cluster == "ray":
-        from tablemend.backends.ray_engine import RayEngine
-
-        return RayEngine(checkpoint, options)
     if model.engine == "vllm":
         from tablemend.backends.vllm_engine import VllmEngine
 

@@ -44,22 +44,9 @@ class Vllm(Section):
     adapter: Literal["auto", "merge", "lora"] = "auto"
     """A LoRA adapter is merged into its base first, or applied at every token; auto: merged on a
     CPU, and where vLLM cannot apply it."""
-    cluster: Literal["ray"] | None = None
-    """Where the engines run: Ray Data starts `data_parallel` of them on a cluster; null: in this
-    process and its children."""
-    ray_address: str | None = None
-    """Address of a running Ray cluster, `auto` for the one that this machine belongs to; null: a
-    cluster of this machine alone."""
     reasoning_parser: str | None = None
     """vLLM's name of the model's way of thinking, such as qwen3: a JSON schema then holds from
     the end of the thinking on. Null: a thinking answer is not held to its schema."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """An address without a cluster, and an adapter that a cluster does not apply."""
-        if self.cluster is None and self.ray_address is not None:
-            yield "ray_address", "needs cluster: ray"
-        if self.cluster is not None and self.adapter == "lora":
-            yield "adapter", "on a cluster an adapter is merged: set merge or auto"
 
 
 class BackendOptions(Section):
@@ -143,11 +130,3 @@ def _keys(value: object, path: str) -> Iterator[str]:
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _keys(inner, f"{path}.{place}")
-
-
-def on_cluster(options: BackendOptions, cluster: Literal["ray"] | None) -> BackendOptions:
-    """The same options with vLLM's engines on a cluster, where one is named."""
-    if cluster is None:
-        return options
-    vllm = options.vllm.model_copy(update={"cluster": cluster})
-    return options.model_copy(update={"vllm": vllm})

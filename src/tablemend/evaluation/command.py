@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from tablemend.backends.names import ModelName
-from tablemend.config import BackendOptions, Section
-from tablemend.config.backend import on_cluster
+from tablemend.config import Section
 from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
-from tablemend.recipe.evaluation import System
 from tablemend.recipe.experiment import Comparison
 from tablemend.runs import folder_of
 from tablemend.tasks.all_tasks import TASKS
@@ -23,8 +21,6 @@ class CompareCommand(Comparison):
 
     backend: Literal["hf", "vllm"] | None = None
     """Comes before evaluation.backend."""
-    engine_cluster: Literal["ray"] | None = None
-    """ray: `vllm:` models run on a Ray cluster, `options.vllm.data_parallel` engines of each."""
     rescore: bool = False
     """Judge the stored answers again; generate nothing, load no model that answers."""
 
@@ -50,25 +46,18 @@ class CompareCommand(Comparison):
                 *(system.model for system in self.evaluation.systems.values()),
             ):
                 yield "evaluation.second_scorer", f"{judging} would judge its own answers"
-        engines: set[str] = {self.default_engine} if self.stage in named.values() else set()
         for path, text in {"model.path": self.model.path, **named}.items():
             if text in ("base", self.stage):
                 continue
             try:
-                engines.add(ModelName.parse(text, self.default_engine).engine)
+                ModelName.parse(text, self.default_engine)
             except TablemendError as error:
                 yield path, str(error)
-        if self.engine_cluster and "vllm" not in engines:
-            yield "engine_cluster", "only vllm: models run on a cluster; set backend=vllm"
 
     @property
     def default_engine(self) -> Literal["hf", "vllm"]:
         """Engine of the models that name none."""
         return self.backend or self.evaluation.backend
-
-    def options_of(self, system: System) -> BackendOptions:
-        """How a system's model is asked."""
-        return on_cluster(super().options_of(system), self.engine_cluster)
 
 
 class ReportCommand(Section):

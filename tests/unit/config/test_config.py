@@ -467,7 +467,6 @@ def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
         ),
         (["recipe=tiny", "evaluation.systems.base.model=opena:m"], "evaluation.systems.base.model"),
         (["recipe=tiny", "backend=vlm"], "backend"),
-        (["recipe=tiny", "engine_cluster=ray"], "engine_cluster"),
         (["recipe=tiny", "evaluation.batch_size=4"], "evaluation.batch_size"),
     ],
 )
@@ -543,7 +542,6 @@ def test_backend_comes_before_the_recipes_engine() -> None:
     assert parse(CompareCommand, ["recipe=tiny"]).default_engine == "hf"
     assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
     assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"
-    assert parse(CompareCommand, ["recipe=tablehallu-eval", "engine_cluster=ray"]).engine_cluster
 
 
 @pytest.mark.parametrize(

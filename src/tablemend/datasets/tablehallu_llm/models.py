@@ -47,7 +47,7 @@ class Backends:
         """
         if self._pair is None:
             settings, enter = self._settings, self._stack.enter_context
-            generator = enter(open_backend(settings.generator, settings.asked_of_generator))
+            generator = enter(open_backend(settings.generator, settings.generator_options))
             verifier = generator
             if not settings.one_model:
                 verifier = enter(open_backend(settings.verifier_model, settings.asked_of_verifier))

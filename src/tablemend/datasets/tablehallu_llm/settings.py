@@ -12,7 +12,7 @@ from pydantic import Field
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.names import ModelName
 from tablemend.config import Section, load
-from tablemend.config.backend import BackendOptions, on_cluster
+from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
@@ -56,7 +56,6 @@ FREE = frozenset(
         "shard",
         "preview",
         "estimate_only",
-        "engine_cluster",
         "retry_failed",
         "push_to_hub",
         "hub_private",
@@ -122,9 +121,6 @@ class LlmSynthesis(Section):
     verifier_options: BackendOptions | None = None
     """How the verifier is asked; null: as the generator where it is the same model, else with the
     generator's limits, timeout, retries and cache, and defaults for the rest."""
-    engine_cluster: Literal["ray"] | None = None
-    """ray: `vllm:` models run on a Ray cluster, `vllm.data_parallel` engines of each, as the
-    options of each say."""
     n: int = Field(default=1000, ge=1)
     """Number of rows, over all splits; a row that is given up is counted, not replaced. With a
     larger n the same folder is continued."""
@@ -193,9 +189,6 @@ class LlmSynthesis(Section):
                     ModelName.parse(text)
             except TablemendError as error:
                 yield name, str(error)
-        models = (self.generator, self.verifier_model)
-        if self.engine_cluster and not any(model.startswith("vllm:") for model in models):
-            yield "engine_cluster", "only vllm: models run on a cluster"
         if not SHARD.fullmatch(self.shard):
             yield "shard", f"{self.shard!r} is none: write 3/16 for the third of sixteen"
         elif self.part[0] >= self.part[1]:
@@ -224,27 +217,20 @@ class LlmSynthesis(Section):
         return self.generator if self.verifier is None else self.verifier
 
     @property
-    def asked_of_generator(self) -> BackendOptions:
-        """How the generator is asked."""
-        return on_cluster(self.generator_options, self.engine_cluster)
-
-    @property
     def asked_of_verifier(self) -> BackendOptions:
         """How the verifier is asked."""
-        options = self.verifier_options
-        if options is None and self.verifier_model == self.generator:
-            options = self.generator_options
-        elif options is None:
-            speed = self.generator_options.model_dump(include=set(SPEED_OPTIONS))
-            options = BackendOptions(**speed)
-        return on_cluster(options, self.engine_cluster)
+        if self.verifier_options is not None:
+            return self.verifier_options
+        if self.verifier_model == self.generator:
+            return self.generator_options
+        return BackendOptions(**self.generator_options.model_dump(include=set(SPEED_OPTIONS)))
 
     @property
     def one_model(self) -> bool:
         """Whether one backend does for both."""
         return (
             self.verifier_model == self.generator
-            and self.asked_of_verifier == self.asked_of_generator
+            and self.asked_of_verifier == self.generator_options
         )
 
     def program_settings(self) -> Synthesis:
