@@ -9,10 +9,10 @@ injected error (docs/dpo-grpo.md). The same command continues after an interrupt
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.preferences.command import PairsCommand
-from tablemend.preferences.making import describe, make_pairs
+from tablemend.recipe.experiment import PairsCommand
 from tablemend.script import run_script
 from tablemend.tasks.sources import check_local
+from tablemend.training.pair_making import describe, make_pairs
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ accelerate launch train/dpo.py recipe=tiny-dpo [dpo.beta=0.2 ...]
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.preferences.command import DpoCommand
+from tablemend.recipe.experiment import DpoCommand
 from tablemend.script import run_script
 from tablemend.training.ready import plan, ready
 

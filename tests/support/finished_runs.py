@@ -13,8 +13,7 @@ from peft import get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.config import parse
-from tablemend.preferences.command import DpoCommand
-from tablemend.recipe.experiment import GrpoCommand, SftCommand
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand
 from tablemend.runs import Run, hash_text
 from tablemend.training import adapters, checkpoints
 from tablemend.training.models import lora_config

@@ -13,8 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from tablemend.config import parse, to_yaml
-from tablemend.preferences.command import DpoCommand
-from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.runs import Run
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tablemend.backends.names import ModelName
 from tablemend.config.backend import BackendOptions
 from tablemend.config.data import Data, ExampleData, TrainingData
 from tablemend.config.nearest import nearest
 from tablemend.config.section import DType, Format, Recipe, Section
+from tablemend.errors import TablemendError
 from tablemend.recipe.evaluation import Evaluation, System, Thinking
 from tablemend.recipe.preference import Dpo
 from tablemend.recipe.reward import Grpo, Reward
@@ -340,16 +342,48 @@ class GrpoExperiment(Trained):
 class SftCommand(Planned, Experiment):
     """What train/sft.py takes beside the recipe."""
 
-    overwrite: bool = Field(default=False, exclude=True)
-    """Delete what the run folder holds of this training, and start anew."""
-    show: int = Field(default=0, ge=0, exclude=True)
-    """Print this many training rows with their loss masks, and stop."""
+
+class DpoCommand(Planned, DpoExperiment):
+    """What train/dpo.py takes beside the recipe."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings of the other trainings that a preference loss cannot have."""
+        yield from super().conflicts()
+        train = self.train
+        if train.packing:
+            yield "train.packing", "the two answers of a pair stand in rows of their own"
+        dropout = train.lora.dropout if train.lora is not None else 0
+        if dropout and train.trl.get("disable_dropout", True):
+            yield (
+                "train.lora.dropout",
+                "TRL switches dropout off for preferences, so that the reference is the start: "
+                "set 0",
+            )
 
 
 class GrpoCommand(Planned, GrpoExperiment):
     """What train/grpo.py takes beside the recipe."""
 
+
+class PairsCommand(DpoExperiment):
+    """What data_gen/preference.py takes beside the recipe."""
+
+    backend: Literal["hf", "vllm"] | None = None
+    """Comes before evaluation.backend."""
     overwrite: bool = Field(default=False, exclude=True)
-    """Delete what the run folder holds of this training, and start anew."""
-    show: int = Field(default=0, ge=0, exclude=True)
-    """Print this many prompts with their gold answers and what these earn, and stop."""
+    """Delete the pairs and the answers in dpo.pairs.path, and start anew."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """A model string that cannot be read."""
+        yield from super().conflicts()
+        text = self.dpo.pairs.model
+        if text != "base":
+            try:
+                ModelName.parse(text, self.default_engine)
+            except TablemendError as error:
+                yield "dpo.pairs.model", str(error)
+
+    @property
+    def default_engine(self) -> Literal["hf", "vllm"]:
+        """Engine of the models that name none."""
+        return self.backend or self.evaluation.backend

@@ -126,13 +126,17 @@ class Train(Section):
 
 
 class Planned(Section):
-    """What a script that trains takes for ``--check`` alone."""
+    """What every script that trains takes beside its recipe."""
 
     check_only = ("gpus",)
 
     gpus: int | None = Field(default=None, ge=2, exclude=True)
     """GPUs that --check plans for, beside one; null: as many as were launched, else 8 of one
     machine and 32 of four."""
+    overwrite: bool = Field(default=False, exclude=True)
+    """Delete what the run folder holds of this training, and start anew."""
+    show: int = Field(default=0, ge=0, exclude=True)
+    """Print this many rows (pairs, prompts) as they are trained on, and stop."""
 
 
 class SftTrain(Train):

@@ -14,13 +14,13 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB, SMALL_WORLD, Source
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.preferences.pairs import FILE, Pair, read_pairs
 from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Model, Trained
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.tasks.sources import check_local, mix, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training import checkpoints
 from tablemend.training.data import Row, build_mixture, build_rows
+from tablemend.training.pairs import FILE, Pair, read_pairs
 
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""

@@ -22,11 +22,7 @@ from trl import DPOConfig, DPOTrainer
 from tablemend.config import HUB
 from tablemend.disk import sync_all
 from tablemend.errors import TablemendError
-from tablemend.preferences.command import DpoCommand
-from tablemend.preferences.making import STAGE as PAIRS_STAGE
-from tablemend.preferences.making import start_of
-from tablemend.preferences.pairs import FILE, Pair, Split, read_pairs
-from tablemend.recipe.experiment import DpoExperiment
+from tablemend.recipe.experiment import DpoCommand, DpoExperiment
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import Run, hash_file, hash_text, say, write_json
 from tablemend.tasks.task import Sample, Task
@@ -35,6 +31,9 @@ from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables, show
 from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.pair_making import STAGE as PAIRS_STAGE
+from tablemend.training.pair_making import start_of
+from tablemend.training.pairs import FILE, Pair, Split, read_pairs
 from tablemend.training.phases import Method
 from tablemend.training.stage import checkpoints_of, refusals, refuse_changes
 from tablemend.training.trainer import LengthGrouped, Paced

@@ -20,7 +20,7 @@ def ready(config: Trained) -> None:
     sources = (*data.training_sources, data.validation, data.test)
     check_local(*sources, command=config.task_of().makes)
     if isinstance(config, DpoExperiment):
-        from tablemend.preferences.pairs import check_pairs
+        from tablemend.training.pairs import check_pairs
 
         check_pairs(config)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # TRL reports every run otherwise

@@ -20,10 +20,10 @@ from tablemend.config.section import Section
 from tablemend.datasets.tablehallu.engine import examples
 from tablemend.datasets.tablehallu.settings import SynthesisRecipe
 from tablemend.evaluation.command import CompareCommand, ReportCommand
-from tablemend.preferences.command import DpoCommand
 from tablemend.recipe.experiment import (
     STAGES,
     Comparison,
+    DpoCommand,
     DpoExperiment,
     Experiment,
     GrpoCommand,

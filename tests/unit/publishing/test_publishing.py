@@ -23,12 +23,11 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
-from tablemend.preferences.command import DpoCommand, PairsCommand
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
 from tablemend.publishing.recorded import chain_of, read_recorded
-from tablemend.recipe.experiment import GrpoCommand, SftCommand
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, PairsCommand, SftCommand
 from tablemend.reports.words import with_interval
 from tablemend.runs import Run
 from tablemend.training import checkpoints, stage

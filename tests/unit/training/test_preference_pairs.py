@@ -17,14 +17,13 @@ from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
-from tablemend.preferences.command import DpoCommand, PairsCommand
-from tablemend.preferences.making import make_pairs
-from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
-from tablemend.recipe.experiment import DpoExperiment, Experiment
+from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
 from tablemend.records import ERROR_TYPES, Answer, Example, FinishReason
 from tablemend.runs import write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu
+from tablemend.training.pair_making import make_pairs
+from tablemend.training.pairs import FILE, Pair, PairMaker, Prompt, read_pairs
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=21, n=60))

@@ -11,8 +11,7 @@ from transformers import AutoTokenizer, PreTrainedModel
 
 import random_training
 from tablemend.config import ConfigError
-from tablemend.preferences.command import DpoCommand
-from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.recipe.trl_names import DEPRECATED
 from tablemend.training import models
 from tests.support.short_trainings import RECIPES, short, small_data

@@ -16,14 +16,14 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import parse, to_yaml
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.preferences.command import DpoCommand, PairsCommand
-from tablemend.preferences.making import make_pairs
-from tablemend.preferences.pairs import FILE, read_pairs
+from tablemend.recipe.experiment import DpoCommand, PairsCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
 from tablemend.training import checkpoints, preference, saving, stage
+from tablemend.training.pair_making import make_pairs
+from tablemend.training.pairs import FILE, read_pairs
 from tablemend.training.start import start_facts
 from tests.support.interruption import Interrupt, Stop
 from tests.support.short_trainings import (

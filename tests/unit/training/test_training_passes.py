@@ -15,8 +15,7 @@ from torch.utils.data import DataLoader, Sampler
 from transformers import AutoTokenizer, TrainerState
 
 import random_training
-from tablemend.preferences.command import DpoCommand
-from tablemend.recipe.experiment import SftCommand
+from tablemend.recipe.experiment import DpoCommand, SftCommand
 from tablemend.training.data import IGNORED
 from tablemend.training.preference import differ
 from tablemend.training.trainer import LengthGrouped, Passes, PromptOrder

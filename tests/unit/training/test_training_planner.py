@@ -28,9 +28,7 @@ from trl.trainer.utils import RepeatSampler
 from tablemend.config import ConfigError, Source, parse, to_yaml
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
-from tablemend.preferences.command import DpoCommand
-from tablemend.preferences.pairs import FILE as PAIRS
-from tablemend.recipe.experiment import GrpoCommand, SftCommand, Trained
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.tasks.sources import read_examples
 from tablemend.training import advice, amounts, launch, models, plan, planner, rollout, tracing
 from tablemend.training.amounts import amount_of
@@ -38,6 +36,7 @@ from tablemend.training.arguments import CHECKPOINTING
 from tablemend.training.data import build_rows
 from tablemend.training.launch import Launch
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
+from tablemend.training.pairs import FILE as PAIRS
 from tablemend.training.planner import Plans
 from tablemend.training.shapes import config_of, start_of
 from tests.unit.config.test_config import KINDS

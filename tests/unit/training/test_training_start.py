@@ -18,8 +18,7 @@ from peft import get_peft_model
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
-from tablemend.preferences.command import DpoCommand
-from tablemend.recipe.experiment import GrpoCommand, Model, SftCommand, Trained
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, Model, SftCommand, Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import Run, write_json
 from tablemend.training import adapters, checkpoints, grpo, preference, sft, stage
@@ -157,7 +156,7 @@ def test_four_bits_without_a_gpu_are_refused_before_any_data_is_read(
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("tablemend.preferences.pairs.check_pairs", lambda _: None)  # are there
+    monkeypatch.setattr("tablemend.training.pairs.check_pairs", lambda _: None)  # are there
     monkeypatch.setattr(checkpoints, "load_tokenizer", read)
     qlora = ("train.method=qlora", "train.lora={r: 4, alpha: 8}", "train.precision=bfloat16")
     config = short(kind, tiny_model, tmp_path / "run", small_data(16), *qlora)

@@ -15,12 +15,11 @@ from tablemend.evaluation.generating import generate
 from tablemend.evaluation.judging import judge
 from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
 from tablemend.generations import ScoredSystems
-from tablemend.preferences.command import PairsCommand
-from tablemend.preferences.pairs import FILE, Pair, PairMaker, Prompt, Split
 from tablemend.recipe.evaluation import System
-from tablemend.recipe.experiment import DpoExperiment
+from tablemend.recipe.experiment import DpoExperiment, PairsCommand
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
 from tablemend.tasks.task import Sample
+from tablemend.training.pairs import FILE, Pair, PairMaker, Prompt, Split
 
 STAGE = "preference"
 FIXED = (

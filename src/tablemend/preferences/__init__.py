@@ -1,1 +1,0 @@
-"""Preference pairs: a gold answer beside one that the detector finds fault with."""
