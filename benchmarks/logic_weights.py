@@ -27,11 +27,11 @@ from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
+from tablemend.meta_evaluation.injection import read_tables, synthetic_tables
+from tablemend.meta_evaluation.sets import SetName, read_set
+from tablemend.meta_evaluation.splits import split_of
 from tablemend.script import run_script
 from tablemend.tables.table import Table
-from tablemend.validation.halves import half_of
-from tablemend.validation.injection import read_tables, synthetic_tables
-from tablemend.validation.sets import SetName, read_set
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.conditions import conditions
@@ -83,12 +83,12 @@ def read_examples(data: Path, summaries: int) -> list[Example]:
     examples: list[Example] = []
     for name in STATEMENTS:
         for item in read_set(name, data):
-            if half_of(item.split_key) == "rules":
+            if split_of(item.split_key) == "dev":
                 linking = Linking(Reading(item.text), item.source)
                 span = Span(0, len(item.text))
                 label = item.label == "supported"
                 examples += _examples(name, item.split_key, label, linking, span)
-    tables = [*read_tables(data, "rules", summaries), *synthetic_tables(summaries)]
+    tables = [*read_tables(data, "dev", summaries), *synthetic_tables(summaries)]
     for named in tables if summaries else ():
         examples += _of_summaries(named.table)
     return examples
@@ -160,7 +160,7 @@ def fit(examples: Sequence[Example]) -> dict[str, float]:
 
 
 def held_out(examples: Sequence[Example]) -> dict[str, tuple[float, float]]:
-    """Coverage and accuracy by set: every table is scored by weights fitted on the others' half."""
+    """Coverage and accuracy by set: each table by weights fitted on the other split."""
     parts: tuple[list[Example], list[Example]] = ([], [])
     for example in examples:
         parts[int(sha256(example.table.encode()).hexdigest(), 16) >> 2 & 1].append(example)

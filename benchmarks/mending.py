@@ -6,8 +6,8 @@
 Each table has a faithful summary, verified by its construction, and the same with one error that
 is injected. An error counts as mended where its words are right again; a faithful claim as damaged
 where an edit touches it, in the faithful summary or beside the error. Tables are synthetic ones of
-three domains and, with the folder of the public sets, those of the report half; the synthetic ones
-are drawn anew for each half too.
+three domains and, with the folder of the public sets, those of the test split; the synthetic ones
+are drawn anew for each split too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tablemend.datasets.tabfaith.summary import Fact, InjectedError
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
+from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
+from tablemend.meta_evaluation.splits import Split
 from tablemend.mitigations.cave import cave_text
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_text import repair_text
 from tablemend.mitigations.steps import run_together
 from tablemend.records import ClaimError
-from tablemend.validation.halves import Half
-from tablemend.validation.injection import Named, read_tables, synthetic_tables
 from tablemend.values.cells import same_value
 
 SEED = "mending"
@@ -110,23 +110,23 @@ def _touches(edit: Edit, fact: Fact) -> bool:
     return any(_overlaps(edit, part.start, part.end) for part in fact.parts)
 
 
-def _tables(data: Path | None, half: Half, n: int) -> Iterator[Named]:
-    yield from synthetic_tables(n, half)
+def _tables(data: Path | None, split: Split, n: int) -> Iterator[Named]:
+    yield from synthetic_tables(n, split)
     if data is not None:
-        yield from read_tables(data, half, n)
+        yield from read_tables(data, split, n)
 
 
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the public sets, for real tables")
-    parser.add_argument("--half", choices=("rules", "report"), default="report")
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
     parser.add_argument("--tables", type=int, default=100, help="of each source")
     parser.add_argument("--model", help="what rewrites for CAVE, as a model string")
     parser.add_argument("--error", choices=("NUM", "REL", "TMP", "ATT"), default="NUM")
     options = parser.parse_args()
     counts: dict[str, Counter[str]] = {}
-    tables = _tables(options.data, options.half, options.tables)
+    tables = _tables(options.data, options.split, options.tables)
     made = [make_pair(named, options.error) for named in tables]
     pairs = [pair for pair in made if pair is not None]
     start = time.perf_counter()

@@ -7,7 +7,7 @@
 Gold tables get one injected error each; the context is the adversarial one. The verifier and the
 method see the answer, the context and the query; the detector, which sees gold, counts before and
 after. With ``--data``, also on examples cut from real tables, and on tables that language models
-wrote for real texts; of these only the report half is used (``--half rules`` for the other).
+wrote for real texts; of these only the test split is used (``--split dev`` for the other).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tablemend.detector.judge import judge, judge_answer
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.evidence.source import Source
+from tablemend.meta_evaluation.splits import split_of
 from tablemend.mitigations.edits import Draft, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example
@@ -40,7 +41,6 @@ from tablemend.tables.read import read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
-from tablemend.validation.halves import half_of
 from tablemend.verification.context import verify_answer_claims
 
 
@@ -206,22 +206,22 @@ def print_injected(title: str, examples: list[Example], model: Backend | None) -
             print(f"|  | {note}{found['unscored']} unscored, {found['damaged']} damaged ||||||||")
 
 
-def read_lines(path: Path, half: str) -> Iterator[dict[str, Any]]:
-    """The records of one half."""
+def read_lines(path: Path, split: str) -> Iterator[dict[str, Any]]:
+    """The records of one split."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             record = json.loads(line)
-            if half_of(record["split_key"]) == half:
+            if split_of(record["split_key"]) == split:
                 yield record
 
 
-def real_examples(data: Path, half: str, difficulty: str, count: int) -> list[Example]:
-    """Examples cut from the tables of one half."""
+def real_examples(data: Path, split: str, difficulty: str, count: int) -> list[Example]:
+    """Examples cut from the tables of one split."""
     with tempfile.TemporaryDirectory() as folder:
         tables = Path(folder) / "tables.jsonl"
         with tables.open("w", encoding="utf-8") as file:
             for name in ("wikitablequestions", "tabfact"):
-                for record in read_lines(data / name / "open.jsonl", half):
+                for record in read_lines(data / name / "open.jsonl", split):
                     title = record.get("caption") or record.get("title")
                     kept = {"title": title, "header": record["header"], "rows": record["rows"]}
                     file.write(json.dumps(kept) + "\n")
@@ -231,9 +231,9 @@ def real_examples(data: Path, half: str, difficulty: str, count: int) -> list[Ex
         return list(make_examples(settings))
 
 
-def box_scores(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+def box_scores(data: Path, split: str) -> Iterator[tuple[str, Table, Table]]:
     """Text, gold and a model's table over the columns that both have."""
-    for record in read_lines(data / "text2table_rotowire" / "open.jsonl", half):
+    for record in read_lines(data / "text2table_rotowire" / "open.jsonl", split):
         for kind, raw in record["gold"].items():
             gold = Table.of([kind, *raw["header"][1:]], raw["rows"])
             for tables in record["llm_tables"].values():
@@ -251,9 +251,9 @@ def box_scores(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
                 yield record["text"], cut[0], cut[1]
 
 
-def info_boxes(data: Path, half: str) -> Iterator[tuple[str, Table, Table]]:
+def info_boxes(data: Path, split: str) -> Iterator[tuple[str, Table, Table]]:
     """Text, gold fields and a model's."""
-    for record in read_lines(data / "text2table_wikibio" / "open.jsonl", half):
+    for record in read_lines(data / "text2table_wikibio" / "open.jsonl", split):
         tables = (read_table(record[k], "markdown") for k in ("gold_table", "gemini_table"))
         yield record["text"], next(tables), next(tables)
 
@@ -290,8 +290,8 @@ def sets(options: argparse.Namespace) -> Iterator[tuple[str, list[Example]]]:
     pool = Synthesis.model_validate({"n": count, "seed": 11})
     yield "built-in pool, easy", list(make_examples(pool))
     for difficulty in ("easy", "medium", "hard") if options.data is not None else ():
-        found = real_examples(options.data, options.half, difficulty, count)
-        yield f"real tables ({options.half} half), {difficulty}", found
+        found = real_examples(options.data, options.split, difficulty, count)
+        yield f"real tables ({options.split} split), {difficulty}", found
 
 
 def main() -> None:
@@ -303,7 +303,7 @@ def main() -> None:
     parser.add_argument("--rows", action="store_true", help="only count the rows that are dropped")
     parser.add_argument("--n", type=int, default=200, help="examples of each set")
     parser.add_argument("--data", type=Path, help="folder with the public data sets")
-    parser.add_argument("--half", choices=("rules", "report"), default="report")
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
     options = parser.parse_args()
     with ExitStack() as stack:
         model = None
@@ -314,10 +314,10 @@ def main() -> None:
                 print_dropped(title, examples)
             if not options.rows:
                 print_injected(title, examples, model)
-    data, half = options.data, options.half
+    data, split = options.data, options.split
     if data is not None and not options.rows:
-        print_agreement(f"box scores by three models ({half} half)", box_scores(data, half))
-        print_agreement(f"info boxes by a model ({half} half)", info_boxes(data, half))
+        print_agreement(f"box scores by three models ({split} split)", box_scores(data, split))
+        print_agreement(f"info boxes by a model ({split} split)", info_boxes(data, split))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from tablemend.metrics import parent
+from tablemend.meta_evaluation.metrics import parent
 
 Words = list[str]
 Entry = tuple[Words, Words]

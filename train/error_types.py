@@ -14,7 +14,7 @@ from tablemend.script import run_script
 def main() -> None:
     """Examples, training, figures on held-out tables; the same command continues."""
     config = load(ErrorTypesCommand)
-    from tablemend.validation import error_classifier  # scikit-learn or torch, for a valid recipe
+    from tablemend.meta_evaluation import error_classifier  # scikit-learn or torch: later
 
     run = Run.of(config)
     with sole_writer(run.path):

@@ -24,8 +24,8 @@ class InjectedErrors(Section):
     them."""
     real_tables: int = Field(default=300, ge=1)
     """At most so many of each source of real tables."""
-    half: Literal["report", "rules"] = "report"
-    """Half of the real tables, by the hash of their split keys."""
+    split: Literal["test", "dev"] = "test"
+    """Split of the real tables, by the hash of their split keys."""
 
 
 class Linear(Section):

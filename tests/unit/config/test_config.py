@@ -20,6 +20,7 @@ from tablemend.config.section import Section
 from tablemend.datasets.tablehallu.engine import examples
 from tablemend.datasets.tablehallu.settings import SynthesisRecipe
 from tablemend.evaluation.command import CompareCommand, ReportCommand
+from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
     STAGES,
     Comparison,
@@ -33,7 +34,6 @@ from tablemend.recipe.experiment import (
 from tablemend.recipe.reward import Reward
 from tablemend.recipe.trl_names import OWNED, TRL_NAMES
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
-from tablemend.validation.command import ValidateCommand
 
 ROOT = Path(__file__).parents[3]
 KINDS = {

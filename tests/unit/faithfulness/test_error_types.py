@@ -25,10 +25,10 @@ from tablemend.datasets.tabfaith.error_types import (
 )
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source, retrieve_cells
+from tablemend.meta_evaluation import error_classifier
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
 from tablemend.runs import Run
 from tablemend.tables.table import Table
-from tablemend.validation import error_classifier
 from tablemend.verification.error_features import features_of
 from tablemend.verification.error_types import (
     BY_KIND,

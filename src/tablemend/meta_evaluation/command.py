@@ -1,0 +1,78 @@
+"""What eval/validate.py takes on its command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.config import BackendOptions, Section
+from tablemend.config.nearest import nearest
+from tablemend.config.section import RunFolder
+from tablemend.errors import TablemendError
+from tablemend.faithfulness.names import verifier_names
+from tablemend.meta_evaluation.baselines import METRICS, MODEL_METRICS
+from tablemend.meta_evaluation.sets import SETS, SetName
+from tablemend.runs import Run, folder_of
+
+INJECTION: Literal["injection"] = "injection"
+
+
+class ValidateCommand(Section):
+    """Which scorers are compared with people, on which sets."""
+
+    data: str = "../shared/data"
+    """Folder of the sets: <data>/tabfact/open.jsonl and so on."""
+    sets: tuple[Literal[SetName, "injection"], ...] = Field(
+        default=(*SETS, INJECTION), min_length=1
+    )
+    """The sets to read; injection is the study of errors injected in summaries of real tables."""
+    split: Literal["test", "dev", "all"] = "test"
+    """Split of every set, by the hash of its split keys. Rules are chosen on the dev
+    split; figures are reported on the test split."""
+    n: int | None = Field(default=None, ge=1)
+    """At most so many texts of each set, and tables of each source of the injection study, drawn by
+    hash; null: all."""
+    verifiers: tuple[str, ...] = ("program",)
+    """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
+    and so on; each is compared with people."""
+    metrics: tuple[str, ...] = ("bleu", "parent", "overlap")
+    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references),
+    bertscore[:MODEL], true[:MODEL]. A set without references has figures of the last two kinds
+    only."""
+    options: BackendOptions = BackendOptions()
+    """How language models are asked."""
+    workers: int = Field(default=1, ge=1)
+    """Processes of the program verifier."""
+    run: RunFolder = "validation"
+    """Run folder: a name below runs/, or a path where it contains a slash."""
+    page: str | None = None
+    """Markdown file to fill the figures into, between its markers, such as results/validation.md;
+    null: report.md in the run folder."""
+    errors: str | None = None
+    """File (JSON lines) to write every disagreement of the program with people into; only with
+    split=dev, because single records of the test split are not looked at."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Keys that do not go together."""
+        names = (*METRICS, *MODEL_METRICS)
+        for metric in self.metrics:
+            name, _, model = metric.partition(":")
+            if name not in names:
+                known = ", ".join((*METRICS, *(f"{one}[:MODEL]" for one in MODEL_METRICS)))
+                yield "metrics", f"no metric {metric}{nearest(metric, names)}; there are {known}"
+            elif model and name not in MODEL_METRICS:
+                yield "metrics", f"{metric}: {name} takes no model: write {name}"
+        for verifier in self.verifiers:
+            try:
+                verifier_names(verifier)
+            except TablemendError as error:
+                yield "verifiers", str(error)
+        if self.errors is not None and self.split != "dev":
+            yield "errors", "single records are written of split=dev only"
+
+    @property
+    def folder(self) -> Run:
+        """The run folder."""
+        return Run(folder_of(self.run))

@@ -1,0 +1,280 @@
+"""The controlled injection study: 1 to 5 errors of known type and place in faithful summaries.
+
+Tables are those of the test split, so that none was looked at for a rule, and synthetic ones.
+Every table has a faithful summary, the same with k errors for k = 1..5 as far as it has room, and
+a second faithful summary that stands for a person's reference (TabFaith, section 6.4, Figure 3).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
+from tablemend.datasets.tabfaith.filings import read_filing
+from tablemend.datasets.tabfaith.injection import Injector, Unfaithful
+from tablemend.datasets.tabfaith.sheet import Unverbalisable
+from tablemend.datasets.tabfaith.summary import Fact, InjectedError
+from tablemend.datasets.tabfaith.verbaliser import Verbaliser
+from tablemend.evidence.source import Source
+from tablemend.faithfulness.names import PROGRAM
+from tablemend.faithfulness.staf import verify_text
+from tablemend.meta_evaluation.counting import Counts
+from tablemend.meta_evaluation.items import overlap
+from tablemend.meta_evaluation.metrics import bleu, parent
+from tablemend.meta_evaluation.opinions import about, by_verifier
+from tablemend.meta_evaluation.sets import read_records
+from tablemend.meta_evaluation.splits import Split, split_of
+from tablemend.records import Verdict, Verification
+from tablemend.tables.table import Table, TableError
+from tablemend.values.sentences import Span
+from tablemend.workers import map_in
+
+MOST_ERRORS = 5
+SEED = "validation"
+SEEDS: dict[Split, int] = {"dev": 20_260, "test": 20_261}
+"""Of the synthetic tables: those of the dev split are looked at, those of the test split never."""
+SYNTHETIC_TABLES = 100
+"""Of each domain, where no number is given."""
+METRICS = ("bleu", "parent", "overlap", "parent_own")
+"""``parent_own`` has the faithful summary itself as reference, which nobody has in practice."""
+
+
+class Named(NamedTuple):
+    """A table of a source, with what it is resampled by."""
+
+    source: str
+    key: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One summary and what was made of it.
+
+    Attributes:
+        source: where its table is from.
+        key: the split key of the table.
+        table: hash of the table.
+        cells: rows times columns of the table.
+        errors: number of errors injected.
+        truth: share of its statements that are true.
+        staf: share of its scored claims that are supported; ``None`` without any.
+        verdict: of the text as a whole; ``True`` for wrong, ``None`` for unscored.
+        counts: claims and spans, right and wrong.
+        scores: the metrics against the other faithful summary.
+        mistakes: claims whose verdict is wrong or missing, for a person to read.
+    """
+
+    source: str
+    key: str
+    table: str
+    cells: int
+    errors: int
+    truth: float
+    staf: float | None
+    verdict: bool | None
+    counts: Counts
+    scores: dict[str, float]
+    mistakes: tuple[dict[str, Any], ...] = ()
+
+
+def _plain(record: dict[str, Any]) -> Table:
+    return Table.of(record["header"], record["rows"], record.get("title") or record["caption"])
+
+
+def _hierarchical(record: dict[str, Any]) -> Table:
+    rows = record["table"]["texts"]
+    return Table.of(rows[0], rows[1:], record["table"]["title"])
+
+
+def _filing(record: dict[str, Any]) -> Table:
+    return read_filing(record["raw_table"])
+
+
+SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {
+    "wikitablequestions": ("wikitablequestions/open.jsonl", _plain),
+    "tabfact": ("tabfact/open.jsonl", _plain),
+    "hitab": ("hitab/open.jsonl", _hierarchical),
+    "sec_8k_tables": ("sec_8k_tables/open.jsonl", _filing),
+}
+"""Tables of people: their file below the data folder, and how a record becomes a table."""
+
+
+def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Named]:
+    """Real tables of one split, or of both; those that can be read, at most ``n`` of a source."""
+    for source, (file, reader) in SOURCES.items():
+        if not (data / file).is_file():
+            continue
+        found: dict[str, Named] = {}
+        read = partial(_read_named, source, reader, split)
+        for named in read_records(data / file, read, _say_unread):
+            if named is not None:
+                found.setdefault(named.table.content_hash(), named)
+        order = sorted(found, key=lambda name: sha256(name.encode()).digest())
+        yield from (found[name] for name in order[:n])
+
+
+def _read_named(
+    source: str, reader: Callable[[dict[str, Any]], Table], split: Split | None, record: Any
+) -> Named | None:
+    key = record["split_key"]
+    return Named(source, key, reader(record)) if split in (None, split_of(key)) else None
+
+
+def _say_unread(place: str, error: Exception) -> None:
+    if not isinstance(error, TableError):  # that is ASCII art, or a header without a cell
+        print(f"left out: {place} is no table ({type(error).__name__}: {error})", file=sys.stderr)
+
+
+def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Named]:
+    """Made-up tables of the enterprise domains, others for each split; each is drawn alone."""
+    for own in SEEDS if split is None else (split,):
+        for domain in SYNTHETIC:
+            for number in range(n or SYNTHETIC_TABLES):
+                table = domain_table(domain, SEEDS[own], number)
+                yield Named(f"synthetic {domain}", f"{own} {domain} {number}", table)
+
+
+def try_tables(tables: Sequence[Named], workers: int, verify: bool = True) -> list[Tried]:
+    """Summaries of all tables, verified and scored; tables that allow none are left out."""
+    if workers == 1 or len(tables) < 2 * workers:
+        return [tried for named in tables for tried in try_table(named, verify)]
+    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
+        found = map_in(pool, try_table, tables, [verify] * len(tables), chunksize=8)
+        return [tried for own in found for tried in own]
+
+
+def try_table(named: Named, verify: bool = True) -> list[Tried]:
+    """The summaries of one table; with ``verify`` off only the metrics are worked out."""
+    source, key, table = named
+    seed = f"{SEED}:{table.content_hash()}"
+    try:
+        verbaliser = Verbaliser(table)
+        summary = verbaliser.summarise(Random(f"{seed}:summary"))
+        reference = verbaliser.summarise(Random(f"{seed}:reference")).text
+    except Unverbalisable:
+        return []
+    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+    texts = [Unfaithful(summary.text, summary.facts, ())]
+    for count in range(1, MOST_ERRORS + 1):
+        injected = injector.plant_mixed(count, Random(f"{seed}:{count}"))
+        if injected is not None:
+            texts.append(injected)
+    truth, entries = Source((table,)), parent.table_entries(table)
+    found = []
+    for made in texts:
+        text, errors = made.text, made.errors
+        verification = verify_text(text, truth, PROGRAM) if verify else Verification((), "")
+        found.append(
+            Tried(
+                source,
+                key,
+                table.content_hash(),
+                len(table.rows) * len(table.columns),
+                len(errors),
+                1 - len({index for error in errors for index in error.facts}) / len(summary.facts),
+                verification.staf,
+                by_verifier(verification).verdict,
+                count_injected(errors, made.facts, verification),
+                {
+                    "bleu": bleu.score([text], [[reference]])[0],
+                    "parent": parent.score([text], [[reference]], [entries])[0],
+                    "overlap": parent.overlap_precision(text, entries),
+                    "parent_own": parent.score([text], [[summary.text]], [entries])[0],
+                },
+                tuple(_mistakes(source, text, errors, verification)),
+            )
+        )
+    return found
+
+
+def count_injected(
+    errors: Sequence[InjectedError], facts: Sequence[Fact], verification: Verification
+) -> Counts:
+    """Claims and words called wrong against the errors that were injected.
+
+    A claim called wrong is right where an injected error stands in it, or where it turns on a
+    statement that the error makes false (a period at the head of a sentence, a name before a
+    list). An error is found where such a claim is called wrong, and found exactly where the words
+    at fault share a character with it. It is open where it was not found and no such claim has a
+    verdict.
+
+    Args:
+        errors: what was injected.
+        facts: the statements of the text; errors name those that they make false.
+        verification: what the verifier says.
+    """
+    counts: Counts = Counter(texts=1, claims=len(verification.verdicts))
+    counts["unscored_claims"] = verification.counts["unscored"]
+    faults = by_verifier(verification).faults
+    places = [Span(error.start, error.end) for error in errors]
+    false = [
+        [place, *(_focus(facts[index]) for index in error.facts)]
+        for place, error in zip(places, errors, strict=True)
+    ]
+    right: set[int] = set()
+    for place, turns_on, error in zip(places, false, errors, strict=True):
+        touching = [one for one in verification.verdicts if _concerns(one, place, turns_on)]
+        called = {id(one) for one in touching if one.wrong}
+        right |= called
+        exact = {name for span, name in faults if overlap(span, place)}
+        is_open = not called and all(one.verdict == "unscored" for one in touching)
+        for name in ("", f" {error.type}"):
+            counts[f"injected{name}"] += 1
+            counts[f"detected{name}"] += bool(called)
+            counts[f"exact{name}"] += bool(exact)
+            counts[f"open{name}"] += is_open
+        for name in exact:
+            counts[f"typed {error.type} {name}"] += 1
+    counts["called"] = sum(verdict.wrong for verdict in verification.verdicts)
+    counts["called_right"] = len(right)
+    counts["predicted"] = len(faults)
+    counts["hits"] = sum(any(overlap(span, place) for place in places) for span, _ in faults)
+    return counts
+
+
+def _focus(fact: Fact) -> Span:
+    part = fact.parts[fact.focus]
+    return Span(part.start, part.end)
+
+
+def _concerns(verdict: Verdict, error: Span, turns_on: Sequence[Span]) -> bool:
+    """Whether a claim says what the error makes false."""
+    claim = verdict.claim
+    assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
+    if claim.start <= error.start and error.end <= claim.end:
+        return True
+    own = [*((claim.focus,) if claim.focus else ()), *verdict.spans]
+    return any(overlap(one, other) for one in own for other in turns_on)
+
+
+def _mistakes(
+    source: str, text: str, errors: Sequence[InjectedError], verification: Verification
+) -> Iterator[dict[str, Any]]:
+    injected: dict[int, list[InjectedError]] = {}
+    for error in errors:
+        for verdict in about(Span(error.start, error.end), verification.verdicts):
+            injected.setdefault(id(verdict), []).append(error)
+    for verdict in verification.verdicts:
+        claim, inside = verdict.claim, injected.get(id(verdict), [])
+        if verdict.verdict == "unscored" or verdict.wrong != bool(inside):
+            gold = [f"{error.type}: {error.text} for {error.original}" for error in inside]
+            yield {"set": "injection", "id": source, "gold": "; ".join(gold) or "supported"} | {
+                "verdict": verdict.verdict,
+                "error_type": verdict.error_type,
+                "kind": claim.kind,
+                "claim": claim.text,
+                "reason": verdict.reason,
+                "evidence": [evidence.text for evidence in verdict.evidence],
+                "text": text,
+            }

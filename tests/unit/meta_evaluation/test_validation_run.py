@@ -1,0 +1,365 @@
+"""eval/validate.py end to end on made-up sets, and that real ones are read as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.files import SHARED_DATA
+from tests.support.made_up_sets import COUNT, FILES, write_sets
+
+pytest.importorskip("sacrebleu")
+pytest.importorskip("matplotlib")
+
+from tablemend.config import ConfigError, parse
+from tablemend.errors import TablemendError
+from tablemend.meta_evaluation import verifying
+from tablemend.meta_evaluation.baselines import score_items
+from tablemend.meta_evaluation.command import ValidateCommand
+from tablemend.meta_evaluation.page import SECTIONS, STUDY, fill_page, report
+from tablemend.meta_evaluation.run import PEOPLE, validate, write_pages
+from tablemend.meta_evaluation.sets import READERS, SETS, draw, read_set
+from tablemend.meta_evaluation.sets.alignment import find_quote, move_places
+from tablemend.meta_evaluation.sets.ratings import read_meaning
+from tablemend.meta_evaluation.splits import split_of
+from tablemend.meta_evaluation.tables import terminal
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sets(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def results(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    folder = tmp_path_factory.mktemp("runs") / "all"
+    settings = [f"data={data}", f"run={folder}", "split=all"]
+    command = parse(ValidateCommand, [*settings, f"sets=[{','.join(SETS)}]"])
+    found = validate(command)
+    command = parse(ValidateCommand, [*settings, "sets=[injection]", "n=3"])
+    found |= {"injection": validate(command)["injection"]}
+    write_pages(found, command)
+    return found
+
+
+def test_a_page_that_cannot_be_filled_is_refused_before_the_study(
+    data: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    tokens = [f"data={data}", f"run={tmp_path / 'run'}", "sets=[tabfact]", f"page={page}"]
+    with pytest.raises(TablemendError, match=r"no page .*page\.md"):
+        validate(parse(ValidateCommand, tokens))
+    page.write_text("<!-- figures: nothing -->\n\n<!-- end -->\n", "utf-8")
+    with pytest.raises(TablemendError, match="no figures are called 'nothing'"):
+        validate(parse(ValidateCommand, tokens))
+    assert not (tmp_path / "run").exists()
+
+
+def test_halves_share_no_key_and_both_are_there(data: Path) -> None:
+    keys = [item.split_key for name in SETS for item in read_set(name, data)]
+    assert {split_of(key) for key in keys} == {"dev", "test"}
+    assert split_of("2-1570274-4.html.csv") == split_of("2-1570274-4.html.csv")
+
+
+def test_every_set_has_figures_of_every_level_that_it_can_have(results: dict) -> None:
+    assert list(results["sets"]) == list(SETS)
+    for name, figures in results["sets"].items():
+        own = figures["scorers"]["program"]
+        assert own["texts"] == figures["texts"] > 0 and own["claims"] > 0, name
+        assert ("span" in own) == bool(own["by_label"]) == (name in MARKED), name
+        assert ("text" in own) == (name != "d2t_human_ratings"), name
+        assert ("labels" in own) == (name in {"tabfact", "logicnlg", "infotabs", "scitab"}), name
+        assert (PEOPLE in figures["scorers"]) == (name == "d2t_span_annotation")
+        with_references = name in {
+            "scigen",
+            "accuracy_shared_task",
+            "d2t_human_ratings",
+            "logicnlg",
+        }
+        assert ("bleu" in figures["scorers"]) == ("parent" in figures["scorers"]) == with_references
+        assert "overlap" in figures["scorers"]
+
+
+MARKED = {"quintd", "d2t_span_annotation", "scigen", "accuracy_shared_task"}
+
+
+def test_three_way_labels_are_mapped_openly(results: dict) -> None:
+    labels = results["sets"]["infotabs"]["scorers"]["program"]["labels"]
+    assert {label: sum(row.values()) for label, row in labels.items()} == {
+        "supported": COUNT,
+        "contradicted": COUNT,
+        "not_in_source": COUNT,
+    }
+
+
+def test_what_people_marked_is_counted_by_their_own_kinds(results: dict) -> None:
+    kinds = results["sets"]["accuracy_shared_task"]["scorers"]["program"]["by_label"]
+    assert {label: count["marked"] for label, count in kinds.items()} == {
+        "NAME": COUNT,
+        "NUMBER": COUNT,
+    }
+    assert set(results["sets"]["quintd"]["scorers"]["program"]["by_label"]) == {"Incorrect"}
+
+
+def test_the_other_annotator_agrees_as_far_as_they_overlap(results: dict) -> None:
+    people = results["sets"]["d2t_span_annotation"]["scorers"][PEOPLE]
+    # both mark the 7; one of three errors that either marks has no counterpart
+    assert people["span"]["precision"]["rate"] == pytest.approx(2 / 3)
+    assert people["span"]["f1_all"]["rate"] == pytest.approx(2 / 3)
+
+
+def test_the_injection_study_plants_and_counts(results: dict) -> None:
+    study = results["injection"]
+    assert study["tables"]["wikitablequestions"]["read"] == 3
+    assert {"synthetic financial", "synthetic clinical", "synthetic operations"} <= set(
+        study["tables"]
+    )
+    assert set(study["by_errors"]) == set("012345")
+    first = study["by_errors"]["1"]
+    assert first["texts"] > 8 and set(first["text"]) >= {"STAF", "parent", "bleu", "overlap"}
+    assert sum(own["injected"] for own in study["by_type"].values()) > 30
+
+
+def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> None:
+    json.dumps(results, allow_nan=False)
+    assert "errors" in terminal(results) and "STAF, program" in terminal(results)
+    page = tmp_path / "page.md"
+    names = ["made by", *SECTIONS, *STUDY]
+    marks = "\n".join(f"Prose {n}.\n\n<!-- figures: {n} -->\nold\n<!-- end -->\n" for n in names)
+    page.write_text(marks, "utf-8")
+    fill_page(page, results)
+    text = page.read_text("utf-8")
+    assert "old" not in text and all(f"Prose {name}." in text for name in names)
+    for first, second in pairwise(names):
+        between = text[text.index(f"figures: {first} -->") : text.index(f"Prose {second}.")]
+        assert len(between.strip().splitlines()) >= 3, first
+    fill_page(page, results)
+    assert page.read_text("utf-8") == text  # filling again changes nothing
+    page.write_text("<!-- figures: wrong -->\n<!-- end -->\n", "utf-8")
+    with pytest.raises(TablemendError, match="no figures are called 'wrong'"):
+        fill_page(page, results)
+
+
+def test_the_page_in_the_repository_has_a_place_for_every_figure() -> None:
+    text = (ROOT / "results" / "validation.md").read_text("utf-8")
+    places = re.findall(r"<!-- figures: (.*?) -->\n.*?<!-- end -->", text, re.DOTALL)
+    assert sorted(places) == sorted(["made by", *SECTIONS, *STUDY])
+
+
+def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:
+    errors = tmp_path / "errors.jsonl"
+    done = subprocess.run(
+        [
+            *(sys.executable, "eval/validate.py", f"data={data}", f"run={tmp_path / 'run'}"),
+            *("sets=[tabfact,quintd]", "split=dev", "metrics=[]", f"errors={errors}"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "- simple" not in done.stdout and "STAF, program" in done.stdout
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"results.json", "report.md", "manifest.json", "validate.yaml"} <= names
+    lines = [json.loads(line) for line in errors.read_text("utf-8").splitlines()]
+    wanted = {n for n in range(COUNT) if split_of(f"tabfact {n}") == "dev"}
+    assert {int(one["id"].split()[0][1:]) for one in lines if one["set"] == "tabfact"} <= wanted
+    assert lines and {"id", "claim", "gold", "verdict", "reason"} <= set(lines[0])
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["validate"]
+    assert set(manifest["data"]) == {"tabfact/open.jsonl", "quintd/open.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["errors=x.jsonl"], "errors: single records are written of split=dev only"),
+        (["metrics=[blue]"], "did you mean bleu?; there are bleu, parent, overlap, bertscore"),
+        (["metrics=[bleu:model]"], "metrics: bleu:model: bleu takes no model"),
+        (["sets=[tabfakt]"], "'logicnlg' or 'injection', not 'tabfakt'; did you mean tabfact?"),
+        (["sets=[]"], "sets: needs at least 1, and has 0"),
+        (["sets=tabfact"], "sets: needs a list, such as sets=[tabfact], not 'tabfact'"),
+        (["verifiers=[program,gpt]"], "verifiers: no verifier 'gpt'; there are program, nli"),
+    ],
+)
+def test_settings_that_cannot_be_are_one_problem(tokens: list[str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(ValidateCommand, tokens)
+    (problem,) = caught.value.problems
+    assert message in problem
+
+
+def test_missing_and_damaged_sets_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match="leave tabfact out of sets="):
+        read_set("tabfact", tmp_path)
+    path = tmp_path / "quintd" / "open.jsonl"
+    path.parent.mkdir()
+    path.write_text('{"split_key": "a"}\n', "utf-8")
+    with pytest.raises(TablemendError, match=r"open\.jsonl:1 is no record of quintd"):
+        read_set("quintd", tmp_path)
+    with pytest.raises(TablemendError, match="nor is any other"):
+        read_set("quintd", tmp_path, [])
+
+
+def test_records_that_cannot_be_read_are_left_out_named_and_counted(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read_set("tabfact", data)
+    lines = (data / READERS["tabfact"][0]).read_text("utf-8").splitlines()
+    odd = [
+        "{",
+        "[" * 100_000,
+        '{"n": ' + "9" * 5_000 + "}",
+        '{"split_key": "a"}',
+        "null",
+        "\\ud800",
+    ]
+    path = tmp_path / READERS["tabfact"][0]
+    path.parent.mkdir()
+    path.write_text("\n".join([*odd, *lines]), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    results = validate(parse(ValidateCommand, [f"data={tmp_path}", "sets=[tabfact]"]))
+    shown = capsys.readouterr().err
+    for number in range(1, len(odd) + 1):
+        assert f"left out: {path}:{number} is no record of tabfact (" in shown
+    assert results["sets"]["tabfact"]["left_out"] == len(odd)
+    assert results["sets"]["tabfact"]["texts"] <= len(whole)
+    for page in (terminal(results), report(results)):
+        assert "Records left out because they could not be read: 6 of tabfact." in page
+
+
+def test_a_draw_is_the_same_and_keeps_the_order(data: Path) -> None:
+    items = read_set("infotabs", data)
+    some = draw(items, 5)
+    assert some == draw(items, 5) and [i for i in items if i in some] == some and len(some) == 5
+
+
+def test_models_verdicts_are_stored_and_not_asked_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tablemend.config import BackendOptions
+    from tablemend.faithfulness.program import ProgramVerifier
+
+    items = read_set("tabfact", data)
+    opened = []
+
+    def open_verifier(name: str, options: object) -> ProgramVerifier:
+        opened.append(name)
+        return ProgramVerifier()
+
+    monkeypatch.setattr(verifying, "open_verifier", open_verifier)
+    monkeypatch.setattr(verifying, "BATCH", 5)
+    store = tmp_path / "verdicts.jsonl"
+    first = verifying.judge_by_model(items[:7], "nli:some", BackendOptions(), store)
+    stored = len(store.read_text("utf-8").splitlines())
+    again = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
+    assert len(store.read_text("utf-8").splitlines()) == len(items) > stored == 7
+    third = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
+    assert opened == ["nli:some"] * 2
+    plain = verifying.judge_by_program(items)
+    for found in (again, third):
+        for one, other in zip(found.verifications, plain.verifications, strict=True):
+            assert (one.staf, one.counts) == (other.staf, other.counts)
+            assert [v.spans for v in one.verdicts] == [v.spans for v in other.verdicts]
+            assert [v.claim.focus for v in one.verdicts] == [v.claim.focus for v in other.verdicts]
+    assert len(first.verifications) == 7
+
+
+def test_a_model_is_compared_beside_the_program(
+    data: Path, tmp_path: Path, model_server: Callable[..., str]
+) -> None:
+    pytest.importorskip("openai")
+    name = f"llm:{model_server()}"
+    verifiers = f"verifiers=[program,'{name}','program+{name}']"
+    settings = [f"data={data}", f"run={tmp_path / 'run'}", "split=all", "metrics=[]"]
+    command = parse(ValidateCommand, [*settings, "sets=[quintd]", verifiers, "options.cache=null"])
+    program, model, both = validate(command)["sets"]["quintd"]["scorers"].values()
+    assert program["calls"] == 0 <= both["calls"] <= model["calls"] > 0
+    assert both["coverage"]["rate"] >= program["coverage"]["rate"]
+    stores = sorted(path.name for path in (tmp_path / "run" / "verdicts").iterdir())
+    named = re.sub(r"[:@/]+", "_", name)
+    assert stores == [f"quintd-{named}.jsonl", f"quintd-program+{named}.jsonl"]
+
+
+def test_metrics_with_a_model_get_its_name(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from tablemend.meta_evaluation.metrics import bertscore, true_nli
+
+    asked = []
+
+    def score(texts: list, references: list, tables: list, model: str = "default") -> list:
+        asked.append((model, len(texts)))
+        return [0.5] * len(texts)
+
+    monkeypatch.setattr(bertscore, "score", score)
+    monkeypatch.setattr(true_nli, "score", score)
+    items = read_set("d2t_human_ratings", data) + read_set("infotabs", data)
+    known = len(read_set("d2t_human_ratings", data))
+    assert score_items(items, "bertscore:some/encoder").count(0.5) == known
+    assert score_items(items, "true").count(0.5) == len(items)
+    assert asked == [("some/encoder", known), ("default", len(items))]
+
+
+def test_several_processes_say_the_same(data: Path) -> None:
+    items = read_set("logicnlg", data)
+    one, two = verifying.judge_by_program(items), verifying.judge_by_program(items, workers=2)
+    assert one.verifications == two.verifications
+
+
+def test_places_move_to_another_spacing() -> None:
+    one, other = "won 101 - 93 , and", "won 101-93, and"
+    places = move_places(one, other)
+    start, end = one.index("101"), one.index(" ,")
+    assert other[places[start] : places[end - 1] + 1] == "101-93"
+
+
+def test_quotes_are_found_with_a_slip() -> None:
+    text = "Large is best . Large is best . Small is not ."
+    assert find_quote("Large is best .", text, 10) == (16, 31)
+    assert find_quote('Small is not . "', text) == (32, 46)
+    assert find_quote("Nothing at all of this", text) is None
+
+
+def test_meanings_are_tables_of_one_row() -> None:
+    table = read_meaning("inform(name='a, b',near=X,near='Y',kids_allowed=no)")
+    assert table.columns == ("name", "near", "kids allowed")
+    assert table.rows == (("a, b", "X; Y", "no"),) and table.title == "inform"
+    with pytest.raises(ValueError):
+        read_meaning("no act at all")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_real_sets_are_read_and_their_marks_stand_in_their_texts(name: str) -> None:
+    if not (SHARED_DATA / name).is_dir():
+        pytest.skip(f"no {SHARED_DATA / name}: real data is not part of the repository")
+    items = read_set(name, SHARED_DATA)
+    assert len({item.id for item in items}) == len(items) > 30
+    for item in items:
+        assert item.source.tables and item.split_key
+        assert item.label is not None or item.marks or item.rating is not None
+        for marks in item.marks:
+            assert all(0 <= mark.start < mark.end <= len(item.text) for mark in marks)
+
+
+def test_the_shared_tasks_marks_move_with_their_words() -> None:
+    path = SHARED_DATA / "accuracy_shared_task" / "open.jsonl"
+    if not path.is_file():
+        pytest.skip(f"no {path}: real data is not part of the repository")
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    items = read_set("accuracy_shared_task", SHARED_DATA)
+    for record, item in zip(records, items, strict=True):
+        for error, mark in zip(record["errors"], item.marks[0], strict=True):
+            words = item.text[mark.start : mark.end]
+            assert "".join(words.split()) == "".join(error["text"].split())
+
+
+def test_the_made_up_sets_cover_every_set() -> None:
+    assert {name.partition("/")[0] for name in FILES} >= set(SETS)
