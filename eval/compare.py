@@ -1,4 +1,4 @@
-"""Compare the systems of a recipe on the same examples, with the same judges.
+"""Compare the systems of a recipe on the same examples, with the same scorers.
 
 python eval/compare.py recipe=tiny [evaluation.n=50 ...] [backend=vllm] [rescore=true]
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from tablemend.config import load
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.runs import Run, say
 from tablemend.script import run_script
 
@@ -16,6 +15,7 @@ def main() -> None:
     """Examples, answers, judgements, results, reports; the same command continues."""
     config = load(CompareCommand)
     say("starting torch and transformers")
+    from tablemend.evaluation.compare import compare
     from tablemend.reports.markdown import terminal_table
     from tablemend.reports.report import write_reports  # matplotlib, only for a valid recipe
 

@@ -17,13 +17,13 @@ from tablemend.backends.checkpoints import Checkpoint  # noqa: E402
 from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
 from tablemend.datasets.tablehallu import small_world  # noqa: E402
+from tablemend.detector.errors import METRICS  # noqa: E402
 from tablemend.detector.judge import Submission, judge_answers  # noqa: E402
 from tablemend.detector.order import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
 from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.rates import summarise  # noqa: E402
 from tablemend.tasks import tablehallu  # noqa: E402
-from tablemend.tasks.table_generation import METRICS  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402
 from tiny_base.training import build_tokenizer  # noqa: E402

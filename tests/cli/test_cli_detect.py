@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tablemend.cli import answer_format, main, read_submissions
+from tablemend.cli import main
 from tablemend.detector.judge import DETECTOR_VERSION
-from tablemend.tables.read import SUFFIXES
+from tablemend.evaluation.detect import read_submissions
+from tablemend.tables.read import SUFFIXES, answer_format
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 
@@ -269,7 +270,7 @@ def test_an_answer_that_a_defect_of_ours_ends_does_not_end_the_batch(
     def fail(*_: object) -> None:
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr("tablemend.detector.judge._check_format", fail)
+    monkeypatch.setattr("tablemend.detector.judge.check_format", fail)
     good = {"answer": "no table", "gold": GOLD.to_json(), "context": ""}
     lines: list[object] = [good, {**good, "answer": write_table(GOLD, "markdown")}]
     assert main(["detect", batch(folder, lines), "--json"]) == 1

@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from tablemend.backends import vllm_engine
 from tablemend.config import parse
+from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
@@ -28,7 +29,6 @@ from tablemend.records import Answer
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks import tablehallu
-from tablemend.tasks.table_generation import METRICS
 
 ROOT = Path(__file__).parents[2]
 N = 6

@@ -28,6 +28,7 @@ from tablemend.backends.cache import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu import small_world
+from tablemend.detector.errors import METRICS
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
 from tablemend.evaluation.judging import why_unscored
@@ -39,7 +40,6 @@ from tablemend.renderer import prompt_ids
 from tablemend.reports.rates import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.tasks import tablehallu
-from tablemend.tasks.table_generation import METRICS
 from tablemend.training import advice, checkpoints, launch, stage
 from tablemend.training.data import (
     IGNORED,

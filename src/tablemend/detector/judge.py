@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple, TypeVar
 
+from tablemend.detector.errors import REPEATED, check_format, find_errors
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.matching import Cells, Steps, match_rows
-from tablemend.detector.order import SortRule, find_disorder
+from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Pair, Similarity
-from tablemend.detector.source import index_context
 from tablemend.errors import defect
 from tablemend.records import Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import Format
-from tablemend.tables.table import Cell, Table
+from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
-from tablemend.values.cells import equal_values, read_value
 from tablemend.values.text import header_key
 
 AnswerFormat = Format | Literal["auto"]
 DETECTOR_VERSION = "1.1.2"
 _NO_TABLE = "no readable table: "
-_REPEATED = "a column stands more than once: "
 _LEXICAL = LexicalSimilarity()
 Result = TypeVar("Result")
 
@@ -181,7 +178,7 @@ def _judge_table(
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
         return Judgement(alone, _recall(gold, 0, 0), found.empty, judge=name)
-    format_error = _check_format(gold, answer)
+    format_error = check_format(gold, answer)
     aligned = yield from _align(answer, gold, scores)
     if aligned is None:
         only = (format_error,) if format_error else ()
@@ -193,7 +190,7 @@ def _judge_table(
     findings = (
         (format_error,)
         if format_error
-        else tuple(_find_errors(gold, cells, matched, body, context, order))
+        else tuple(find_errors(gold, cells, matched, body, context, order))
     )
     return Judgement(findings, _recall(gold, len(matched), stated), judge=name)
 
@@ -211,7 +208,7 @@ def why_no_table(judgement: Judgement) -> str:
     """
     for finding in judgement.findings:
         is_format = finding.type == "format_error"
-        if is_format and finding.evidence.startswith((_NO_TABLE, _REPEATED)):
+        if is_format and finding.evidence.startswith((_NO_TABLE, REPEATED)):
             return finding.evidence
     return ""
 
@@ -253,35 +250,6 @@ def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:
     return [(index, places[name]) for index, name in enumerate(gold.headers) if name in places]
 
 
-def _check_format(gold: Gold, answer: Table) -> Finding | None:
-    """The names of the columns and their order must be the gold table's."""
-    headers = [header_key(column) for column in answer.columns]
-    if headers == list(gold.headers):
-        return None
-    missing = [c for c, k in zip(gold.table.columns, gold.headers, strict=True) if k not in headers]
-    extra = [c for c, k in zip(answer.columns, headers, strict=True) if k not in gold.headers]
-    repeated = {k: c for c, k in zip(answer.columns, headers, strict=True) if headers.count(k) > 1}
-    if repeated:
-        evidence = _REPEATED + ", ".join(map(repr, repeated.values()))
-    elif missing or extra:
-        reasons = []
-        if missing:
-            reasons.append(f"missing: {', '.join(map(repr, missing))}")
-        if extra:
-            reasons.append(f"not asked for: {', '.join(map(repr, extra))}")
-        evidence = "columns " + "; ".join(reasons)
-    else:
-        evidence = "the columns are in another order"
-    return Finding(
-        "format_error",
-        None,
-        missing[0] if missing else None,
-        " | ".join(gold.table.columns),
-        " | ".join(answer.columns),
-        evidence,
-    )
-
-
 def _count_matched_cells(
     gold: Gold, place: list[int], cells: Cells, matched: dict[int, int]
 ) -> int:
@@ -300,102 +268,3 @@ def _count_matched_cells(
             if wanted
         )
     return stated
-
-
-def _find_errors(
-    gold: Gold,
-    cells: Cells,
-    matched: dict[int, int],
-    body: list[int],
-    context: str,
-    order: SortRule | None,
-) -> Iterator[Finding]:
-    """Everything after the format check; the answer's columns are the gold table's here."""
-    for row, number in enumerate(body):
-        if row in matched:
-            if cells.identical(matched[row], row):
-                continue
-            yield from _find_cell_errors(gold, cells, matched[row], row, number)
-        else:
-            yield _place_unmatched(cells, matched, row, body, context)
-    if order is not None:
-        yield from _find_order_error(gold, cells, matched, body, order)
-
-
-def _find_cell_errors(
-    gold: Gold, cells: Cells, gold_row: int, row: int, number: int
-) -> Iterator[Finding]:
-    for column, name in enumerate(gold.table.columns):
-        expected, got = cells.gold[gold_row][column], cells.answer[row][column]
-        if column == cells.key:
-            if gold.filled[gold_row][column] and is_blank(got):
-                evidence = "the key is missing; the rest of the row agrees"
-                yield Finding("attribute", number, name, expected, None, evidence)
-        elif cells.same(gold_row, row, column):
-            continue
-        elif not gold.filled[gold_row][column]:
-            evidence = f"the gold cell of {_name(cells.gold[gold_row][cells.key])} is blank"
-            yield Finding("blank_filling", number, name, None, got, evidence)
-        elif is_blank(got):
-            yield Finding("attribute", number, name, expected, got, "the value is missing")
-        else:
-            evidence = (
-                f"{_name(cells.gold[gold_row][cells.key])} has {expected!r} in the gold table"
-            )
-            yield Finding("attribute", number, name, expected, got, evidence)
-
-
-def _place_unmatched(
-    cells: Cells, matched: dict[int, int], row: int, body: list[int], context: str
-) -> Finding:
-    """Out-of-range where the key is known, entity fabrication where nothing names it."""
-    key = cells.answer[row][cells.key]
-    value = read_value(key)
-    if key is None or value.blank:
-        evidence = "the row has no key and belongs to no gold row"
-        return Finding("out_of_range", body[row], None, None, None, evidence)
-    for other in matched:
-        taken = read_value(cells.answer[other][cells.key])
-        if not taken.blank and equal_values(taken, value):
-            same = cells.answer[other] == cells.answer[row]
-            evidence = (
-                f"{'repeats' if same else 'names again the key of'} row {body[other] + 1};"
-                f" the gold table has no further row for {_name(key)}"
-            )
-            return Finding("out_of_range", body[row], None, None, key, evidence)
-    if index_context(context).mentions(key):
-        evidence = f"{_name(key)} is in the context but not in the gold table"
-        return Finding("out_of_range", body[row], None, None, key, evidence)
-    evidence = f"{_name(key)} is neither in the gold table nor in the context"
-    return Finding("entity_fabrication", body[row], None, None, key, evidence)
-
-
-def _find_order_error(
-    gold: Gold, cells: Cells, matched: dict[int, int], body: list[int], order: SortRule
-) -> Iterator[Finding]:
-    """A row that shares its key and has a wrong sort cell is passed over: which row it is (and
-    so where it belongs) would be a guess, and a wrong cell is no order error.
-    """
-    column = gold.headers.index(header_key(order.column))
-    values = [row[column] for row in gold.rows]
-    keys = Counter(read_value(row[gold.key]).text for row in gold.rows)
-    rows = [
-        row
-        for row, gold_row in sorted(matched.items())
-        if keys[read_value(gold.rows[gold_row][gold.key]).text] == 1
-        or cells.same(gold_row, row, column)
-    ]
-    disorder = find_disorder(values, [matched[row] for row in rows], order.order)
-    if disorder:
-        before, after = (rows[place] for place in disorder)
-        first, second = values[matched[before]], values[matched[after]]
-        evidence = (
-            f"row {body[after] + 1} ({second}) stands after row {body[before] + 1} ({first}),"
-            f" {order.order} by {gold.table.columns[column]!r} was asked for"
-        )
-        name = gold.table.columns[column]
-        yield Finding("order_mismatch", body[after], name, first, second, evidence)
-
-
-def _name(key: Cell) -> str:
-    return "the row without a key" if key is None else repr(key)

@@ -11,9 +11,6 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-from scipy.optimize import linear_sum_assignment
-
 from tablemend.detector.similarity import THRESHOLD, Pair
 from tablemend.tables.table import Cell, Row
 from tablemend.values.cells import equal_values, read_value
@@ -241,6 +238,9 @@ def _assign(cells: Cells, edges: Edges) -> Steps[dict[int, int]]:
 
 
 def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]) -> dict[int, int]:
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment  # half a second to import
+
     place = {row: index for index, row in enumerate(gold)}
     certain = len(cells.units) + 2.0  # one more pair outweighs any agreement
     # A strictly convex cost keeps equal rows in their order: a tie must not look like a swap.
@@ -250,6 +250,7 @@ def _best_pairing(cells: Cells, edges: Edges, answer: list[int], gold: list[int]
         for found in edges[row]:
             j = place[found]
             gain[i, j] = certain + cells.agreement(found, row) - nudge * (i - j) ** 2
+
     rows, columns = linear_sum_assignment(gain, maximize=True)
     return {answer[i]: gold[j] for i, j in zip(rows, columns, strict=True) if gain[i, j] > 0.0}
 

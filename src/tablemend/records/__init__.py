@@ -6,7 +6,6 @@ from tablemend.records.answers import (
     Finding,
     FinishReason,
     Judgement,
-    Metric,
     Share,
 )
 from tablemend.records.claims import (
@@ -25,25 +24,25 @@ from tablemend.records.claims import (
 )
 from tablemend.records.examples import (
     CONTEXT_KINDS,
-    ERROR_TYPES,
     Call,
     CallVerdict,
     Condition,
     Constraints,
-    ErrorType,
     Example,
     Fact,
     Mention,
     SortOrder,
 )
+from tablemend.records.metrics import ABSTENTION, UNSCORED, Metric, total
 from tablemend.records.sample_view import Mark, SampleView
 
 __all__ = [
+    "ABSTENTION",
     "CLAIM_ERRORS",
     "CLAIM_KINDS",
     "CONTEXT_KINDS",
-    "ERROR_TYPES",
     "NO_CLAIMS",
+    "UNSCORED",
     "VERDICTS",
     "Answer",
     "Call",
@@ -55,7 +54,6 @@ __all__ = [
     "Constraints",
     "ContextKind",
     "Document",
-    "ErrorType",
     "Evidence",
     "Example",
     "Fact",
@@ -71,4 +69,5 @@ __all__ = [
     "Verdict",
     "VerdictName",
     "Verification",
+    "total",
 ]

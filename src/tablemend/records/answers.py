@@ -128,39 +128,3 @@ class Judgement:
         findings = tuple(Finding(**finding) for finding in data["findings"])
         shares = {name: Share(*own) for name, own in data["shares"].items()}
         return cls(findings, shares, data["abstained"], data["unscored"], data["judge"])
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A column of a report.
-
-    Attributes:
-        name: its key in results.json.
-        title, column: what it is called: in a list, and at the head of a column.
-        meaning: what is counted, in a sentence.
-        kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
-            error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is
-            better. ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
-        types: of a group.
-    """
-
-    name: str
-    title: str
-    column: str
-    meaning: str
-    kind: Literal["error", "group", "share", "abstention", "unscored"] = "error"
-    types: tuple[str, ...] = ()
-
-    def value(self, judgement: Judgement) -> float | None:
-        """What one answer adds: 0 or 1 for an event, a share as it is."""
-        match self.kind:
-            case "error":
-                return float(any(finding.type == self.name for finding in judgement.findings))
-            case "group":
-                return float(any(finding.type in self.types for finding in judgement.findings))
-            case "share":
-                return judgement.share(self.name)
-            case "abstention":
-                return float(judgement.abstained)
-            case "unscored":
-                return float(bool(judgement.unscored))

@@ -5,23 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from tablemend.records.answers import ContextKind, FinishReason
 from tablemend.tables.table import Table
 
 SortOrder = Literal["ascending", "descending"]
 CallVerdict = Literal["accepted", "rejected", "unverified", "unreadable"]
-ErrorType = Literal[
-    "format_error",
-    "out_of_range",
-    "order_mismatch",
-    "attribute",
-    "blank_filling",
-    "entity_fabrication",
-]
 CONTEXT_KINDS: tuple[ContextKind, ...] = ("clean", "adversarial")
-ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,94 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.planting import PLANTS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
+from tablemend.detector.errors import METRICS
 from tablemend.detector.judge import Submission as Scored
 from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import JUDGE, Opinion, compare_exactly
-from tablemend.records import ERROR_TYPES, Example, Judgement, Mark, Metric, SampleView
+from tablemend.records import Example, Judgement, Mark, SampleView
 from tablemend.tasks import tablehallu
-from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import MAKES, read_examples
 from tablemend.tasks.table_reward import Rules, TableReward
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
-
-ERRORS = (
-    Metric(
-        "format_error",
-        "Format error",
-        "format",
-        "no readable table, or not the columns that the query asked for, in its order",
-    ),
-    Metric(
-        "out_of_range",
-        "Out of range",
-        "range",
-        "a row that the context does mention but the query's scope leaves out",
-    ),
-    Metric(
-        "order_mismatch", "Order mismatch", "order", "the rows are not sorted as the query says"
-    ),
-    Metric(
-        "attribute",
-        "Attribute distortion",
-        "attribute",
-        "a value that contradicts the context, or is missing though the context has it",
-    ),
-    Metric(
-        "blank_filling",
-        "Blank-filling",
-        "blank",
-        "a value where the context says nothing and the cell should be empty",
-    ),
-    Metric(
-        "entity_fabrication",
-        "Entity fabrication",
-        "fabrication",
-        "a row about something that the context never mentions",
-    ),
-)
-assert tuple(one.name for one in ERRORS) == ERROR_TYPES
-
-METRICS = (
-    *ERRORS,
-    Metric(
-        "constraint_violation",
-        "Constraint violation",
-        "constraint",
-        "a format error, an out-of-range row or an order mismatch: the query was not followed",
-        "group",
-        ("format_error", "out_of_range", "order_mismatch"),
-    ),
-    Metric(
-        "context_violation",
-        "Context violation",
-        "context",
-        "a distorted value, a filled blank or an invented row: the context was not followed",
-        "group",
-        ("attribute", "blank_filling", "entity_fabrication"),
-    ),
-    total(ERRORS, "at least one error of any kind"),
-    Metric(
-        "row_recall",
-        "Row recall",
-        "row recall",
-        "share of the rows asked for that the answer contains; higher is better",
-        "share",
-    ),
-    Metric(
-        "cell_recall",
-        "Cell recall",
-        "cell recall",
-        "share of the values asked for that the answer states correctly; higher is better",
-        "share",
-    ),
-    ABSTENTION,
-    UNSCORED,
-)
 
 
 class TableGeneration(Task[Example]):

@@ -16,7 +16,9 @@ from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
+    ABSTENTION,
     NO_CLAIMS,
+    UNSCORED,
     Claim,
     ClaimError,
     Finding,
@@ -26,9 +28,9 @@ from tablemend.records import (
     Share,
     Verdict,
     Verification,
+    total,
 )
 from tablemend.runs import hash_text
-from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Corruption, Score, Submission, Task
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from tablemend.detector.errors import METRICS
 from tablemend.records import Finding, Judgement, Share
 from tablemend.reports.paired import (
     compare_events,
@@ -21,7 +22,6 @@ from tablemend.reports.paired import (
     ratio_interval,
 )
 from tablemend.reports.rates import mean_interval, rate_interval, summarise
-from tablemend.tasks.table_generation import METRICS
 
 
 def make_judgement(*errors: str, matched: int = 4, abstained=False, unscored="") -> Judgement:

@@ -24,10 +24,18 @@ from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.recipe.experiment import SftCommand
-from tablemend.records import Finding, Judgement, Metric, SampleView, Share
+from tablemend.records import (
+    ABSTENTION,
+    UNSCORED,
+    Finding,
+    Judgement,
+    Metric,
+    SampleView,
+    Share,
+    total,
+)
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.metrics import ABSTENTION, UNSCORED, total
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
 

@@ -13,12 +13,13 @@ import yaml
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.planting import PLANTS
+from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
-from tablemend.records import ERROR_TYPES, Answer, Example, FinishReason
+from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks import tablehallu

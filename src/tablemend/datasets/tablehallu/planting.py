@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.detector.keys import primary_key
-from tablemend.records import ErrorType, Example
+from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 
@@ -29,7 +29,7 @@ class Plant(NamedTuple):
         make: the table with the error, or ``None`` where the example leaves no room for it.
     """
 
-    type: ErrorType
+    type: str
     make: Callable[[Example, Random], Table | None]
 
 

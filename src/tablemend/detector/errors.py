@@ -1,0 +1,223 @@
+"""The errors of an answer table: what each is called, and how it is found (TableHallu, C.1).
+
+A further error type is one entry of :data:`ERRORS` and the code here that
+finds it; ``synthesis/planting.py`` puts it into gold answers, for training and tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tablemend.detector.keys import Gold
+from tablemend.detector.matching import Cells
+from tablemend.detector.order import SortRule, find_disorder
+from tablemend.detector.source import index_context
+from tablemend.records import ABSTENTION, UNSCORED, Finding, Metric, total
+from tablemend.tables.table import Cell, Table
+from tablemend.values.blanks import is_blank
+from tablemend.values.cells import equal_values, read_value
+from tablemend.values.text import header_key
+
+REPEATED = "a column stands more than once: "
+
+ERRORS = (
+    Metric(
+        "format_error",
+        "Format error",
+        "format",
+        "no readable table, or not the columns that the query asked for, in its order",
+    ),
+    Metric(
+        "out_of_range",
+        "Out of range",
+        "range",
+        "a row that the context does mention but the query's scope leaves out",
+    ),
+    Metric(
+        "order_mismatch", "Order mismatch", "order", "the rows are not sorted as the query says"
+    ),
+    Metric(
+        "attribute",
+        "Attribute distortion",
+        "attribute",
+        "a value that contradicts the context, or is missing though the context has it",
+    ),
+    Metric(
+        "blank_filling",
+        "Blank-filling",
+        "blank",
+        "a value where the context says nothing and the cell should be empty",
+    ),
+    Metric(
+        "entity_fabrication",
+        "Entity fabrication",
+        "fabrication",
+        "a row about something that the context never mentions",
+    ),
+)
+ERROR_TYPES = tuple(one.name for one in ERRORS)
+METRICS = (
+    *ERRORS,
+    Metric(
+        "constraint_violation",
+        "Constraint violation",
+        "constraint",
+        "a format error, an out-of-range row or an order mismatch: the query was not followed",
+        "group",
+        ("format_error", "out_of_range", "order_mismatch"),
+    ),
+    Metric(
+        "context_violation",
+        "Context violation",
+        "context",
+        "a distorted value, a filled blank or an invented row: the context was not followed",
+        "group",
+        ("attribute", "blank_filling", "entity_fabrication"),
+    ),
+    total(ERRORS, "at least one error of any kind"),
+    Metric(
+        "row_recall",
+        "Row recall",
+        "row recall",
+        "share of the rows asked for that the answer contains; higher is better",
+        "share",
+    ),
+    Metric(
+        "cell_recall",
+        "Cell recall",
+        "cell recall",
+        "share of the values asked for that the answer states correctly; higher is better",
+        "share",
+    ),
+    ABSTENTION,
+    UNSCORED,
+)
+
+
+def check_format(gold: Gold, answer: Table) -> Finding | None:
+    """The names of the columns and their order must be the gold table's."""
+    headers = [header_key(column) for column in answer.columns]
+    if headers == list(gold.headers):
+        return None
+    missing = [c for c, k in zip(gold.table.columns, gold.headers, strict=True) if k not in headers]
+    extra = [c for c, k in zip(answer.columns, headers, strict=True) if k not in gold.headers]
+    repeated = {k: c for c, k in zip(answer.columns, headers, strict=True) if headers.count(k) > 1}
+    if repeated:
+        evidence = REPEATED + ", ".join(map(repr, repeated.values()))
+    elif missing or extra:
+        reasons = []
+        if missing:
+            reasons.append(f"missing: {', '.join(map(repr, missing))}")
+        if extra:
+            reasons.append(f"not asked for: {', '.join(map(repr, extra))}")
+        evidence = "columns " + "; ".join(reasons)
+    else:
+        evidence = "the columns are in another order"
+    return Finding(
+        "format_error",
+        None,
+        missing[0] if missing else None,
+        " | ".join(gold.table.columns),
+        " | ".join(answer.columns),
+        evidence,
+    )
+
+
+def find_errors(
+    gold: Gold,
+    cells: Cells,
+    matched: dict[int, int],
+    body: list[int],
+    context: str,
+    order: SortRule | None,
+) -> Iterator[Finding]:
+    """Everything after the format check; the answer's columns are the gold table's here."""
+    for row, number in enumerate(body):
+        if row in matched:
+            if cells.identical(matched[row], row):
+                continue
+            yield from _find_cell_errors(gold, cells, matched[row], row, number)
+        else:
+            yield _place_unmatched(cells, matched, row, body, context)
+    if order is not None:
+        yield from _find_order_error(gold, cells, matched, body, order)
+
+
+def _find_cell_errors(
+    gold: Gold, cells: Cells, gold_row: int, row: int, number: int
+) -> Iterator[Finding]:
+    for column, name in enumerate(gold.table.columns):
+        expected, got = cells.gold[gold_row][column], cells.answer[row][column]
+        if column == cells.key:
+            if gold.filled[gold_row][column] and is_blank(got):
+                evidence = "the key is missing; the rest of the row agrees"
+                yield Finding("attribute", number, name, expected, None, evidence)
+        elif cells.same(gold_row, row, column):
+            continue
+        elif not gold.filled[gold_row][column]:
+            evidence = f"the gold cell of {_name(cells.gold[gold_row][cells.key])} is blank"
+            yield Finding("blank_filling", number, name, None, got, evidence)
+        elif is_blank(got):
+            yield Finding("attribute", number, name, expected, got, "the value is missing")
+        else:
+            evidence = (
+                f"{_name(cells.gold[gold_row][cells.key])} has {expected!r} in the gold table"
+            )
+            yield Finding("attribute", number, name, expected, got, evidence)
+
+
+def _place_unmatched(
+    cells: Cells, matched: dict[int, int], row: int, body: list[int], context: str
+) -> Finding:
+    """Out-of-range where the key is known, entity fabrication where nothing names it."""
+    key = cells.answer[row][cells.key]
+    value = read_value(key)
+    if key is None or value.blank:
+        evidence = "the row has no key and belongs to no gold row"
+        return Finding("out_of_range", body[row], None, None, None, evidence)
+    for other in matched:
+        taken = read_value(cells.answer[other][cells.key])
+        if not taken.blank and equal_values(taken, value):
+            same = cells.answer[other] == cells.answer[row]
+            evidence = (
+                f"{'repeats' if same else 'names again the key of'} row {body[other] + 1};"
+                f" the gold table has no further row for {_name(key)}"
+            )
+            return Finding("out_of_range", body[row], None, None, key, evidence)
+    if index_context(context).mentions(key):
+        evidence = f"{_name(key)} is in the context but not in the gold table"
+        return Finding("out_of_range", body[row], None, None, key, evidence)
+    evidence = f"{_name(key)} is neither in the gold table nor in the context"
+    return Finding("entity_fabrication", body[row], None, None, key, evidence)
+
+
+def _find_order_error(
+    gold: Gold, cells: Cells, matched: dict[int, int], body: list[int], order: SortRule
+) -> Iterator[Finding]:
+    """A row that shares its key and has a wrong sort cell is passed over: which row it is (and
+    so where it belongs) would be a guess, and a wrong cell is no order error.
+    """
+    column = gold.headers.index(header_key(order.column))
+    values = [row[column] for row in gold.rows]
+    keys = Counter(read_value(row[gold.key]).text for row in gold.rows)
+    rows = [
+        row
+        for row, gold_row in sorted(matched.items())
+        if keys[read_value(gold.rows[gold_row][gold.key]).text] == 1
+        or cells.same(gold_row, row, column)
+    ]
+    disorder = find_disorder(values, [matched[row] for row in rows], order.order)
+    if disorder:
+        before, after = (rows[place] for place in disorder)
+        first, second = values[matched[before]], values[matched[after]]
+        evidence = (
+            f"row {body[after] + 1} ({second}) stands after row {body[before] + 1} ({first}),"
+            f" {order.order} by {gold.table.columns[column]!r} was asked for"
+        )
+        name = gold.table.columns[column]
+        yield Finding("order_mismatch", body[after], name, first, second, evidence)
+
+
+def _name(key: Cell) -> str:
+    return "the row without a key" if key is None else repr(key)

@@ -1,0 +1,267 @@
+"""``tablemend detect``: answer tables against their gold tables and contexts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tablemend.config.nearest import check_fields
+from tablemend.detector.errors import ERROR_TYPES, METRICS
+from tablemend.detector.judge import (
+    DETECTOR_VERSION,
+    AnswerFormat,
+    Submission,
+    judge_answer,
+    judge_answers,
+    judge_name,
+    why_no_table,
+)
+from tablemend.detector.order import SortRule
+from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.similarity import PAPER_MODEL, load_similarity
+from tablemend.errors import DEFECT, TablemendError
+from tablemend.records import Finding, Judgement
+from tablemend.tables.jsontable import read_json
+from tablemend.tables.read import FORMATS, answer_format, load_table, read_table
+from tablemend.tables.table import TableError
+from tablemend.values.foreign import parse_json, shown, whole_fields
+from tablemend.values.text import on_one_line
+
+NO_TABLE = 1
+"""Exit status of ``detect`` where the answer cannot be scored as a table (none, a column twice,
+too large); the verdict is still printed."""
+
+_COUNTED = {metric.name: metric for metric in METRICS}
+
+
+def add_detect_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tablemend detect``."""
+    one = parser.add_argument_group("one answer")
+    one.add_argument(
+        "--answer",
+        type=Path,
+        metavar="FILE",
+        help="the raw answer, prose and code fences included",
+    )
+    one.add_argument(
+        "--gold",
+        type=Path,
+        metavar="FILE",
+        help="the table that it should be, in any readable format",
+    )
+    one.add_argument(
+        "--context", type=Path, metavar="FILE", help="the text that the model was shown"
+    )
+    query = one.add_mutually_exclusive_group()
+    query.add_argument("--query", metavar="TEXT", help="the question; its sort rule is checked")
+    query.add_argument("--query-file", type=Path, metavar="FILE", help="the question, in a file")
+    parser.add_argument_group("many answers").add_argument(
+        "--batch",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines with the fields answer, gold (a table as text or as JSON),"
+        " context and, if wanted, query; prints rates with their 95 %% intervals",
+    )
+    parser.add_argument(
+        "--format",
+        choices=(*FORMATS, "auto"),
+        default="auto",
+        help="the format that was asked for (default: what the answer file's suffix names, .csv,"
+        " .tsv, .json, .tex, .html; for any other, Markdown, JSON, LaTeX or HTML, by content)",
+    )
+    parser.add_argument(
+        "--similarity",
+        default="lexical",
+        metavar="NAME",
+        help="'lexical' (default) or a sentence-transformers model, such as"
+        f" {PAPER_MODEL}, the paper's",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def detect(options: argparse.Namespace) -> int:
+    """Judge answers against their gold tables and contexts, and print what is wrong."""
+    if options.batch is not None:
+        return detect_batch(options)
+    missing = [name for name in ("answer", "gold", "context") if getattr(options, name) is None]
+    if missing:
+        raise TablemendError(f"detect needs {' and '.join('--' + name for name in missing)}")
+    gold = load_table(options.gold)
+    answer = _read_text(options.answer, "answer")
+    context = _read_text(options.context, "context")
+    query = options.query
+    if options.query_file:
+        query = _read_text(options.query_file, "query")
+    order = sort_rule_from_query(query, gold.columns) if query else None
+    similarity = load_similarity(options.similarity)
+    format = answer_format(options.answer, options.format)
+    judgement = judge_answer(answer, gold, context, order, format, similarity)
+    if judgement.unscored:
+        raise TablemendError(f"{options.gold}: {judgement.unscored}; no answer can be scored by it")
+    if options.json:
+        print(json.dumps(to_json(judgement), ensure_ascii=False, indent=2))
+    else:
+        print(describe(judgement, order, asked=bool(query)))
+    if reason := why_no_table(judgement):
+        print(f"error: {options.answer}: {reason}; counted as a format error", file=sys.stderr)
+        return NO_TABLE
+    return 0
+
+
+def detect_batch(options: argparse.Namespace) -> int:
+    """Judge a file of answers and print their rates."""
+    from tablemend.reports.rates import summarise  # scipy.stats takes a second to import
+
+    similarity = load_similarity(options.similarity)
+    submissions = read_submissions(options.batch, options.format)
+    judgements = list(judge_answers(submissions, similarity))
+    if not judgements:
+        raise TablemendError(f"the batch file {options.batch} holds no answer")
+    for number, one in enumerate(judgements, 1):
+        if one.unscored:
+            print(f"{options.batch}, answer {number}: {one.unscored}", file=sys.stderr)
+    status = int(any(one.unscored.startswith(DEFECT) for one in judgements))
+    rates = summarise(judgements, METRICS)
+    judge = judge_name(similarity)
+    if options.json:
+        print(json.dumps({**rates, "judge": judge}, indent=2))
+        return status
+    for name, rate in rates.items():
+        title = _title(name)
+        if rate["rate"] is None:
+            print(f"{title:<22}no answer could be scored")
+        else:
+            print(
+                f"{title:<22}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
+                f"  n = {rate['n']}"
+            )
+    print(f"{'judge':<22}{judge}")
+    return status
+
+
+def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submission]:
+    """Read the answers of a JSONL file, one at a time.
+
+    Raises:
+        TablemendError: the file cannot be read, or a line is not what is wanted; the message
+            says which.
+    """
+    path = Path(path)
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            told: set[str] = set()
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _read_submission(line, f"{path}, line {number}", format, told)
+    except OSError as error:
+        raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the batch file {path} is not UTF-8: {error.reason}") from error
+
+
+BATCH_FIELDS = ("answer", "gold", "context", "query")
+_LONGEST = 200  # characters of a cell in a report
+
+
+def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
+    try:
+        data = parse_json(line.rstrip())
+    except ValueError as error:
+        raise TablemendError(f"{where}: {error}") from error
+    if isinstance(data, dict):
+        check_fields(data, BATCH_FIELDS, where, told)
+    wrong = [
+        name
+        for name in ("answer", "context", "query")
+        if not isinstance(data.get(name, "") if isinstance(data, dict) else None, str)
+    ]
+    if wrong or not {"answer", "gold", "context"} <= set(data):
+        raise TablemendError(
+            f"{where}: wanted an object with the texts answer and context, a table as gold and,"
+            " if there is one, the text query"
+        )
+    data = whole_fields(data)
+    try:
+        gold = data["gold"]
+        table = read_table(gold) if isinstance(gold, str) else read_json(json.dumps(gold))
+    except TableError as error:
+        raise TablemendError(f"{where}: the gold table cannot be read ({error})") from error
+    query = data.get("query", "")
+    order = sort_rule_from_query(query, table.columns)
+    return Submission(data["answer"], table, data["context"], order, format)
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """What ``--json`` prints."""
+    counts = judgement.counts
+    return {
+        **{error: counts[error] for error in ERROR_TYPES},
+        "constraint_violation": bool(_COUNTED["constraint_violation"].value(judgement)),
+        "context_violation": bool(_COUNTED["context_violation"].value(judgement)),
+        "hallucinated": judgement.hallucinated,
+        "row_recall": judgement.share("row_recall"),
+        "cell_recall": judgement.share("cell_recall"),
+        "findings": [finding.to_json() for finding in judgement.findings],
+        "detector_version": DETECTOR_VERSION,
+        "abstained": judgement.abstained,
+        "unscored": judgement.unscored,
+        "judge": judgement.judge,
+    }
+
+
+def _title(metric: str) -> str:
+    is_error = _COUNTED[metric].kind == "error"
+    return _COUNTED[metric].title.lower() if is_error else metric.replace("_", " ")
+
+
+def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
+    """The same for a person: the findings first, then the counts."""
+    lines = [_describe_finding(finding) for finding in judgement.findings]
+    lines = lines or ["Nothing wrong was found."]
+    if judgement.abstained:
+        lines.append("The answer is an empty table.")
+    lines.append("")
+    counts = judgement.counts
+    lines += [f"{_title(error):<22}{counts[error]}" for error in ERROR_TYPES]
+    lines.append("")
+    for name in ("constraint_violation", "context_violation"):
+        shows = _COUNTED[name].value(judgement)
+        lines.append(f"{_title(name):<22}{'yes' if shows else 'no'}")
+    lines.append(f"{'hallucinated':<22}{'yes' if judgement.hallucinated else 'no'}")
+    for name, share in judgement.shares.items():
+        value = "-" if share.value is None else f"{share.value:.3f}"
+        lines.append(f"{_title(name):<22}{value} ({share.part} of {share.total})")
+    if order:
+        rule = f"{order.order} by {order.column!r}"
+    else:
+        rule = "not checked: " + ("no sort rule in the query" if asked else "no --query")
+    lines.append(f"{'order':<22}{rule}")
+    lines.append(f"{'judge':<22}{judgement.judge}")
+    return "\n".join(lines)
+
+
+def _describe_finding(finding: Finding) -> str:
+    where = "answer" if finding.row is None else f"row {finding.row + 1}"
+    if finding.column is not None and finding.type != "format_error":
+        where += f", {finding.column!r}"
+    lines = [f"{_title(finding.type)}: {where}: {shown(finding.evidence)}"]
+    if finding.expected is not None:
+        lines.append(f"    expected: {on_one_line(finding.expected, _LONGEST)}")
+    if finding.got is not None:
+        lines.append(f"    got:      {on_one_line(finding.got, _LONGEST)}")
+    return "\n".join(lines)
+
+
+def _read_text(path: Path, what: str) -> str:
+    """A whole text file; bytes that are no UTF-8 are refused, as the model never saw them."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TablemendError(f"cannot read the {what} file {path}: {reason}") from error
+    except UnicodeDecodeError as error:
+        raise TablemendError(f"the {what} file {path} is not UTF-8 text: {error.reason}") from error

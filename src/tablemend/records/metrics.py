@@ -1,0 +1,70 @@
+"""What a report counts: a task's own metrics, and those that every task has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tablemend.records.answers import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A column of a report.
+
+    Attributes:
+        name: its key in results.json.
+        title, column: what it is called: in a list, and at the head of a column.
+        meaning: what is counted, in a sentence.
+        kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
+            error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is
+            better. ``abstention``, ``unscored``: answers that say nothing, or get no verdict.
+        types: of a group.
+    """
+
+    name: str
+    title: str
+    column: str
+    meaning: str
+    kind: Literal["error", "group", "share", "abstention", "unscored"] = "error"
+    types: tuple[str, ...] = ()
+
+    def value(self, judgement: Judgement) -> float | None:
+        """What one answer adds: 0 or 1 for an event, a share as it is."""
+        match self.kind:
+            case "error":
+                return float(any(finding.type == self.name for finding in judgement.findings))
+            case "group":
+                return float(any(finding.type in self.types for finding in judgement.findings))
+            case "share":
+                return judgement.share(self.name)
+            case "abstention":
+                return float(judgement.abstained)
+            case "unscored":
+                return float(bool(judgement.unscored))
+
+
+ABSTENTION = Metric(
+    "abstention",
+    "Abstention",
+    "abstention",
+    "an answer that can be read and says nothing: no error, and no answer",
+    "abstention",
+)
+UNSCORED = Metric(
+    "unscored",
+    "Unscored",
+    "unscored",
+    "no verdict was possible; these answers count in no other column",
+    "unscored",
+)
+TOTAL = "total_hallu"
+"""Name of the metric that every report puts first."""
+
+
+def total(errors: Sequence[Metric], meaning: str) -> Metric:
+    """Answers with an error of any of a task's types (TableHallu, C.2: TotalHallu)."""
+    return Metric(
+        TOTAL, "TotalHallu", "TotalHallu", meaning, "group", tuple(one.name for one in errors)
+    )
