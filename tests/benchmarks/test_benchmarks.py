@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import re
 import sys
-import time
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -27,7 +26,6 @@ ROOT = Path(__file__).parents[2]
 PARTS = {"random_training", "rationale_check"}
 """What benchmarks import, and is none itself."""
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem not in PARTS)
-LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
 def benchmark(name: str) -> ModuleType:
@@ -42,71 +40,6 @@ def benchmark(name: str) -> ModuleType:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_benchmark_imports_without_running(name: str) -> None:
     assert callable(benchmark(name).main)
-
-
-@pytest.mark.parametrize("folder", ["/x", "runs", "runs/..", "runs/a/b", "x/runs/a", "runs/$x"])
-def test_the_demo_measures_only_directly_below_runs(folder: str) -> None:
-    with pytest.raises(ConfigError, match="folder"):
-        parse(benchmark("demo").Demo, [f"folder={folder}"])
-
-
-@pytest.mark.parametrize("taken", ["runs/a", "runs/a-data"])
-def test_the_demo_deletes_nothing(
-    taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    demo = benchmark("demo")
-    monkeypatch.setattr(demo, "ROOT", tmp_path)
-    assert demo.refuse_leftovers("runs/a") == "runs/a-data"
-    kept = tmp_path / taken / "results.json"
-    kept.parent.mkdir(parents=True)
-    kept.write_text("mine")
-    with pytest.raises(TablemendError, match=f"^{taken} already there: delete it, or give"):
-        demo.refuse_leftovers("runs/a")
-    assert kept.read_text() == "mine"
-
-
-HOLD = "x = b'1' * (150 << 20); import time; time.sleep(1.5)"
-
-
-@LINUX
-@pytest.mark.parametrize("own_session", [False, True])
-def test_memory_is_that_of_the_whole_family(own_session: bool) -> None:
-    start = f"import subprocess as s, sys; s.run([sys.executable, '-c', {HOLD!r}]"
-    command = [sys.executable, "-c", f"{start}, start_new_session={own_session})"]
-    seconds, peak = benchmark("demo").watch(command, 0.1)
-    assert 150 <= peak / 2**20 < 250
-    assert 1.5 <= seconds < 60
-
-
-@LINUX
-def test_an_interruption_ends_what_was_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    demo = benchmark("demo")
-    note = tmp_path / "pids"
-
-    def interrupt(_: int) -> int:
-        if note.exists() and note.read_text().count("\n") == 2:
-            raise KeyboardInterrupt
-        return 0
-
-    monkeypatch.setattr(demo, "resident", interrupt)
-    script = f"sleep 60 & printf '%s\\n%s\\n' $$ $! > {note}.x; mv {note}.x {note}; wait"
-    with pytest.raises(KeyboardInterrupt):
-        demo.watch(["bash", "-c", script], 0.05)
-    child = Path("/proc") / note.read_text().split()[1] / "stat"
-    for _ in range(100):  # an orphan is buried by whoever adopts it
-        if not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z":
-            break
-        time.sleep(0.05)
-    else:
-        pytest.fail("the child is still running")
-
-
-@LINUX
-def test_a_failed_step_is_named() -> None:
-    with pytest.raises(TablemendError, match="false ended with status 1"):
-        benchmark("demo").watch(["false"], 0.05)
 
 
 def mitigation(tmp_path: Path, *changes: tuple[str, str]) -> Any:
@@ -140,28 +73,6 @@ def test_a_recipe_that_gives_no_table_is_refused_first(
 ) -> None:
     with pytest.raises(TablemendError, match=message):
         benchmark("mitigation").read_recipe(mitigation(tmp_path, change), seed=0)
-
-
-def results(rate: float | None) -> dict[str, Any]:
-    system = {name: {"rate": rate} for name in ("total_hallu", "row_recall")}
-    pair = {
-        "context": "adversarial",
-        "metric": "total_hallu",
-        "system_a": "base",
-        "system_b": "sft",
-    }
-    return {
-        "systems": {name: {"adversarial": system, "clean": system} for name in ("base", "sft")},
-        "paired": [pair | dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p"), rate)],
-    }
-
-
-def test_a_row_shows_what_there_is() -> None:
-    row = benchmark("mitigation").row
-    assert row(2, 310, results(0.25)) == (
-        "| 2 | 310 | 25.0% | 25.0% | - | 0.25 (0.25 to 0.25) | 2.5e-01 | 25.0% | 25.0% | 25.0% |"
-    )
-    assert row(2, None, results(None)) == "| 2 |" + " - |" * 9
 
 
 def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
@@ -204,11 +115,6 @@ def test_the_rate_counts_examples_that_were_made() -> None:
     assert rate > 0 and best > 0
 
 
-def test_a_clock_that_stands_still_stops_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "process_time", lambda: 1.0)
-    assert benchmark("synthesis").measure(GivesUp(), 0, 3, write=False) == (0.0, 0.0)
-
-
 def test_synthesis_takes_small_numbers_and_refuses_typos(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,13 +141,6 @@ def test_without_its_tables_synthesis_says_what_to_give(
     monkeypatch.setattr(sys, "argv", ["synthesis.py"])
     with pytest.raises(TablemendError, match="give source=PATH, or source=pool"):
         synthesis.main()
-
-
-def test_throughput_measures_no_other_model_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(sys, "argv", ["_", "recipe=tiny", "model.path=./nowhere"])
-    with pytest.raises(TablemendError, match="no model folder nowhere"):
-        benchmark("sft_throughput").main()
 
 
 def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.files import file_size_limit
-
 torch = pytest.importorskip("torch")
 
 from transformers import PreTrainedTokenizerFast  # noqa: E402
@@ -23,9 +21,7 @@ from tablemend.config.load import ConfigError  # noqa: E402
 from tablemend.datasets.tablehallu.small_world import ENGINE, Size, example  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl, sole_writer  # noqa: E402
-from tablemend.script import run_script  # noqa: E402
 from tablemend.tasks.tablehallu import messages, target  # noqa: E402
-from tablemend.training import checkpoints  # noqa: E402
 from tablemend.training.precision import chosen  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
 from tiny_base.config import Pretraining, Schedule, Shape  # noqa: E402
@@ -205,19 +201,6 @@ def test_resumed_training_equals_uninterrupted(
         torch.testing.assert_close(second.model.state_dict()[name], weight)
 
 
-@pytest.mark.parametrize("name", ["engine", "tokenizer"])
-def test_a_state_of_another_world_or_tokenizer_is_refused(
-    name: str, config: Pretraining, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    trainer = Trainer(config, tokenizer)
-    state = trainer.state()
-    with pytest.raises(TablemendError, match=f"of another {name}: the code has changed"):
-        trainer.load_state({**state, name: "other"})
-    del state[name]
-    with pytest.raises(TablemendError, match=name):
-        trainer.load_state(state)
-
-
 def test_divergence_stops_before_the_weights_are_spoilt(
     config: Pretraining, tokenizer: PreTrainedTokenizerFast
 ) -> None:
@@ -257,52 +240,6 @@ def test_saved_base_loads_and_ends_its_turn(
     assert model.config.use_cache is not False
     assert loaded.convert_ids_to_tokens(model.generation_config.eos_token_id) == "<|im_end|>"
     assert loaded.chat_template == tokenizer.chat_template
-
-
-@pytest.mark.parametrize("moment", ["mark_complete", "replace"])
-def test_a_base_that_cannot_be_saved_leaves_the_old_one(
-    moment: str,
-    config: Pretraining,
-    tokenizer: PreTrainedTokenizerFast,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    trainer, folder = Trainer(config, tokenizer), tmp_path / "base"
-    trainer.save(folder)
-    rename = Path.replace
-
-    def fail(_: Path) -> None:
-        raise KeyboardInterrupt
-
-    def fail_for_the_new(path: Path, target: Path) -> Path:
-        return fail(path) if path.name.endswith(".partial") else rename(path, target)
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        if moment == "replace":
-            patched.setattr(Path, "replace", fail_for_the_new)
-        else:
-            patched.setattr(checkpoints, "mark_complete", fail)
-        trainer.save(folder)
-    assert [path.name for path in tmp_path.iterdir()] == ["base"]
-    assert checkpoints.is_complete(folder)
-    (folder / "of-the-old-one").write_text("")
-    (folder / "build").mkdir()
-    (folder / "build" / "pretrain.py").write_text("what builds it")
-    trainer.save(folder)
-    assert [path.name for path in tmp_path.iterdir()] == ["base"]
-    assert not (folder / "of-the-old-one").exists()
-    assert (folder / "build" / "pretrain.py").read_text() == "what builds it"
-    (folder / "build" / "pretrain.py").write_text("changed later")
-    assert checkpoints.is_complete(folder)
-
-
-def test_a_folder_with_other_things_is_not_replaced(
-    config: Pretraining, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
-) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(TablemendError, match="something else"):
-        Trainer(config, tokenizer).save(tmp_path)
-    assert (tmp_path / "thesis.tex").exists()
 
 
 def test_a_refusal_comes_before_anything_is_written_or_deleted(
@@ -381,34 +318,6 @@ def test_the_script_continues_stops_when_finished_and_tells_what_it_made(
     call("resumed", "overwrite=true")
     assert "saved " in capsys.readouterr().out
     assert Run(resumed).recorded("pretrain")["weights"] == noted[0]["weights"]
-
-
-@pytest.mark.parametrize(("save_every", "limit"), [(1, 50_000), (500, 30_000)])
-def test_a_full_disk_ends_the_pre_training_in_one_line(
-    save_every: int,
-    limit: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """While a state is saved, which torch.save does, and with the finished safetensors."""
-    monkeypatch.setattr(training, "TOKENIZER_EXERCISES", 100)
-    monkeypatch.setattr(training, "TEST_EXERCISES", 8)
-    run, out = tmp_path / "run", tmp_path / "out"
-    tokens = [*TINY, "log_every=1", f"run={run}", f"out={out}", f"save_every={save_every}"]
-    monkeypatch.setattr(sys, "argv", ["pretrain.py", *tokens])
-    main = runpy.run_path(str(SCRIPT))["main"]
-    with pytest.raises(SystemExit) as caught, file_size_limit(limit):
-        run_script(main)
-    assert caught.value.code == 1
-    *said, error = capsys.readouterr().err.splitlines()
-    assert error.startswith("error: the file may not grow any more")
-    assert [line.split()[0] for line in said] == ["starting", "training", "training:"]
-    assert len(list(read_jsonl(run / "log.jsonl"))) >= 1
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]  # neither out nor a part of it
-    assert not list(run.glob("*.tmp"))
-    main()
-    assert checkpoints.is_complete(out)
 
 
 def test_chat_template_equals_qwen3s_for_text_chats() -> None:
