@@ -1,9 +1,11 @@
-"""Train a classifier of the five error types on injected errors, and measure it on other tables.
+"""Fine-tune an encoder on the five error types of injected errors; measured on other tables.
 
-python train/error_types.py recipe=error-types [data.real=../shared/data page=PAGE]
+python train/error_types.py recipe=error-types-encoder encoder.path=FOLDER
 """
 
 from __future__ import annotations
+
+import json
 
 from tablemend.config import load
 from tablemend.config.error_types import ErrorTypesCommand
@@ -12,17 +14,13 @@ from tablemend.script import run_script
 
 
 def main() -> None:
-    """Examples, training, figures on held-out tables; the same command continues."""
+    """Inject, train, measure; the same command continues."""
     config = load(ErrorTypesCommand)
-    from tablemend.meta_evaluation import error_classifier  # scikit-learn or torch: later
+    from tablemend.training.error_encoder import train_and_measure  # torch, for a valid recipe
 
     run = Run.of(config)
     with sole_writer(run.path):
-        error_classifier.begin(config, run)
-        examples = error_classifier.read_examples(config)
-        judges, shortened = error_classifier.train(config, run, examples.learn)
-        results = error_classifier.evaluate(config, run, examples, judges, shortened)
-    print(error_classifier.summary(results))
+        print(json.dumps(train_and_measure(config, run), indent=1))
 
 
 if __name__ == "__main__":

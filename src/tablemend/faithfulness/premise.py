@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tablemend.evidence.source import Source, retrieve_cells, retrieve_sentences
 from tablemend.records import Claim, Document, Evidence, Verdict, VerdictName
-from tablemend.verification.error_types import classify
+from tablemend.verification.error_types import name_error
 
 TOP = 3
 """Cells, and sentences, that a claim is scored by (TabFaith 4.1, step 2)."""
@@ -75,9 +75,9 @@ def scored(
     reason: str,
     judge: str,
 ) -> Verdict:
-    """A model's verdict; what sort of error a wrong claim has, the classifier says."""
+    """A model's verdict, with the type of the error where it is wrong."""
     wrong = verdict in ("contradicted", "not_in_source")
-    error_type = classify(claim, evidence, source) if wrong else None
+    error_type = name_error(claim, source) if wrong else None
     return Verdict(claim, verdict, error_type, evidence, reason, judge=judge)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +19,59 @@ from transformers import (
 )
 from transformers.trainer_utils import get_last_checkpoint
 
-from tablemend.config.error_types import Encoder
-from tablemend.datasets.tabfaith.error_types import TypedClaim
+from tablemend.config.error_types import Encoder, ErrorTypesCommand
 from tablemend.errors import TablemendError
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
-from tablemend.runs import disk_errors
+from tablemend.runs import Run, disk_errors, write_json
+from tablemend.training.error_claims import (
+    TypedClaim,
+    made_up_tables,
+    measure,
+    split,
+    typed_claims,
+)
+from tablemend.verification.error_types import name_error
 
+STAGE = "error_types"
+FIXED = ("seed", "data.tables", "data.summaries", "data.held_out", "encoder")
 _BATCH = 64
+
+
+def train_and_measure(config: ErrorTypesCommand, run: Run) -> dict[str, Any]:
+    """Inject errors, fine-tune on some of the tables, measure on the others.
+
+    What is trained already is only measured; with ``overwrite`` it is trained anew.
+
+    Returns:
+        What is written as results.json: figures of the encoder and of the rule that the verifiers
+        use, and the claims that the encoder could not read whole.
+
+    Raises:
+        TablemendError: another training in the run folder, no such encoder.
+    """
+    if config.overwrite:
+        for folder in (run.model, run.path / "checkpoints"):
+            shutil.rmtree(folder, ignore_errors=True)
+        (run.path / f"{STAGE}.yaml").unlink(missing_ok=True)
+    run.begin(STAGE, config, FIXED)
+    data, seed = config.data, config.seed
+    learn_from, measure_on = split(made_up_tables(data, seed), data.held_out)
+    held_out = list(typed_claims(measure_on, data.summaries, seed))
+    if not (run.model / "config.json").exists():
+        examples = list(typed_claims(learn_from, data.summaries, seed))
+        counts = train(examples, config.encoder, seed, run.path / "checkpoints", run.model)
+        run.record(STAGE, counts)
+    encoder = EncoderClassifier(run.model)
+    by_encoder = encoder.classify([(one.claim, one.evidence) for one in held_out])
+    by_rule = [name_error(one.claim, one.source) for one in held_out]
+    results = {
+        "examples": {name: run.recorded(STAGE)[name] for name in ("learnt", "too_long")},
+        "encoder": measure(held_out, by_encoder, seed),
+        "rule": measure(held_out, by_rule, seed),
+        "shortened": dict(encoder.shortened),
+    }
+    write_json(run.path / "results.json", results)
+    return results
 
 
 def pair_of(claim: Claim, evidence: Sequence[Evidence]) -> tuple[str, str]:

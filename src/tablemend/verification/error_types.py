@@ -1,31 +1,27 @@
 """The type of an error where only a model says that a claim is wrong (TabFaith, section 5, step 2).
 
 A program that finds an error knows its type: it has looked up a value or worked out a comparison.
-A model says "contradicted" and no more. This classifier reads the claim and its evidence: a
-linear model over content-free features, trained by ``train/error_types.py`` on injected errors.
+A model says "contradicted" and no more; the type is then that of the smallest edit that could mend
+the claim. On claims with one injected error this is right for 0.68 on made-up and 0.69 on real
+tables; the kind of the claim alone, for 0.38 and 0.43.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zlib import crc32
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tablemend.errors import TablemendError
-from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, ClaimKind, Evidence
-from tablemend.verification.error_features import VERSION as FEATURES
-from tablemend.verification.error_features import features_of
+from tablemend.claims.cues import find_cues
+from tablemend.records import Claim, ClaimError, ClaimKind
+from tablemend.values.dates import covers_date, same_date
+from tablemend.values.numbers import Number, same_number
+from tablemend.values.places import Places, singular
+from tablemend.values.text import tokens_of
 
 if TYPE_CHECKING:
+    from tablemend.evidence.grid import Grid
     from tablemend.evidence.source import Source
 
-SHIPPED = Path(__file__).with_name("error_types.json")
-"""The weights that the package brings, trained on made-up tables alone."""
 BY_KIND: dict[ClaimKind, ClaimError] = {
     "numeric": "NUM",
     "relational": "REL",
@@ -34,112 +30,82 @@ BY_KIND: dict[ClaimKind, ClaimError] = {
     "attribute": "ATT",
     "presence": "REL",
 }
-"""What the kind of a claim alone says: what the classifier is compared with."""
+"""What is most often wrong with a claim of a kind."""
+
+_COMPARED = frozenset(("superlative", "rank", "comparative", "change", "quantifier"))
+_YEARS = range(1500, 2100)
+_EMPTY = frozenset("a an the of in on at to for and by with from as its per no".split())
 
 
-@dataclass(frozen=True)
-class LinearClassifier:
-    """Weights of hashed features.
+def name_error(claim: Claim, source: Source) -> ClaimError:
+    """The type of a claim that a model calls wrong.
 
-    Attributes:
-        columns: number of places that feature names are hashed to.
-        weights: by place, one weight a type in the order of
-            :data:`~tablemend.records.CLAIM_ERRORS`; a place that is not there counts nothing.
+    A period that the tables do not have is TMP, a number that they do not have NUM, a number of a
+    row or column that the claim does not name REL, a comparison CMP; else the kind decides.
     """
-
-    columns: int
-    weights: Mapping[int, tuple[float, ...]]
-
-    def shares(
-        self, claim: Claim, evidence: Sequence[Evidence], source: Source | None = None
-    ) -> dict[ClaimError, float]:
-        """How likely each type is; they add up to one."""
-        totals = [0.0] * len(CLAIM_ERRORS)
-        for place in places_of(features_of(claim, evidence, source), self.columns):
-            for number, weight in enumerate(self.weights.get(place, ())):
-                totals[number] += weight
-        highest = max(totals)
-        sizes = [math.exp(total - highest) for total in totals]
-        return {name: size / sum(sizes) for name, size in zip(CLAIM_ERRORS, sizes, strict=True)}
-
-    def classify(
-        self, claim: Claim, evidence: Sequence[Evidence], source: Source | None = None
-    ) -> ClaimError:
-        """The likeliest type."""
-        shares = self.shares(claim, evidence, source)
-        return max(shares, key=lambda name: shares[name])
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {
-            "features": FEATURES,
-            "types": list(CLAIM_ERRORS),
-            "columns": self.columns,
-            "weights": {str(place): list(row) for place, row in sorted(self.weights.items())},
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], name: str) -> LinearClassifier:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            TablemendError: weights of other features, or damaged.
-        """
-        mend = "train again: python train/error_types.py recipe=error-types"
-        if data.get("features") != FEATURES or data.get("types") != list(CLAIM_ERRORS):
-            raise TablemendError(f"{name} is not of {FEATURES} and {CLAIM_ERRORS}: {mend}")
-        try:
-            weights = {
-                int(place): tuple(float(weight) for weight in row)
-                for place, row in data["weights"].items()
-            }
-            columns = int(data["columns"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TablemendError(f"{name} is damaged ({error}): {mend}") from error
-        if columns < 1 or any(len(row) != len(CLAIM_ERRORS) for row in weights.values()):
-            raise TablemendError(f"{name} is damaged (weights of another shape): {mend}")
-        return cls(columns, weights)
+    said = Places(claim.statement)
+    if claim.kind == "presence" or not source.tables:
+        return BY_KIND[claim.kind]
+    known = Places(" | ".join(_headings(source)))
+    years = {int(one.number.value) for one in known.numbers if one.number.value in _YEARS}
+    years |= {int(r[:4]) for date in known.dates for r in date.readings if r[:4].isdigit()}
+    for date in said.dates:
+        mine = date.readings
+        if not any(
+            same_date(mine, d.readings) or covers_date(mine, d.readings) for d in known.dates
+        ):
+            return "TMP"
+    named = _words(claim.statement)
+    elsewhere = False
+    for stated in said.numbers:
+        if stated.number.value in _YEARS and stated.end - stated.start == len("2020"):
+            if int(stated.number.value) not in years:
+                return "TMP"
+            continue
+        found = [belongs for grid in source.grids for belongs in _find(stated.number, grid, named)]
+        if not found:
+            return "NUM"
+        elsewhere |= not any(found)
+    if elsewhere:
+        return "REL"
+    if any(cue.kind in _COMPARED for cue in find_cues(claim.statement)):
+        return "CMP"
+    return "REL" if claim.kind == "numeric" else BY_KIND[claim.kind]  # its numbers are right
 
 
-def classify(
-    claim: Claim, evidence: Sequence[Evidence], source: Source | None = None
-) -> ClaimError:
-    """The type of a claim that a model calls wrong, by the weights that the package brings.
-
-    Args:
-        claim: the claim.
-        evidence: what the model was shown.
-        source: the tables, where they are at hand; a number that the evidence lacks is then
-            looked for in all cells.
-    """
-    if claim.kind == "presence":
-        return BY_KIND["presence"]
-    return shipped().classify(claim, evidence, source)
+def _headings(source: Source) -> Iterator[str]:
+    """All that can state a period: captions, headers, and cells of text and dates."""
+    for grid in source.grids:
+        yield grid.caption
+        yield from (column.header for column in grid.columns)
+        texts = [column.index for column in grid.columns if column.kind != "number"]
+        for line in grid.lines:
+            yield line.header
+            yield from (grid.cell(line.index, column) for column in texts)
 
 
-@lru_cache(maxsize=1)
-def shipped() -> LinearClassifier:
-    """The classifier that the package brings, read once."""
-    return read_classifier(SHIPPED)
+def _find(number: Number, grid: Grid, named: frozenset[str]) -> Iterator[bool]:
+    """For each cell with a number: whether a claim of these words names its row and column."""
+    columns = {column.index: _names(column.header, named) for column in grid.columns}
+    for line in grid.lines:
+        for column, named_column in columns.items():
+            cell = grid.value(line.index, column).number
+            if cell is not None and _near(cell, number):
+                yield named_column and _names(line.header, named)
 
 
-def read_classifier(path: Path) -> LinearClassifier:
-    """Weights that ``train/error_types.py`` has written.
-
-    Raises:
-        TablemendError: no such file, not JSON, or of other features.
-    """
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise TablemendError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise TablemendError(f"{path} is not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise TablemendError(f"{path} holds no JSON object")
-    return LinearClassifier.from_json(data, str(path))
+def _names(header: str, named: frozenset[str]) -> bool:
+    """Whether half of a header's words are said."""
+    words = _words(header)
+    return bool(words) and 2 * len(words & named) >= len(words)
 
 
-def places_of(features: Iterable[str], columns: int) -> list[int]:
-    """Where features stand among the columns, each place once, sorted."""
-    return sorted({crc32(name.encode()) % columns for name in features})
+def _near(cell: Number, stated: Number) -> bool:
+    """As equal as a text's rounding and scale let a number be."""
+    size, wanted = abs(cell.value), abs(stated.value)
+    scaled = (size, size * stated.unit.scale, size / stated.unit.scale)
+    return same_number(cell, stated) or any(200 * abs(v - wanted) <= wanted for v in scaled)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(singular(word) for word in tokens_of(text).words) - _EMPTY

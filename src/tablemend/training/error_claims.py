@@ -1,4 +1,4 @@
-"""Injected errors as examples of the five types, the classifier learnt from them, and its figures.
+"""Claims with injected errors as examples of the five types, and how well a classifier tells them.
 
 Every summary has one error. The claims whose words hold it are the examples, as a model would
 flag them: not only the claim of the wrong words, but each whose statement they make false. The
@@ -10,31 +10,24 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from tablemend.claims.extract import extract_claims
-from tablemend.config.error_types import InjectedErrors, Linear
+from tablemend.config.error_types import InjectedErrors
 from tablemend.datasets.tabfaith.domains import SYNTHETIC, domain_table
 from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.datasets.tablehallu import small_world
-from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
 from tablemend.reports.rates import mean_interval
 from tablemend.tables.table import Table
-from tablemend.verification.error_features import features_of
-from tablemend.verification.error_types import LinearClassifier, places_of
-
-_DECIMALS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class TypedClaim:
+class TypedClaim(NamedTuple):
     """A false claim, and what is false of it.
 
     Attributes:
@@ -42,9 +35,8 @@ class TypedClaim:
         evidence: the cells that a model would be shown.
         source: the table.
         type: the type of the injected error.
-        error: number of the error; the claims of one error share it.
+        error: name of the error; the claims of one error share it.
         weight: one divided by their number.
-        focused: whether the wrong words are those that the claim turns on.
     """
 
     claim: Claim
@@ -53,7 +45,6 @@ class TypedClaim:
     type: ClaimError
     error: str
     weight: float
-    focused: bool
 
 
 def made_up_tables(data: InjectedErrors, seed: int) -> list[Table]:
@@ -104,97 +95,38 @@ def _of_summary(verbaliser: Verbaliser, source: Source, name: str) -> Iterator[T
             and error.text in claim.statement
         ]
         for claim in found:
-            focus = claim.focus
-            yield TypedClaim(
-                claim,
-                retrieve_cells(claim.statement, source),
-                source,
-                type,
-                f"{name}:{type}",
-                1 / len(found),
-                focus is not None and focus.start < error.end and error.start < focus.end,
-            )
-
-
-def fit(examples: Sequence[TypedClaim], linear: Linear, seed: int) -> LinearClassifier:
-    """Logistic regression; every type weighs the same.
-
-    Each example is learnt twice, with the whole table at hand and with the evidence alone.
-
-    Raises:
-        TablemendError: a type of which there is no example.
-    """
-    import numpy as np
-    from scipy.sparse import csr_array
-    from sklearn.linear_model import LogisticRegression
-
-    types, weights = np.array([one.type for one in examples]), [one.weight for one in examples]
-    balance = {}
-    for type in CLAIM_ERRORS:
-        total = sum(one.weight for one in examples if one.type == type)
-        if not total:
-            raise TablemendError(f"no example of {type} to learn from: raise data.tables")
-        balance[type] = 1 / total
-    rows = [
-        places_of(features_of(one.claim, one.evidence, source), linear.columns)
-        for whole in (True, False)
-        for one in examples
-        for source in [one.source if whole else None]
-    ]
-    ends = np.cumsum([0, *map(len, rows)])
-    places = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
-    matrix = csr_array((np.ones(len(places)), places, ends), shape=(len(rows), linear.columns))
-    scaled = np.array([w * balance[t] for w, t in zip(weights, types, strict=True)])
-    scaled *= len(examples) / scaled.sum() / 2
-    model = LogisticRegression(C=linear.strength, max_iter=2000, random_state=seed)
-    model.fit(matrix, np.concatenate([types, types]), sample_weight=np.tile(scaled, 2))
-    order = [list(model.classes_).index(name) for name in CLAIM_ERRORS]
-    learnt = model.coef_[order].T.round(_DECIMALS)
-    used = np.unique(places)
-    return LinearClassifier(
-        linear.columns,
-        {int(p): tuple(map(float, learnt[p])) for p in used if learnt[p].any()},
-    )
+            evidence = retrieve_cells(claim.statement, source)
+            yield TypedClaim(claim, evidence, source, type, f"{name}:{type}", 1 / len(found))
 
 
 def measure(
-    examples: Sequence[TypedClaim], said: Sequence[ClaimError], seed: int
+    examples: Sequence[TypedClaim], predicted: Sequence[ClaimError], seed: int
 ) -> dict[str, Any]:
     """Accuracy over errors, F1 of each type, and the confusion matrix; JSON-serialisable.
 
     Args:
         examples: claims with injected errors.
-        said: the type that a classifier gives each.
+        predicted: the type that a classifier gives each.
         seed: of the bootstrap.
 
     Returns:
-        ``confusion[type][said]`` counts errors; an error whose claims are told apart counts in
-        parts. ``accuracy_focused`` takes only the claims that turn on the wrong words.
+        ``confusion[injected][predicted]`` counts errors; one whose claims get several types counts
+        in parts.
     """
     confusion = {type: dict.fromkeys(CLAIM_ERRORS, 0.0) for type in CLAIM_ERRORS}
     right: dict[str, float] = defaultdict(float)
-    focused: dict[str, list[bool]] = defaultdict(list)
-    for one, predicted in zip(examples, said, strict=True):
-        confusion[one.type][predicted] += one.weight
-        right[one.error] += one.weight * (predicted == one.type)
-        if one.focused:
-            focused[one.error].append(predicted == one.type)
+    for one, type in zip(examples, predicted, strict=True):
+        confusion[one.type][type] += one.weight
+        right[one.error] += one.weight * (type == one.type)
     return {
         "errors": len(right),
-        "claims": len(examples),
-        "tables": len({one.source.tables[0].content_hash() for one in examples}),
         "accuracy": mean_interval(list(right.values()), seed),
-        "accuracy_focused": mean_interval(
-            [sum(hits) / len(hits) for hits in focused.values()], seed
-        ),
         "f1": {type: _f1(confusion, type) for type in CLAIM_ERRORS},
-        "macro_f1": sum(_f1(confusion, type) for type in CLAIM_ERRORS) / len(CLAIM_ERRORS),
         "confusion": confusion,
     }
 
 
 def _f1(confusion: dict[ClaimError, dict[ClaimError, float]], type: ClaimError) -> float:
     hits = confusion[type][type]
-    said = sum(row[type] for row in confusion.values())
-    there = sum(confusion[type].values())
-    return 2 * hits / (said + there) if said + there else 0.0
+    all_of_type = sum(confusion[type].values()) + sum(row[type] for row in confusion.values())
+    return 2 * hits / all_of_type if all_of_type else 0.0
