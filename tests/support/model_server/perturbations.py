@@ -8,7 +8,7 @@ from random import Random
 from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.names import NameGuard, invent_name
-from tablemend.datasets.tablehallu.perturb import perturb_kernel
+from tablemend.datasets.tablehallu.perturbation import perturb_kernel
 from tablemend.datasets.tablehallu.sentences import Speaker, label_of
 from tablemend.records import Constraints
 from tablemend.tables.table import Cell, Table

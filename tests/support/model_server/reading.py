@@ -64,8 +64,11 @@ def read_sentences(sentences: Iterable[str], columns: Mapping[str, bool]) -> Rea
 def added_sentences(text: str, original: str) -> list[str]:
     """The sentences of a text that the original does not have.
 
-    A name such as "Zifim I" ends its sentence, though an initial does not.
+    A name such as "Zifim I" ends its sentence, though an initial does not; so does "Corp." before
+    a sentence of the original.
     """
+    for sentence in sentences_of(original):
+        text = text.replace(sentence, "\n\n", 1)
     return [
         part
         for sentence in sentences_of(text)

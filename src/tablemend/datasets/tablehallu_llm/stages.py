@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tablemend.backends.requests import Message, stream_seed
 from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
-from tablemend.datasets.tablehallu.perturb import perturb_kernel, with_entity_condition
+from tablemend.datasets.tablehallu.perturbation import perturb_kernel, with_entity_condition
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
 from tablemend.datasets.tablehallu_llm.checks import (

