@@ -18,8 +18,8 @@ from tablemend.config import parse
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.records import CONTEXT_KINDS
 from tablemend.reports.page import fill_page, read_page
-from tablemend.reports.rates import mean_interval
 from tablemend.runs import Run, read_jsonl, surroundings, write_json, write_text
+from tablemend.statistics import mean_interval
 
 PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
 MEASURES = ("detector", "row_recall", "exact", "exact_recall")

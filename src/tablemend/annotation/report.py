@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tablemend.annotation.agreement import Agreement, agreement
 from tablemend.annotation.answers import Ballots
 from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import GUIDES, STEPS, VERSION
@@ -20,8 +19,8 @@ from tablemend.annotation.verdicts import (
     tally,
 )
 from tablemend.reports.markdown import align
-from tablemend.reports.rates import rate_interval
 from tablemend.reports.words import DASH, MINUS, percent, with_interval
+from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
 
 REPORT = "tablemend-verification"
 """What the JSON of a report says that it is."""
@@ -71,7 +70,7 @@ def _part(
         "unscored": verdicts["unscored"],
         "unscored_by": {cause: causes[cause] for cause in ("tie", "unsure", "unanswered")},
         "accuracy": rate_interval(verdicts["right"], scored),
-        "agreement": agreement(counts),
+        "agreement": krippendorffs_alpha(counts),
     }
 
 

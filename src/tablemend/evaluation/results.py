@@ -13,7 +13,7 @@ from tablemend.generations import Generations, ScoredSystems
 from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind
 from tablemend.reports.results import RESULTS_VERSION, Judgements, cost, tabulate
-from tablemend.reports.second import Opinions, tabulate_second
+from tablemend.reports.second_scorers import Opinions, tabulate_second
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample
 
@@ -32,6 +32,7 @@ def write_results(
         context: {sample.id: task.show(sample, context) for sample in examples}
         for context in config.contexts
     }
+    tables = {sample.id: sample.source_hash for sample in examples}
     judgements = {
         system: {
             context: {example_id: one.judgement for example_id, one in own.items()}
@@ -83,8 +84,8 @@ def write_results(
             }
             for system, kinds in scored.items()
         },
-        **tabulate(judgements, views, task.metrics),
-        "second": tabulate_second(opinions, judgements),
+        **tabulate(judgements, views, task.metrics, tables),
+        "second": tabulate_second(opinions, judgements, tables),
     }
     write_jsonl(run.path / "examples.jsonl", [example.to_json() for example in examples])
     write_jsonl(

@@ -1,4 +1,4 @@
-"""Rates and correlations with 95 % bootstrap intervals; what shares a split key is drawn together.
+"""Rates with 95 % bootstrap intervals; what shares a split key is drawn together.
 
 A verdict of an error is the positive class: precision is the share of the errors called that
 people see too, recall the share of people's errors that are called. Rates are over what was
@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import pearsonr, rankdata, spearmanr
 
 from tablemend.meta_evaluation.counting import Counts
-from tablemend.reports.rates import CONFIDENCE, RESAMPLES, Rate, resample_means
+from tablemend.statistics import Array, Rate, interval, resample_means
 
-Array = NDArray[np.float64]
 Sums = Callable[[str], Array]
 """Name of a count -> its sum in each resample."""
 Formula = Callable[[Sums], Array]
-QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
 def share(part: Array, whole: Array) -> Array:
@@ -162,68 +158,3 @@ def rates(counts: Sequence[Counts], keys: Sequence[str], formulas: Mapping[str, 
 
 
 Rates = dict[str, Rate]
-
-
-def interval(value: float, drawn: Array | None, n: int) -> Rate:
-    """A value with the percentiles of its resamples; those without a value do not count."""
-    if not np.isfinite(value):
-        return Rate(rate=None, low=None, high=None, n=n)
-    finite = drawn[np.isfinite(drawn)] if drawn is not None else np.array([])
-    if not len(finite):
-        return Rate(rate=value, low=None, high=None, n=n)
-    low, high = np.quantile(finite, QUANTILES)
-    return Rate(rate=value, low=float(low), high=float(high), n=n)
-
-
-def correlations(
-    scores: Sequence[float | None], people: Sequence[float | None], keys: Sequence[str]
-) -> Rates:
-    """Pearson's r and Spearman's rho over the texts that have both numbers, with intervals.
-
-    Spearman's ranks are those of each resample. ``None`` where one side does not vary.
-    """
-    pairs = [
-        (score, said, key)
-        for score, said, key in zip(scores, people, keys, strict=True)
-        if score is not None and said is not None
-    ]
-    n = len(pairs)
-    nothing = Rate(rate=None, low=None, high=None, n=n)
-    x = np.array([score for score, _, _ in pairs], dtype=float)
-    y = np.array([said for _, said, _ in pairs], dtype=float)
-    if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return {"pearson": nothing, "spearman": nothing}
-    groups: dict[str, list[int]] = {}
-    for index, (_, _, key) in enumerate(pairs):
-        groups.setdefault(key, []).append(index)
-    members = [np.array(group) for group in groups.values()]
-    generator = np.random.default_rng(0)
-    drawn: dict[str, list[float]] = {"pearson": [], "spearman": []}
-    for _ in range(RESAMPLES // 10):
-        chosen = generator.integers(0, len(members), size=len(members))
-        rows = np.concatenate([members[cluster] for cluster in chosen])
-        drawn["pearson"].append(_pearson(x[rows], y[rows]))
-        drawn["spearman"].append(_pearson(rankdata(x[rows]), rankdata(y[rows])))
-    whole = {"pearson": _pearson(x, y), "spearman": _pearson(rankdata(x), rankdata(y))}
-    return {name: interval(whole[name], np.array(drawn[name]), n) for name in whole}
-
-
-def _pearson(x: Array, y: Array) -> float:
-    x, y = x - x.mean(), y - y.mean()
-    size = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / size if size > 0 else float("nan")
-
-
-def correlation_with_p(points: Sequence[tuple[float, float]]) -> dict[str, float | int | None]:
-    """Pearson's r and Spearman's rho of pairs, each with its two-sided p value."""
-    x, y = zip(*points, strict=True) if points else ((), ())
-    if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
-        return {"n": len(points), "r": None, "p": None, "rho": None, "p_rho": None}
-    pearson, spearman = pearsonr(x, y), spearmanr(x, y)
-    return {
-        "n": len(points),
-        "r": float(pearson.statistic),
-        "p": float(pearson.pvalue),
-        "rho": float(spearman.statistic),
-        "p_rho": float(spearman.pvalue),
-    }

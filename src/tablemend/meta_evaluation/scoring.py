@@ -19,13 +19,12 @@ from tablemend.meta_evaluation.measures import (
     SENTENCE,
     SPAN,
     TEXT,
-    correlation_with_p,
-    correlations,
     rates,
 )
 from tablemend.meta_evaluation.opinions import about
 from tablemend.meta_evaluation.verifying import Scored
 from tablemend.records import VERDICTS, Verification
+from tablemend.statistics import correlation_with_p, correlations
 from tablemend.values.sentences import Span
 
 LABELS = ("supported", "contradicted", "not_in_source")

@@ -22,7 +22,6 @@ from tablemend.meta_evaluation.measures import (
     TEXT,
     Formula,
     Rates,
-    correlations,
     harmonic,
     rates,
     ratio,
@@ -31,6 +30,7 @@ from tablemend.meta_evaluation.measures import (
 from tablemend.meta_evaluation.opinions import Called, by_score
 from tablemend.meta_evaluation.splits import Split
 from tablemend.records import CLAIM_ERRORS
+from tablemend.statistics import correlations
 
 CLAIM: dict[str, Formula] = {
     "precision": ratio("called_right", "called"),

@@ -7,8 +7,8 @@ from typing import Any
 
 from tablemend.records import CLAIM_ERRORS, VERDICTS
 from tablemend.reports.markdown import align
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import DASH, p_value, percent, with_interval
+from tablemend.statistics import Rate
 
 Figures = Mapping[str, Any]
 SCORER_NAMES = {

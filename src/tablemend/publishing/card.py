@@ -26,7 +26,6 @@ from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
 from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_scorers, short_judge
 from tablemend.reports.markdown import align
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
     DASH,
     SHOWN_SETTINGS,
@@ -41,6 +40,7 @@ from tablemend.reports.words import (
     total_of,
     with_interval,
 )
+from tablemend.statistics import Rate
 
 HOUR = 3600
 

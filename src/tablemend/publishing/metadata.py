@@ -17,8 +17,8 @@ from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.reports.judges import second_scorers, short_judge
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import TOTAL, metrics_of
+from tablemend.statistics import Rate
 
 TASKS = {
     "table_generation": "query-driven table generation",

@@ -21,7 +21,6 @@ from tablemend.reports.judges import (
 )
 from tablemend.reports.markdown import EDITING_NOTE, PAIRED_NOTE
 from tablemend.reports.markup import Markup, join, tag
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
     DASH,
     SHOWN_SETTINGS,
@@ -46,6 +45,7 @@ from tablemend.reports.words import (
     titles_of,
     total_of,
 )
+from tablemend.statistics import Rate
 
 ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
 """system -> context -> example id -> answer and judgement."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tablemend.records import ContextKind
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import DASH
+from tablemend.statistics import Rate
 
 
 def second_scorers(results: Mapping[str, Any]) -> list[str]:

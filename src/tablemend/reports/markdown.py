@@ -16,7 +16,6 @@ from tablemend.reports.judges import (
     second_scorers,
     short_judge,
 )
-from tablemend.reports.rates import Rate
 from tablemend.reports.words import (
     SHOWN_SETTINGS,
     TOTAL,
@@ -34,6 +33,7 @@ from tablemend.reports.words import (
     tests_of,
     with_interval,
 )
+from tablemend.statistics import Rate
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from tablemend.generations import Stored
 from tablemend.records import ContextKind, Judgement, Metric, SampleView
-from tablemend.reports.paired import compare_systems
-from tablemend.reports.rates import Rate, summarise
+from tablemend.statistics import (
+    Rate,
+    compare_events,
+    compare_shares,
+    design_effect,
+    holm,
+    mean_interval,
+    rate_interval,
+)
 
 RESULTS_VERSION = 2
 """Raised with every change of what results.json holds under a name."""
@@ -21,15 +29,20 @@ Judgements = Mapping[str, Mapping[ContextKind, Mapping[str, Judgement]]]
 """system -> context -> example id -> judgement."""
 Views = Mapping[ContextKind, Mapping[str, SampleView]]
 """context -> example id -> what was shown."""
+Tables = Mapping[str, str]
+"""example id -> the table that it was made from: intervals and tests draw whole tables."""
 
 
-def tabulate(judgements: Judgements, views: Views, metrics: Sequence[Metric]) -> dict[str, Any]:
+def tabulate(
+    judgements: Judgements, views: Views, metrics: Sequence[Metric], tables: Tables
+) -> dict[str, Any]:
     """The part of results.json that follows from the judgements.
 
     Args:
         judgements: of every system.
         views: what the systems were shown.
         metrics: of the task.
+        tables: that the examples were made from.
 
     Returns:
         ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` (system ->
@@ -38,68 +51,138 @@ def tabulate(judgements: Judgements, views: Views, metrics: Sequence[Metric]) ->
     bins = {
         context: length_bins([one.length for one in own.values()]) for context, own in views.items()
     }
-    shown = broken_down(metrics)
-    return {
-        "systems": {
-            system: {
-                context: summarise(list(own.values()), metrics) for context, own in kinds.items()
+    broken_down = _broken_down(metrics)
+
+    def rates_of(
+        own: Mapping[str, Judgement], names: Iterable[str], shown: Sequence[Metric]
+    ) -> dict[str, Rate]:
+        listed = list(names)
+        return summarise([own[n] for n in listed], shown, [tables[n] for n in listed])
+
+    found: dict[str, Any] = {"systems": {}, "paired": [], "by_domain": {}, "by_length": {}}
+    for system, kinds in judgements.items():
+        rates, domains, lengths = {}, {}, {}
+        for context, own in kinds.items():
+            shown = views[context]
+            rates[context] = rates_of(own, own, metrics)
+            groups: dict[str, list[str]] = {}
+            for name in own:
+                groups.setdefault(shown[name].domain, []).append(name)
+            domains[context] = {
+                domain: rates_of(own, groups[domain], broken_down) for domain in sorted(groups)
             }
-            for system, kinds in judgements.items()
-        },
-        "paired": [
-            test.to_json()
-            for test in compare_systems(
-                {
-                    context: {system: kinds[context] for system, kinds in judgements.items()}
-                    for context in views
-                },
-                metrics,
-            )
-        ],
-        "by_domain": {
-            system: {
-                context: _by_domain(own, views[context], shown) for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
-        "by_length": {
-            system: {
-                context: _by_length(own, views[context], bins[context], shown)
-                for context, own in kinds.items()
-            }
-            for system, kinds in judgements.items()
-        },
-    }
+            lengths[context] = [
+                {"from": first, "to": last}
+                | rates_of(
+                    own,
+                    [name for name, one in shown.items() if first <= one.length <= last],
+                    broken_down,
+                )
+                for first, last in bins[context]
+            ]
+        found["systems"][system] = rates
+        found["by_domain"][system], found["by_length"][system] = domains, lengths
+    found["paired"] = correct_by_holm(
+        [
+            test
+            for context in views
+            for a, b in combinations(judgements, 2)
+            for test in compare_pair(context, a, b, judgements, metrics, tables)
+        ]
+    )
+    return found
 
 
-def broken_down(metrics: Sequence[Metric]) -> list[Metric]:
+def _broken_down(metrics: Sequence[Metric]) -> list[Metric]:
     """What is also reported by domain and by length: groups of errors, and the first share."""
     shares = [metric for metric in metrics if metric.kind == "share"]
     return [*(metric for metric in metrics if metric.kind == "group"), *shares[:1]]
 
 
-def _by_domain(
-    judgements: Mapping[str, Judgement], views: Mapping[str, SampleView], shown: Sequence[Metric]
-) -> dict[str, dict[str, Rate]]:
-    groups: dict[str, list[Judgement]] = {}
-    for example_id, judgement in judgements.items():
-        groups.setdefault(views[example_id].domain, []).append(judgement)
-    return {domain: summarise(groups[domain], shown) for domain in sorted(groups)}
+def summarise(
+    judgements: Sequence[Judgement], metrics: Sequence[Metric], tables: Sequence[str] | None = None
+) -> dict[str, Rate]:
+    """All metrics over one system's judgements of one context.
+
+    Unscored answers count in ``unscored`` alone: elsewhere they are neither 0 nor 1.
+
+    Args:
+        judgements: of the answers.
+        metrics: of the task.
+        tables: that the examples were made from, in the same order; ``None``: one each.
+    """
+    rates = {}
+    for metric in metrics:
+        counted = {
+            place: value
+            for place, one in enumerate(judgements)
+            if (metric.kind == "unscored" or not one.unscored)
+            and (value := metric.value(one)) is not None
+        }
+        values = list(counted.values())
+        clusters = tables and [tables[place] for place in counted]
+        if metric.kind == "share":
+            rates[metric.name] = mean_interval(values, clusters=clusters)
+        else:
+            effect = design_effect(values, clusters)
+            rates[metric.name] = rate_interval(round(sum(values)), len(values), effect)
+    return rates
 
 
-def _by_length(
-    judgements: Mapping[str, Judgement],
-    views: Mapping[str, SampleView],
-    bins: Sequence[tuple[int, int]],
-    shown: Sequence[Metric],
+def compare_pair(
+    context: ContextKind,
+    system_a: str,
+    system_b: str,
+    judgements: Judgements,
+    metrics: Sequence[Metric],
+    tables: Tables,
 ) -> list[dict[str, Any]]:
-    return [
-        {"from": first, "to": last}
-        | summarise(
-            [judgements[one.id] for one in views.values() if first <= one.length <= last], shown
-        )
-        for first, last in bins
-    ]
+    """Two systems on the examples that were scored in both, by all metrics but unscored answers.
+
+    Returns:
+        One dict a metric: who was compared and how, and what :class:`statistics.Paired` has;
+        ``system_a`` is the one compared against.
+    """
+    a, b = judgements[system_a][context], judgements[system_b][context]
+    shared = [n for n in a if n in b and not a[n].unscored and not b[n].unscored]
+    tests = []
+    for metric in metrics:
+        if metric.kind == "unscored":
+            continue
+        values = {
+            name: (first, second)
+            for name in shared
+            if (first := metric.value(a[name])) is not None
+            and (second := metric.value(b[name])) is not None
+        }
+        clusters = [tables[name] for name in values]
+        if metric.kind == "share":
+            paired = compare_shares(list(values.values()), clusters)
+        else:
+            outcomes = [(first > 0, second > 0) for first, second in values.values()]
+            paired = compare_events(outcomes, clusters)
+        tests.append(name_test(context, metric.name, system_a, system_b, paired))
+    return tests
+
+
+def name_test(
+    context: ContextKind, metric: str, system_a: str, system_b: str, paired: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A paired test with what it compares; ``p_holm`` is filled in over a whole report."""
+    names = {"context": context, "metric": metric, "system_a": system_a, "system_b": system_b}
+    return {**names, **paired, "p_holm": None}
+
+
+def correct_by_holm(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fill in ``p_holm``: the tests of one metric, over all contexts and systems, are a family."""
+    families: dict[str, list[dict[str, Any]]] = {}
+    for test in tests:
+        if test["p"] is not None:
+            families.setdefault(test["metric"], []).append(test)
+    for family in families.values():
+        for test, p in zip(family, holm([test["p"] for test in family]), strict=True):
+            test["p_holm"] = p
+    return tests
 
 
 def length_bins(lengths: Sequence[int], count: int = BINS) -> list[tuple[int, int]]:
@@ -112,14 +195,10 @@ def length_bins(lengths: Sequence[int], count: int = BINS) -> list[tuple[int, in
     """
     if not lengths:
         return []
-    ordered = sorted(lengths)
-    cuts = sorted({ordered[len(ordered) * index // count] for index in range(count)})
-    values = np.array(ordered)
-    bins = []
-    for start, stop in zip(cuts, [*cuts[1:], ordered[-1] + 1], strict=True):
-        inside = values[(values >= start) & (values < stop)]
-        bins.append((int(inside[0]), int(inside[-1])))
-    return bins
+    ordered = np.sort(lengths)
+    cuts = np.unique([ordered[len(ordered) * index // count] for index in range(count)])
+    groups = np.split(ordered, np.searchsorted(ordered, cuts[1:]))
+    return [(int(group[0]), int(group[-1])) for group in groups]
 
 
 MILLION = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablemend.records import ContextKind, Metric
-from tablemend.reports.rates import Rate
+from tablemend.statistics import Rate
 from tablemend.tables.read import Format
 
 DASH = "\N{EN DASH}"

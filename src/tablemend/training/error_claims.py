@@ -23,7 +23,7 @@ from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.datasets.tablehallu import small_world
 from tablemend.evidence.source import Source, retrieve_cells
 from tablemend.records import CLAIM_ERRORS, Claim, ClaimError, Evidence
-from tablemend.reports.rates import mean_interval
+from tablemend.statistics import mean_interval
 from tablemend.tables.table import Table
 
 

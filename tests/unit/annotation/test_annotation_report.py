@@ -19,7 +19,7 @@ from tablemend.config import Source
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.records import Example
-from tablemend.reports.rates import rate_interval
+from tablemend.statistics import rate_interval
 from tablemend.tasks.sources import read_examples
 from tests.support.annotators import (
     SEVERAL,

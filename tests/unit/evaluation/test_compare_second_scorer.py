@@ -22,7 +22,7 @@ from tablemend.records import Finding, Judgement
 from tablemend.reports.judges import agreement_rows, say_differing
 from tablemend.reports.markdown import terminal_table
 from tablemend.reports.report import write_reports
-from tablemend.reports.second import cohens_kappa, compare_judges
+from tablemend.reports.second_scorers import compare_scorers
 from tablemend.runs import Run, read_jsonl
 from tests.support.answering import AnsweringServer, answering, right_answer
 
@@ -213,10 +213,9 @@ def test_agreement_counts_what_both_scored() -> None:
     } | {"e": Judgement(unscored="failed", judge="d")}
     opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
     opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
-    found = compare_judges(judgements, opinions)
+    found = compare_scorers(judgements, opinions)
     assert found["examples"] == {"detector_only": ["b"], "second_only": ["c"]}
     assert (found["n"], found["disagreement"], found["kappa"]) == (4, 2, 0.0)
-    assert cohens_kappa(10, 0, 0, 10) == 1.0 and cohens_kappa(9, 0, 0, 0) is None
 
 
 def test_tables_of_agreement_name_the_examples() -> None:

@@ -23,12 +23,11 @@ from tablemend.meta_evaluation.measures import (
     SENTENCE,
     SPAN,
     TEXT,
-    correlation_with_p,
-    correlations,
     rates,
 )
 from tablemend.meta_evaluation.opinions import Called, about, by_person, by_verifier
 from tablemend.records import Claim, Verdict, VerdictName, Verification
+from tablemend.statistics import correlation_with_p, correlations
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 

@@ -26,7 +26,7 @@ from tablemend.reports.examples import Look, Shown, choose_examples, highlight, 
 from tablemend.reports.html import write_html
 from tablemend.reports.markdown import align, terminal_table, write_markdown
 from tablemend.reports.markup import join, tag
-from tablemend.reports.results import cost, length_bins, tabulate
+from tablemend.reports.results import cost, tabulate
 from tablemend.reports.words import main_share, p_value, say_tests, total_of
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
@@ -175,7 +175,7 @@ def make_results(
             }
             for system, kinds in shown.items()
         },
-        **tabulate(judgements, views, TASK.metrics),
+        **tabulate(judgements, views, TASK.metrics, {e.id: e.id for e in examples}),
         "second": {"judges": [], "systems": {}, "paired": {}},
     }
     return results, views, shown
@@ -270,7 +270,10 @@ def test_report_where_nothing_could_be_scored():
     views = {"clean": {examples[0].id: TASK.show(examples[0], "clean")}}
     results, *_ = make_results(contexts=("clean",))
     results |= tabulate(
-        {a: {"clean": {examples[0].id: unscored}} for a in ("base", "sft")}, views, TASK.metrics
+        {a: {"clean": {examples[0].id: unscored}} for a in ("base", "sft")},
+        views,
+        TASK.metrics,
+        {examples[0].id: "table"},
     )
     answer = Answer(examples[0].id, "base", "clean", "", 1, 0, "error", "timeout")
     shown = {a: {"clean": {examples[0].id: Shown(answer, unscored)}} for a in ("base", "sft")}
@@ -370,13 +373,6 @@ def test_breakdowns_count_every_example_once():
     assert sum(rates["total_hallu"]["n"] for rates in domains.values()) == 12
     bins = results["by_length"]["base"]["adversarial"]
     assert sum(one["total_hallu"]["n"] for one in bins) == 12
-
-
-@pytest.mark.parametrize("lengths", [[], [3], [1, 1, 1, 9], list(range(100)), [5, 5, 6, 6, 6]])
-def test_length_bins_hold_all_and_none_is_empty(lengths):
-    bins = length_bins(lengths)
-    assert sum(sum(a <= length <= b for a, b in bins) for length in lengths) == len(lengths)
-    assert all(any(a <= length <= b for length in lengths) for a, b in bins)
 
 
 def test_markup_escapes_text_and_attributes():

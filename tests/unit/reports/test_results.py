@@ -1,0 +1,106 @@
+"""From judgements to results.json: what is counted, of what, and who is compared with whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from tablemend.detector.errors import METRICS
+from tablemend.records import Finding, Judgement, SampleView, Share
+from tablemend.reports.results import length_bins, summarise, tabulate
+from tablemend.statistics import rate_interval
+
+
+def make_judgement(
+    *errors: str, matched: int = 4, abstained: bool = False, unscored: str = ""
+) -> Judgement:
+    findings = tuple(Finding(error, 0, None, None, None, "made up") for error in errors)
+    shares = {"row_recall": Share(matched, 4), "cell_recall": Share(matched, 4)}
+    return Judgement(findings, shares, abstained, unscored, "test judge")
+
+
+WRONG, RIGHT = make_judgement("attribute", matched=0), make_judgement()
+UNSCORED = make_judgement(matched=0, unscored="the request failed")
+
+
+def test_summary_counts_answers_not_findings() -> None:
+    rates = summarise(
+        [
+            make_judgement("attribute", "attribute", "out_of_range", matched=2),
+            RIGHT,
+            make_judgement(matched=0, abstained=True),
+            make_judgement("format_error", matched=0),
+        ],
+        METRICS,
+    )
+    assert list(rates) == [metric.name for metric in METRICS]
+    found = {name: rate["rate"] for name, rate in rates.items()}
+    assert found["attribute"] == found["context_violation"] == found["abstention"] == 0.25
+    assert found["total_hallu"] == found["constraint_violation"] == 0.5
+    assert found["row_recall"] == pytest.approx(1.5 / 4)
+    assert rates["unscored"] == rate_interval(0, 4)
+
+
+def test_unscored_is_neither_right_nor_wrong() -> None:
+    with_them = summarise([WRONG, RIGHT, UNSCORED, UNSCORED], METRICS)
+    without = summarise([WRONG, RIGHT], METRICS)
+    unscored = with_them.pop("unscored")
+    assert with_them == {name: rate for name, rate in without.items() if name != "unscored"}
+    assert (unscored["rate"], unscored["n"]) == (0.5, 4)
+
+
+def test_no_scored_answer_has_no_rate() -> None:
+    rates = summarise([UNSCORED], METRICS)
+    assert rates["total_hallu"] == {"rate": None, "low": None, "high": None, "n": 0}
+    assert rates["row_recall"]["rate"] is None and rates["unscored"]["rate"] == 1.0
+    assert summarise([], METRICS)["unscored"]["n"] == 0
+
+
+def compare(systems: dict[str, dict[str, Judgement]], a_table_each: bool = True) -> list[dict]:
+    names = {name for own in systems.values() for name in own}
+    views = {"clean": {n: SampleView(n, "clean", "", "", "all", text="text") for n in names}}
+    tables = {name: name if a_table_each else "one" for name in names}
+    judgements = {system: {"clean": own} for system, own in systems.items()}
+    return tabulate(judgements, views, METRICS, tables)["paired"]
+
+
+def test_only_examples_scored_in_both_are_compared() -> None:
+    systems = {
+        "base": {"e1": WRONG, "e2": WRONG, "e3": UNSCORED, "e4": RIGHT},
+        "sft": {"e1": RIGHT, "e2": UNSCORED, "e3": RIGHT, "e4": UNSCORED},
+    }
+    tests = {test["metric"]: test for test in compare(systems)}
+    assert set(tests) == {metric.name for metric in METRICS if metric.kind != "unscored"}
+    own = tests["attribute"]
+    assert (own["n"], own["a_only"], own["p_holm"]) == (1, 1, 1.0)
+    for test in compare({"a": {"e1": RIGHT}, "b": {"e1": UNSCORED}}):
+        assert [test[name] for name in ("n", "difference", "p", "p_holm")] == [0, None, None, None]
+
+
+def test_holm_family_is_one_metric() -> None:
+    systems = {
+        "base": {f"e{i}": WRONG for i in range(10)},
+        "cot": {f"e{i}": WRONG if i else RIGHT for i in range(10)},
+        "sft": {f"e{i}": RIGHT for i in range(10)},
+    }
+    attribute = [test for test in compare(systems) if test["metric"] == "attribute"]
+    assert len(attribute) == 3
+    strongest = min(attribute, key=lambda test: test["p"])
+    assert strongest["p_holm"] == pytest.approx(3 * strongest["p"])
+
+
+def test_examples_of_one_table_are_one_observation() -> None:
+    systems = {
+        "base": {f"e{i}": WRONG for i in range(20)},
+        "sft": {f"e{i}": RIGHT for i in range(20)},
+    }
+    (apart,) = (t for t in compare(systems) if t["metric"] == "total_hallu")
+    (together,) = (t for t in compare(systems, False) if t["metric"] == "total_hallu")
+    assert apart["p"] < 0.001 and together["p"] > 0.9
+    assert together["high"] > apart["high"]
+
+
+@pytest.mark.parametrize("lengths", [[], [3], [1, 1, 1, 9], list(range(100)), [5, 5, 6, 6, 6]])
+def test_length_bins_hold_all_and_none_is_empty(lengths: list[int]) -> None:
+    bins = length_bins(lengths)
+    assert sum(sum(a <= length <= b for a, b in bins) for length in lengths) == len(lengths)
+    assert all(any(a <= length <= b for length in lengths) for a, b in bins)

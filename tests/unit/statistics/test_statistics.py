@@ -1,0 +1,311 @@
+"""Rates, paired tests and agreement: published values, invariants, simulated coverage, clusters."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from tablemend.statistics import (
+    cohens_kappa,
+    compare_events,
+    compare_shares,
+    design_effect,
+    difference_interval,
+    holm,
+    krippendorffs_alpha,
+    mcnemar,
+    mean_interval,
+    rate_interval,
+    ratio_interval,
+)
+
+# ---- one rate, one mean ----
+
+
+def test_wilson_against_published_values() -> None:
+    # Newcombe 1998, Statistics in Medicine 17:857-872, table I: 15/148 and 0/20.
+    rate = rate_interval(15, 148)
+    assert (rate["low"], rate["high"]) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    zero = rate_interval(0, 20)
+    assert (zero["low"], zero["high"]) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_is_scipys(pair: tuple[int, int]) -> None:
+    interval = binomtest(*pair).proportion_ci(0.95, method="wilson")
+    rate = rate_interval(*pair)
+    assert (rate["low"], rate["high"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0]), min_size=1, max_size=60))
+def test_mean_interval_contains_the_mean(values: list[float]) -> None:
+    rate = mean_interval(values)
+    assert 0 <= rate["low"] <= rate["rate"] + 1e-12
+    assert rate["rate"] - 1e-12 <= rate["high"] <= 1
+    assert rate["n"] == len(values)
+    assert rate == mean_interval(values[::-1])  # seeded, and the order does not matter
+
+
+def test_mean_interval_is_as_wide_as_the_spread_says() -> None:
+    values = np.random.default_rng(0).choice([0.0, 0.5, 1.0], size=400).tolist()
+    rate = mean_interval(values)
+    half = 1.96 * np.std(values) / math.sqrt(400)
+    assert rate["high"] - rate["low"] == pytest.approx(2 * half, rel=0.05)
+
+
+def test_all_perfect_recalls_are_not_certain() -> None:
+    assert mean_interval([1.0] * 10)["low"] == pytest.approx(0.722, abs=1e-3)
+
+
+# ---- clusters ----
+
+
+def test_one_example_a_table_is_as_without_tables() -> None:
+    generator = np.random.default_rng(3)
+    values = generator.choice([0.0, 0.5, 1.0], size=(50, 2))
+    pairs = [tuple(row) for row in values.tolist()]
+    events = [(a > 0, b > 0) for a, b in pairs]
+    tables = [f"t{index}" for index in range(50)]
+    assert design_effect([a for a, _ in pairs], tables) == 1.0
+    assert mean_interval([a for a, _ in pairs], clusters=tables) == mean_interval(
+        [a for a, _ in pairs]
+    )
+    assert compare_shares(pairs, tables) == compare_shares(pairs)
+    assert compare_events(events, tables) == compare_events(events)
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_copies_of_an_example_say_nothing_new(copies: int) -> None:
+    """Every table asked about several times, always with the same outcome: as if asked once."""
+    generator = np.random.default_rng(4)
+    once = generator.choice([0.0, 0.5, 1.0], size=(60, 2), p=[0.3, 0.3, 0.4])
+    tables = [f"t{index}" for index in range(60)] * copies
+    pairs = [tuple(row) for row in once.tolist()]
+    events = [(a > 0.5, b > 0.5) for a, b in pairs]
+    rate = mean_interval([a for a, _ in pairs] * copies, clusters=tables)
+    for end in ("rate", "low", "high"):
+        assert rate[end] == pytest.approx(mean_interval([a for a, _ in pairs])[end])
+    many, few = compare_events(events * copies, tables), compare_events(events)
+    for name in ("difference", "low", "high", "ratio", "ratio_low", "ratio_high"):
+        assert many[name] == pytest.approx(few[name], rel=0.05, abs=0.005), name
+    assert many["p"] == pytest.approx(few["p"], abs=0.02)
+    assert (many["n"], many["a_only"]) == (few["n"] * copies, few["a_only"] * copies)
+    shares = compare_shares(pairs * copies, tables)
+    assert shares["p"] == pytest.approx(compare_shares(pairs)["p"], abs=0.02)
+    assert compare_shares(pairs * copies)["p"] < shares["p"]
+    assert design_effect([0.0] * 60 * copies, tables) == copies
+
+
+def test_intervals_of_clustered_rates_cover_as_often_as_they_say() -> None:
+    generator = np.random.default_rng(5)
+    tables = np.repeat(np.arange(60), 5)
+    hits = {True: 0, False: 0}
+    for _ in range(400):
+        values = (generator.random(300) < generator.beta(0.9, 2.1, size=60)[tables]).astype(float)
+        for known in hits:
+            effect = design_effect(values.tolist(), [str(t) for t in tables] if known else None)
+            rate = rate_interval(int(values.sum()), 300, effect)
+            hits[known] += rate["low"] <= 0.3 <= rate["high"]
+    assert 0.93 <= hits[True] / 400 <= 0.98 and hits[False] / 400 < 0.9
+
+
+# ---- two systems ----
+
+
+def test_newcombe_against_published_values() -> None:
+    # Newcombe 1998, Statistics in Medicine 17:2635-2650, table II, method 10:
+    # (both, first only, second only, neither) = (36, 12, 2, 0): +0.2000 (0.0569, 0.3404).
+    difference, low, high = difference_interval(both=36, a_only=2, b_only=12, n=50)
+    assert (difference, low, high) == pytest.approx((0.2, 0.0569, 0.3404), abs=5e-5)
+
+
+def simulate(
+    rate_a: float, rate_b: float, link: float, n: int, rounds: int
+) -> Iterator[tuple[int, int, int]]:
+    """Counts of correlated pairs; ``link`` is how often b copies a coin shared with a."""
+    generator = np.random.default_rng(5)
+    for _ in range(rounds):
+        shared, own_a, own_b = generator.random((3, n))
+        linked = generator.random(n) < link
+        a = np.where(linked, shared, own_a) < rate_a
+        b = np.where(linked, shared, own_b) < rate_b
+        yield int((a & b).sum()), int((a & ~b).sum()), int((b & ~a).sum())
+
+
+@pytest.mark.parametrize(("rate_a", "rate_b", "link"), [(0.6, 0.25, 0.5), (0.9, 0.85, 0.0)])
+def test_intervals_cover_as_often_as_they_say(rate_a: float, rate_b: float, link: float) -> None:
+    n, rounds, hits_difference, hits_ratio = 120, 800, 0, 0
+    for both, a_only, b_only in simulate(rate_a, rate_b, link, n, rounds):
+        _, low, high = difference_interval(both, a_only, b_only, n)
+        hits_difference += low <= rate_b - rate_a <= high
+        _, low, high = ratio_interval(both, a_only, b_only)
+        hits_ratio += low <= rate_b / rate_a <= high
+    assert 0.93 <= hits_difference / rounds <= 0.98
+    assert 0.93 <= hits_ratio / rounds <= 0.98
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_intervals_are_antisymmetric_and_hold_the_estimate(
+    both: int, a_only: int, b_only: int, neither: int
+) -> None:
+    n = both + a_only + b_only + neither
+    if n == 0:
+        assert difference_interval(0, 0, 0, 0) == (None, None, None)
+        return
+    difference, low, high = difference_interval(both, a_only, b_only, n)
+    back = difference_interval(both, b_only, a_only, n)
+    assert back == pytest.approx((-difference, -high, -low))
+    assert -1 - 1e-12 <= low <= difference + 1e-12
+    assert difference - 1e-12 <= high <= 1 + 1e-12
+    ratio, ratio_low, ratio_high = ratio_interval(both, a_only, b_only)
+    if both + a_only == 0:
+        assert ratio is None
+    else:
+        assert 0 <= ratio_low <= ratio <= ratio_high
+
+
+def test_mcnemar_exact() -> None:
+    assert mcnemar(0, 0) == mcnemar(3, 3) == 1.0
+    assert mcnemar(0, 10) == pytest.approx(2 * 0.5**10)
+
+
+def test_direction_b_against_a() -> None:
+    outcomes = [(True, False)] * 30 + [(True, True)] * 20 + [(False, False)] * 50
+    test = compare_events(outcomes)
+    assert (test["a_only"], test["b_only"], test["n"]) == (30, 0, 100)
+    assert (test["difference"], test["ratio"]) == pytest.approx((-0.3, 0.4))
+    assert test["high"] < 0 and test["ratio_high"] < 1 and test["p"] < 1e-6
+
+
+def test_shares_paired() -> None:
+    generator = np.random.default_rng(1)
+    one = generator.choice([0.0, 0.5, 1.0], size=200)
+    same = compare_shares(list(zip(one, one, strict=True)))
+    assert [same[name] for name in ("difference", "low", "high", "p")] == [0, 0, 0, 1]
+    other = np.minimum(1.0, one + generator.choice([0.0, 0.5], size=200))
+    better = compare_shares(list(zip(one, other, strict=True)))
+    assert better["low"] > 0 and better["p"] < 0.001
+    assert better["a_only"] == 0 and better["ratio"] > 1
+    assert compare_shares([])["p"] is None
+
+
+def test_swap_test_holds_its_level() -> None:
+    generator = np.random.default_rng(2)
+    small = 0
+    for _ in range(200):
+        values = generator.choice([0.0, 0.25, 0.5, 1.0], size=(60, 2))
+        small += compare_shares([tuple(row) for row in values.tolist()])["p"] < 0.05
+    assert small / 200 < 0.1
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
+    assert holm([]) == []
+
+
+# ---- agreement ----
+
+
+def test_kappa() -> None:
+    assert cohens_kappa(20, 5, 10, 15) == pytest.approx(0.4)  # Cohen's kappa, by hand
+    assert cohens_kappa(10, 0, 0, 10) == 1.0 and cohens_kappa(9, 0, 0, 0) is None
+
+
+def counted(*observers: str) -> list[list[int]]:
+    """Counts of each value for every unit; a dot is a missing value."""
+    values = sorted(set("".join(observers)) - {"."})
+    return [[unit.count(value) for value in values] for unit in zip(*observers, strict=True)]
+
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections A, B and C
+PUBLISHED = [
+    (("0100000010", "1110010000"), 0.095),
+    (("aabbdcccedda", "babbbccceddd"), 0.692),
+    (("123321412...", "1233224125.3", ".3332342251.", "12332441251."), 0.743),
+]
+
+
+@pytest.mark.parametrize(("observers", "alpha"), PUBLISHED, ids=["binary", "two", "four"])
+def test_published_alphas(observers: Sequence[str], alpha: float) -> None:
+    found = krippendorffs_alpha(counted(*observers))
+    assert found["alpha"] == pytest.approx(alpha, abs=0.0005)
+    assert found["low"] < alpha < found["high"]
+
+
+def test_units_that_fewer_than_two_observers_scored_do_not_count() -> None:
+    found = krippendorffs_alpha(counted(*PUBLISHED[2][0]))
+    assert (found["units"], found["judgements"]) == (11, 40)  # Krippendorff's unit 12 falls out
+    alone = [[0, 0], [1, 0], [0, 1]] * 50
+    binary = counted(*PUBLISHED[0][0])
+    assert krippendorffs_alpha(binary + alone) == krippendorffs_alpha(binary)
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ([], "no example was scored by two"),
+        ([[1, 0], [0, 1], [0, 0]], "no example was scored by two"),
+        ([[2, 0], [3, 0], [0, 1]], "all answers are the same"),
+    ],
+)
+def test_alpha_is_undefined_and_not_zero_or_one(counts: list[list[int]], reason: str) -> None:
+    found = krippendorffs_alpha(counts)
+    assert (found["alpha"], found["low"], found["high"]) == (None, None, None)
+    assert found["reason"].startswith(reason)
+
+
+def test_alphas_whose_resamples_say_nothing_have_no_interval() -> None:
+    found = krippendorffs_alpha([[2, 0]] * 9 + [[0, 2]])
+    assert found["alpha"] == 1 and found["low"] is None
+    assert found["reason"] == "no interval: not one pair disagrees"
+    # a third of the resamples of 50 does not draw the one example with a no
+    found = krippendorffs_alpha([[2, 0]] * 49 + [[1, 1]])
+    assert found["alpha"] == pytest.approx(0.0) and found["observed"] == pytest.approx(0.98)
+    assert found["low"] is None and "too few different answers" in found["reason"]
+
+
+def test_alpha_and_its_interval_are_the_packages() -> None:
+    """The same bootstrap the slow way, with another generator."""
+    generator = random.Random(5)
+    counts = [
+        (yes := sum(generator.random() < chance for _ in range(3)), 3 - yes)
+        for chance in generator.choices((0.9, 0.2), k=60)
+    ]
+
+    def packages(counts: Sequence[Sequence[int]]) -> float:
+        return krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+
+    alphas = [packages(generator.choices(counts, k=60)) for _ in range(1000)]
+    found = krippendorffs_alpha(counts)
+    assert found["alpha"] == pytest.approx(packages(counts), abs=1e-12)
+    low, high = np.quantile(alphas, [0.025, 0.975])
+    assert found["low"] == pytest.approx(low, abs=0.03)
+    assert found["high"] == pytest.approx(high, abs=0.03)
+    assert krippendorffs_alpha(counts) == found  # seeded
+
+
+def test_alpha_of_annotators_who_err_at_a_known_rate() -> None:
+    """Truth wrong with p, each of four flips it with e: the expectation in closed form."""
+    p, e, n = 0.3, 0.1, 4000
+    generator = random.Random(1)
+    counts = []
+    for _ in range(n):
+        wrong = generator.random() < p
+        votes = Counter(wrong != (generator.random() < e) for _ in range(4))
+        counts.append((votes[False], votes[True]))
+    found = krippendorffs_alpha(counts)
+    share = p * (1 - e) + (1 - p) * e
+    alpha = 1 - e * (1 - e) / (share * (1 - share))
+    assert found["observed"] == pytest.approx(1 - 2 * e * (1 - e), abs=0.01)
+    assert found["alpha"] == pytest.approx(alpha, abs=0.02)
+    assert found["low"] < alpha < found["high"] < found["low"] + 0.05
