@@ -29,10 +29,9 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
 from tablemend.meta_evaluation.splits import Split
-from tablemend.mitigations.cave import cave_text
-from tablemend.mitigations.edits import Edit, Mended
+from tablemend.mitigations.cave import cave
+from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text
-from tablemend.mitigations.steps import run_together
 from tablemend.records import ClaimError
 from tablemend.values.cells import same_value
 
@@ -64,8 +63,8 @@ def mend(pairs: Sequence[Pair], model: str | None) -> list[tuple[Mended, Mended]
         mended = [repair_text(*text) for text in texts]
     else:
         with open_backend(model, BackendOptions(cache=None)) as backend:
-            steps = [cave_text(*text) for text in texts]
-            mended = run_together(steps, backend, ProgramVerifier(), ProgramExtractor())
+            tools = Tools(ProgramVerifier(), ProgramExtractor(), backend)
+            mended = cave([Draft(*text) for text in texts], tools)
     return list(zip(mended[::2], mended[1::2], strict=True))
 
 

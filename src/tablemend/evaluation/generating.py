@@ -179,7 +179,7 @@ class _Asked:
         if not isinstance(held, Constraint) or one.answer.finish_reason != "stop":
             return
         assert format is not None
-        if not held.keeps(
+        if not held.is_kept(
             one.answer.text, system.task.evidence(sample, one.answer.context), format
         ):
             raise TablemendError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tablemend.mitigations.prompting import BLANK
 from tablemend.tables.extract import Extraction
 from tablemend.tables.read import READERS
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
+
+BLANK = "-"
 
 
 def rows_left(cells: Sequence[Sequence[Cell] | None]) -> list[int]:

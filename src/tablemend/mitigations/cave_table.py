@@ -1,34 +1,35 @@
-"""CAVE for answer tables: cells and rows flagged without a gold table, mended one by one.
+"""CAVE for answer tables: cells and rows are flagged without a gold table, by the context alone.
 
-Evidence comes from the context alone. A flagged cell is asked for again and may become blank; a
-flagged row stays or is dropped, which the model is asked; no other cell changes.
+A flagged cell is asked for again and may become blank; a flagged row stays or is dropped, which
+the model is asked; no other cell changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from tablemend.backends.requests import Completion, Message, Request, Sampling
-from tablemend.evidence.source import Source
-from tablemend.faithfulness.asking import usage_of
-from tablemend.faithfulness.verifier import NOTHING, Usage
-from tablemend.mitigations.answers import blank_for, put_back, rows_left, table_left
-from tablemend.mitigations.cave import count_wrong, spent
-from tablemend.mitigations.edits import MAX_NEW_TOKENS, PASSES, Draft, Edit, Mended
-from tablemend.mitigations.prompting import BLANK, CELL, PROMPTS, RETRY, ROW
+from tablemend.backends.requests import Message
+from tablemend.mitigations.answers import BLANK, blank_for, put_back, rows_left, table_left
+from tablemend.mitigations.edits import Draft, Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, in_order
-from tablemend.mitigations.rewriting import evidence, findings, read_cell, read_row
-from tablemend.mitigations.steps import Steps, Unverified
-from tablemend.prompting.files import after_rejection
-from tablemend.prompting.replies import Unreadable, why_no_answer
+from tablemend.mitigations.rewrite_prompts import (
+    CELL,
+    PROMPTS,
+    ROW,
+    evidence,
+    findings,
+    read_cell,
+    read_row,
+)
+from tablemend.mitigations.rewriting import NO_BETTER, Rewriting, count_wrong
 from tablemend.records import Verdict, Verification
-from tablemend.tables.extract import extract_table
+from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
 
 VERSION = "cave-table/2"
-NO_BETTER = "the context supports it no better than what stood there"
 
 
 class Place(NamedTuple):
@@ -37,275 +38,172 @@ class Place(NamedTuple):
     row: int
     column: int | None
 
+    @property
+    def order(self) -> tuple[int, int]:
+        """Rows before their cells."""
+        return self.row, -1 if self.column is None else self.column
 
-@dataclass
-class _Draft:
-    """An answer table in the making.
+
+def open_table(draft: Draft) -> TableRewriting | None:
+    """The table of an answer, to be rewritten; ``None`` where there is none."""
+    assert draft.format is not None
+    found = extract_table(draft.text, draft.format)
+    return None if found.table is None else TableRewriting(draft, found, found.table)
+
+
+class TableRewriting(Rewriting[Place]):
+    """An answer table.
 
     Attributes:
         shape: the answer, its columns in the query's order.
-        source: the context.
-        query: the question.
-        now: what is found of the table as it is now.
         cells: every row as it is now; ``None`` for one that was dropped.
         edits: what was changed, by place.
         kept: rows that the model wants to keep.
-        failed: chat, answer and reason of what was not taken, by place.
     """
 
-    shape: Shape
-    source: Source
-    query: str
-    now: Verification
-    cells: list[list[Cell] | None]
-    edits: dict[Place, Edit] = field(default_factory=dict)
-    undone: list[Edit] = field(default_factory=list)
-    kept: set[int] = field(default_factory=set)
-    failed: dict[Place, tuple[Sequence[Message], str, str]] = field(default_factory=dict)
-    usage: Usage = NOTHING
+    def __init__(self, draft: Draft, found: Extraction, table: Table) -> None:
+        super().__init__(draft)
+        self._found = found
+        self.shape = Shape(table, table.columns)
+        self.cells: list[list[Cell] | None] = [list(row) for row in table.rows]
+        self.edits: dict[Place, Edit] = {}
+        self.kept: set[int] = set()
 
-    @property
-    def original(self) -> Table:
-        """The table before anything was asked."""
-        return self.shape.table
+    def put_in_order(self) -> bool:
+        """Which column is whose decides what its cells say: columns come first, by program."""
+        self.shape = in_order(self.shape.table, self.draft.evidence.query)
+        self.cells = [list(row) for row in self.shape.table.rows]
+        return bool(self.shape.edits)
 
-    @property
-    def rows(self) -> list[int]:
-        """Numbers of the original's rows that still stand."""
-        return rows_left(self.cells)
+    def document(self, wanted: Mapping[Place, Cell]) -> Table:
+        """The table with some cells changed and rows dropped."""
+        return table_left(self.shape.table, self._changed(wanted))
 
-    @property
-    def table(self) -> Table:
-        return table_left(self.original, self.cells)
+    def _changed(self, wanted: Mapping[Place, Cell]) -> list[list[Cell] | None]:
+        cells = [None if row is None else list(row) for row in self.cells]
+        for place, new in sorted(wanted.items(), key=lambda item: item[0].order):
+            row = cells[place.row]
+            if place.column is None:
+                cells[place.row] = None
+            elif row is not None:
+                row[place.column] = new
+        return cells
+
+    def _wrong(
+        self, found: Verification, wanted: Mapping[Place, Cell]
+    ) -> dict[Place, list[Verdict]]:
+        """Wrong cells and rows, by their places in the original."""
+        rows, columns = rows_left(self._changed(wanted)), self.shape.table.columns
+        wrong: dict[Place, list[Verdict]] = {}
+        for verdict in found.verdicts:
+            claim = verdict.claim
+            if verdict.wrong and claim.row is not None:
+                column = None if claim.column is None else columns.index(claim.column)
+                wrong.setdefault(Place(rows[claim.row], column), []).append(verdict)
+        return wrong
 
     def flagged(self) -> dict[Place, list[Verdict]]:
-        """What is wrong, by place; cells of a flagged row wait until the row is decided."""
-        found: dict[Place, list[Verdict]] = {}
-        for verdict in self.now.verdicts:
-            claim = verdict.claim
-            if not verdict.wrong or claim.row is None:
-                continue
-            column = None if claim.column is None else self.original.columns.index(claim.column)
-            place = Place(self.rows[claim.row], column)
-            if column is not None or place.row not in self.kept:
-                found.setdefault(place, []).append(verdict)
+        """Cells of a flagged row wait until the row is decided."""
+        wrong = self._wrong(self.now, {})
+        found = {
+            place: verdicts
+            for place, verdicts in wrong.items()
+            if place.column is not None or place.row not in self.kept
+        }
         return {
             place: verdicts
             for place, verdicts in found.items()
             if place.column is None or Place(place.row, None) not in found
         }
 
-    def chat(self, place: Place, verdicts: Sequence[Verdict]) -> Sequence[Message]:
-        """The prompt for a cell or a row; with what was tried before."""
-        if place in self.failed:
-            chat, answer, reason = self.failed[place]
-            return after_rejection(chat, answer, [reason], PROMPTS.prompt(RETRY))
+    def key(self, place: Place) -> Place:
+        """Places are those of the original."""
+        return place
+
+    def prompt(self, place: Place, verdicts: Sequence[Verdict]) -> Sequence[Message]:
+        """The prompt for a cell or a row."""
         slots = {
-            "query": self.query or "(not known)",
-            "row": _one_line(self.original.columns, self.cells[place.row] or ()),
+            "query": self.draft.evidence.query or "(not known)",
+            "row": _one_line(self.shape.table.columns, self.cells[place.row] or ()),
             "findings": findings(verdicts),
-            "evidence": evidence(verdicts, self.source),
+            "evidence": evidence(verdicts, self.draft.evidence),
         }
         if place.column is None:
             return PROMPTS.render(ROW, **slots)
-        return PROMPTS.render(
-            CELL,
-            column=self.original.columns[place.column],
-            cell=self.cell(place) or BLANK,
-            **slots,
-        )
+        column = self.shape.table.columns[place.column]
+        return PROMPTS.render(CELL, column=column, cell=self._cell(place) or BLANK, **slots)
 
-    def cell(self, place: Place) -> Cell:
-        """A cell as it is now."""
+    def _cell(self, place: Place) -> Cell:
         row = self.cells[place.row]
         assert row is not None and place.column is not None
         return row[place.column]
 
-    def edit(self, place: Place, new: Cell, reason: str, verdicts: Sequence[Verdict]) -> Edit:
-        """The record of a change against the original."""
-        row, columns = self.original.rows[place.row], self.original.columns
-        error_type = verdicts[0].error_type
+    def read(self, place: Place, answer: str) -> None:
+        """A cell, or whether a row stays."""
         if place.column is None:
-            old = _one_line(columns, row)
-            return Edit(old, new, reason, VERSION, error_type, row=place.row)
-        old = row[place.column] or ""
-        name = self.shape.names[place.column]
+            if read_row(answer):
+                self.kept.add(place.row)
+            else:
+                self.wanted[place] = None
+            return
+        new = read_cell(answer)
+        new = blank_for(self._found) if new is None else new
+        if new == self._cell(place):
+            self.give_up(place, new, NO_BETTER)
+        else:
+            self.wanted[place] = new
+
+    def failing(self, after: Verification) -> list[Place]:
+        """Cells that are wrong again, or whose row has as many errors as before.
+
+        Where the table as a whole is no better, all changes.
+        """
+        still = self._wrong(after, self.wanted)
+        was, now = _by_row(self._wrong(self.now, {})), _by_row(still)
+        failing = [
+            place
+            for place in self.wanted
+            if place.column is not None and (place in still or now[place.row] >= was[place.row])
+        ]
+        is_better = count_wrong(after) < count_wrong(self.now)
+        return failing if failing or is_better else list(self.wanted)
+
+    def edit(self, place: Place, new: Cell, reason: str) -> Edit:
+        """Against the original."""
+        row, columns = self.shape.table.rows[place.row], self.shape.table.columns
+        error_type = self.asked[place].verdicts[0].error_type
+        if place.column is None:
+            return Edit(_one_line(columns, row), new, reason, VERSION, error_type, row=place.row)
+        old, name = row[place.column] or "", self.shape.names[place.column]
         return Edit(old, new, reason, VERSION, error_type, row=place.row, column=name)
 
-    def give_up(
-        self,
-        place: Place,
-        new: Cell,
-        reason: str,
-        verdicts: Sequence[Verdict],
-        chat: Sequence[Message],
-        answer: str,
-    ) -> None:
-        """Note what is not taken."""
-        self.undone.append(self.edit(place, new, reason, verdicts))
-        self.failed[place] = chat, answer, f"{reason[:1].upper()}{reason[1:]}."
-
-
-def cave_answer(
-    item: Draft,
-    passes: int = PASSES,
-    thinking: bool | None = None,
-    max_new_tokens: int = MAX_NEW_TOKENS,
-) -> Steps:
-    """Post-edit one answer table by a model; an answer without a table stays as it is.
-
-    Args:
-        item: the answer, with its context and its query.
-        passes: most times that a cell is asked for.
-        thinking: whether the model is to think first; ``None`` asks for nothing.
-        max_new_tokens: longest answer, thinking included.
-
-    Returns:
-        Steps for :func:`~tablemend.mitigations.steps.run_together`.
-    """
-    assert item.format is not None
-    found = extract_table(item.text, item.format)
-    if found.table is None:
-        return Mended(item.text)
-    source, query = item.evidence, item.evidence.query
-    before: Verification = yield Unverified(found.table, source, query)
-    # Which column is whose decides what its cells say: columns come first, by program.
-    shape = in_order(found.table, query)
-    now = before
-    if shape.edits:
-        now = yield Unverified(shape.table, source, query)
-    draft = _Draft(shape, source, query, now, [list(r) for r in shape.table.rows])
-    draft.usage += spent(before) + (spent(now) if shape.edits else NOTHING)
-    blank = blank_for(found)
-    asked = 0
-    for number in range(passes):
-        flagged = draft.flagged()
-        if not flagged:
-            break
-        chats = {place: draft.chat(place, verdicts) for place, verdicts in flagged.items()}
-        completions: list[Completion] = yield [
-            Request(f"{item.name}.cave.{number}.{name}", chat, Sampling(max_new_tokens), thinking)
-            for name, chat in enumerate(chats.values())
-        ]
-        asked += 1
-        draft.usage += usage_of(completions)
-        wanted = _read(draft, flagged, chats, completions, blank)
-        while wanted:
-            tried = _applied(draft, wanted)
-            after: Verification = yield Unverified(tried.table, source, query)
-            draft.usage += spent(after)
-            failed = _failing(draft, replace(tried, now=after), wanted)
-            if not failed:
-                for place, new in wanted.items():
-                    _note(draft, place, new, flagged[place])
-                draft.cells, draft.now = tried.cells, after
-                break
-            answers = dict(zip(chats, completions, strict=True))
-            for place in failed:
-                new = wanted.pop(place)
-                verdicts, answer = flagged[place], answers[place].answer
-                draft.give_up(place, new, NO_BETTER, verdicts, chats[place], answer)
-    cells = tuple(draft.edits[place] for place in sorted(draft.edits, key=_order))
-    edits = (*shape.edits, *cells)
-    undone = tuple(draft.undone)
-    try:
-        text = put_back(item.text, found, draft.table) if edits else item.text
-    except TableError as error:
-        lost = tuple(replace(edit, reason=str(error)) for edit in edits)
-        return Mended(item.text, (), (*undone, *lost), before, before, draft.usage, asked)
-    return Mended(text, edits, undone, before, draft.now, draft.usage, asked)
-
-
-def _read(
-    draft: _Draft,
-    flagged: dict[Place, list[Verdict]],
-    chats: dict[Place, Sequence[Message]],
-    completions: Sequence[Completion],
-    blank: str | None,
-) -> dict[Place, Cell]:
-    """What the model wants changed, by place."""
-    wanted: dict[Place, Cell] = {}
-    for (place, chat), completion in zip(chats.items(), completions, strict=True):
-        try:
-            if problem := why_no_answer(completion):
-                raise Unreadable(*problem)
+    def take(self) -> None:
+        """A dropped row needs no edits of its cells."""
+        self.cells = self._changed(self.wanted)
+        for place, new in self.wanted.items():
             if place.column is None:
-                if read_row(completion.answer):
-                    draft.kept.add(place.row)
-                else:
-                    wanted[place] = None
-                continue
-            new = read_cell(completion.answer)
-        except Unreadable as error:
-            reason = error.problem.text
-            draft.give_up(place, None, reason, flagged[place], chat, completion.answer)
-            continue
-        new = blank if new is None else new
-        if new == draft.cell(place):
-            draft.give_up(place, new, NO_BETTER, flagged[place], chat, completion.answer)
-        else:
-            wanted[place] = new
-    return wanted
+                self.edits = {one: own for one, own in self.edits.items() if one.row != place.row}
+            shown = None if new in (None, BLANK) else new
+            self.edits[place] = self.edit(place, shown, self.asked[place].reason)
+
+    def mended(self) -> Mended:
+        """The answer with its table put back."""
+        cells = (self.edits[place] for place in sorted(self.edits, key=lambda one: one.order))
+        edits, undone = (*self.shape.edits, *cells), tuple(self.undone)
+        text, now = self.draft.text, self.now
+        try:
+            text = put_back(text, self._found, self.document({})) if edits else text
+        except TableError as error:
+            undone += tuple(replace(edit, reason=str(error)) for edit in edits)
+            edits, now = (), self.before
+        return Mended(text, edits, undone, self.before, now, self.usage, self.passes)
 
 
-def _applied(draft: _Draft, wanted: dict[Place, Cell]) -> _Draft:
-    """The table with changes, as a draft of its own."""
-    cells = [None if row is None else list(row) for row in draft.cells]
-    for place, new in wanted.items():
-        row = cells[place.row]
-        if place.column is None:
-            cells[place.row] = None
-        elif row is not None:
-            row[place.column] = new
-    return replace(draft, cells=cells)
-
-
-def _failing(draft: _Draft, tried: _Draft, wanted: dict[Place, Cell]) -> list[Place]:
-    """Changes that mend nothing: the cell is wrong again, or its row has as many errors as before.
-
-    Where the table as a whole is no better, all of them.
-    """
-    before, after = _by_row(draft), _by_row(tried)
-    still = {
-        Place(tried.rows[verdict.claim.row], draft.original.columns.index(verdict.claim.column))
-        for verdict in tried.now.verdicts
-        if verdict.wrong and verdict.claim.row is not None and verdict.claim.column is not None
-    }
-    failed = [
-        place
-        for place in wanted
-        if place.column is not None
-        and (place in still or after.get(place.row, 0) >= before.get(place.row, 0))
-    ]
-    if not failed and count_wrong(tried.now) >= count_wrong(draft.now):
-        return list(wanted)
-    return failed
-
-
-def _by_row(draft: _Draft) -> dict[int, int]:
-    """Wrong claims by the original's rows."""
-    counts: dict[int, int] = {}
-    for verdict in draft.now.verdicts:
-        if verdict.wrong and verdict.claim.row is not None:
-            number = draft.rows[verdict.claim.row]
-            counts[number] = counts.get(number, 0) + 1
+def _by_row(wrong: Mapping[Place, Sequence[Verdict]]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for place, verdicts in wrong.items():
+        counts[place.row] += len(verdicts)
     return counts
-
-
-def _note(draft: _Draft, place: Place, new: Cell, verdicts: Sequence[Verdict]) -> None:
-    """Note a change that is taken; a dropped row needs no edits of its cells."""
-    reason = "; ".join(dict.fromkeys(one.reason for one in verdicts if one.reason))
-    if place.column is None:
-        for known in [one for one in draft.edits if one.row == place.row]:
-            del draft.edits[known]
-        draft.edits[place] = draft.edit(place, None, reason, verdicts)
-    else:
-        shown = None if new in (None, BLANK) else new
-        draft.edits[place] = draft.edit(place, shown, reason, verdicts)
-
-
-def _order(place: Place) -> tuple[int, int]:
-    return place.row, -1 if place.column is None else place.column
 
 
 def _one_line(columns: Sequence[str], row: Sequence[Cell]) -> str:

@@ -35,9 +35,20 @@ _EDGES = re.compile(
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def columns_of(evidence: Source) -> tuple[str, ...] | None:
-    """The columns that the query names; ``None`` where it names none."""
-    return columns_from_query(evidence.query)
+def header(evidence: Source, output: Format) -> str:
+    """A grammar that fixes the columns which the query names."""
+    return answer_grammar(columns_from_query(evidence.query), output, None)
+
+
+def spans(evidence: Source, output: Format) -> str:
+    """A grammar that also limits cells to the words of the context."""
+    return answer_grammar(columns_from_query(evidence.query), output, evidence.text)
+
+
+def keeps_query(said: str, evidence: Source, output: Format) -> bool:
+    """Whether an answer has the columns which the query names."""
+    columns = columns_from_query(evidence.query)
+    return columns is None or keeps_header(said, columns, output)
 
 
 def answer_grammar(columns: Sequence[str] | None, output: Format, context: str | None) -> str:

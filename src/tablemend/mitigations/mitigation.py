@@ -1,20 +1,20 @@
 """Mitigations by name: what a recipe, the command line and the comparison read.
 
-A mitigation sees what its user would have: the answer and its evidence, never the gold.
+A mitigation sees what its user would have: the answer and its evidence, never the gold. A further
+one is a file with its function, and a line of :data:`MITIGATIONS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from tablemend.config import Format
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tablemend.config.section import Format
     from tablemend.evidence.source import Source
     from tablemend.mitigations.edits import Draft, Mended, Tools
-    from tablemend.records import Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,21 @@ class PostEdit:
     """Edits stored answers; nothing is generated anew.
 
     Attributes:
+        function: drafts and tools -> the drafts, edited, in their order; or where it is, as
+            ``file:name``, so that only who mends loads it.
         text, table: versions, raised with every change of what it makes of a text or a table.
-        edit: the drafts, edited, in their order.
         asks_model: whether it needs tools with a backend.
     """
 
+    function: str | Callable[[Sequence[Draft], Tools], list[Mended]]
     text: str
     table: str
-    edit: Callable[[Sequence[Draft], Tools], list[Mended]]
     asks_model: bool = False
+
+    def edit(self, drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
+        """The drafts, edited, in their order."""
+        found: list[Mended] = _load(self.function)(drafts, tools)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +44,38 @@ class Constraint:
     """Holds an answer table to a grammar while it is generated.
 
     Attributes:
+        function: what the model is shown, and the format that is asked for -> the grammar, in
+            GBNF; or where it is, as ``file:name``.
         version: raised with every change of the grammars.
-        grammar: in GBNF, from what the model is shown and the format that is asked for.
-        keeps: whether a whole answer keeps to its grammar, as far as that is quick to see: a
-            server may pass over one.
+        keeps: whether a whole answer keeps to its grammar, as far as that is quick to see (a server
+            may pass over one): answer, what was shown, format -> verdict.
     """
 
+    function: str | Callable[[Source, Format], str]
     version: int
-    grammar: Callable[[Source, Format], str]
-    keeps: Callable[[str, Source, Format], bool]
+    keeps: str | Callable[[str, Source, Format], bool]
+
+    def grammar(self, evidence: Source, format: Format) -> str:
+        """The grammar of an answer, in GBNF."""
+        return str(_load(self.function)(evidence, format))
+
+    def is_kept(self, answer: str, evidence: Source, format: Format) -> bool:
+        """Whether a whole answer keeps to its grammar."""
+        return bool(_load(self.keeps)(answer, evidence, format))
+
+
+def _load(function: str | Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(function, str):
+        return function
+    file, _, name = function.partition(":")
+    return vars(import_module(f"tablemend.mitigations.{file}"))[name]  # type: ignore[no-any-return]
 
 
 Mitigation = PostEdit | Constraint
-
-
-def _repair(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
-    """Texts by any verifier, tables by the program."""
-    from tablemend.faithfulness.staf import verify_text
-    from tablemend.mitigations.repair_table import repair_answer
-    from tablemend.mitigations.repair_text import repair_text
-
-    def verify(text: str, source: Source) -> Verification:
-        return verify_text(text, source, tools.verifier, tools.extractor)
-
-    return [
-        repair_text(one.text, one.evidence, verify)
-        if one.format is None
-        else repair_answer(one.text, one.evidence.text, one.evidence.query, one.format)
-        for one in drafts
-    ]
-
-
-def _cave(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
-    from tablemend.mitigations.cave import cave_text
-    from tablemend.mitigations.cave_table import cave_answer
-    from tablemend.mitigations.steps import run_together
-
-    asked = tools.passes, tools.thinking, tools.max_new_tokens
-    steps = [
-        cave_text(one.text, one.evidence, *asked)
-        if one.format is None
-        else cave_answer(one, *asked)
-        for one in drafts
-    ]
-    return run_together(steps, tools.backend, tools.verifier, tools.extractor)
-
-
-def _header(evidence: Source, format: Format) -> str:
-    from tablemend.mitigations.constrained import answer_grammar, columns_of
-
-    return answer_grammar(columns_of(evidence), format, None)
-
-
-def _spans(evidence: Source, format: Format) -> str:
-    from tablemend.mitigations.constrained import answer_grammar, columns_of
-
-    return answer_grammar(columns_of(evidence), format, evidence.text)
-
-
-def _keeps_header(text: str, evidence: Source, format: Format) -> bool:
-    from tablemend.mitigations.constrained import columns_of, keeps_header
-
-    columns = columns_of(evidence)
-    return columns is None or keeps_header(text, columns, format)
-
-
 MITIGATIONS: dict[str, Mitigation] = {
-    "repair": PostEdit("repair/1", "repair-table/2", _repair),
-    "cave": PostEdit("cave/1", "cave-table/2", _cave, asks_model=True),
-    "header": Constraint(1, _header, _keeps_header),
-    "spans": Constraint(1, _spans, _keeps_header),
+    "repair": PostEdit("repair:repair", "repair/1", "repair-table/2"),
+    "cave": PostEdit("cave:cave", "cave/2", "cave-table/2", asks_model=True),
+    "header": Constraint("constrained:header", 1, "constrained:keeps_query"),
+    "spans": Constraint("constrained:spans", 1, "constrained:keeps_query"),
 }
 """By the name that a recipe gives."""

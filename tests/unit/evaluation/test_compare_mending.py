@@ -147,7 +147,7 @@ def test_the_mender_never_sees_the_gold(
         seen.extend(drafts)
         return [Mended(draft.text) for draft in drafts]
 
-    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit("spy", "spy", spy))
+    monkeypatch.setitem(MITIGATIONS, "repair", PostEdit(spy, "spy", "spy"))
     compare(recipe(ARMS))
     assert len(seen) == len(EXAMPLES)
     by_query = {example.query: example for example in EXAMPLES}

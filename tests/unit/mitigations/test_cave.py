@@ -12,11 +12,9 @@ from tablemend.config.backend import BackendOptions
 from tablemend.errors import Stopped
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-from tablemend.mitigations.cave import PASSES, cave_text
-from tablemend.mitigations.edits import Mended, apply_edits
-from tablemend.mitigations.prompting import PROMPTS, RETRY
-from tablemend.mitigations.rewriting import read_rewrite
-from tablemend.mitigations.steps import run_together
+from tablemend.mitigations.cave import cave
+from tablemend.mitigations.edits import PASSES, Draft, Mended, Tools, apply_edits
+from tablemend.mitigations.rewrite_prompts import PROMPTS, RETRY, read_rewrite
 from tablemend.prompting.replies import Unreadable
 from tablemend.tables.table import Table
 from tests.support.faithfulness_models import Answer, CannedBackend
@@ -37,12 +35,15 @@ WRONG = (
 )
 
 
+def cave_texts(texts: list[str], backend: object, passes: int = PASSES) -> list[Mended]:
+    tools = Tools(ProgramVerifier(), ProgramExtractor(), backend, passes)  # type: ignore[arg-type]
+    return cave([Draft(text, SOURCE) for text in texts], tools)
+
+
 def mend(text: str, answer: Callable[[str], Answer], passes: int = PASSES) -> tuple[Mended, int]:
     """The text after CAVE, and how often the model was asked."""
     backend = CannedBackend(answer)
-    (found,) = run_together(
-        [cave_text(text, SOURCE, passes)], backend, ProgramVerifier(), ProgramExtractor()
-    )  # type: ignore[arg-type]
+    (found,) = cave_texts([text], backend, passes)
     assert apply_edits(text, found.edits) == found.text
     return found, len(backend.asked)
 
@@ -70,8 +71,7 @@ def test_the_wrong_number_alone_is_replaced() -> None:
 
 def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> None:
     backend = CannedBackend(lambda prompt: words_of(prompt))
-    steps = [cave_text(WRONG, SOURCE, 1)]
-    run_together(steps, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
+    cave_texts([WRONG], backend, 1)
     recognised = recognise(backend.asked[0].messages)
     assert recognised is not None and recognised.name == "rewrite_value"
     slots = recognised.slots
@@ -91,8 +91,7 @@ def test_the_prompt_of_the_error_type_shows_what_is_wrong_and_the_cells() -> Non
 )
 def test_the_error_type_decides_the_prompt(text: str, stage: str, shown: str) -> None:
     backend = CannedBackend(lambda prompt: words_of(prompt))
-    steps = [cave_text(text, SOURCE, 1)]
-    run_together(steps, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
+    cave_texts([text], backend, 1)
     recognised = recognise(backend.asked[0].messages)
     assert recognised is not None and recognised.name == stage
     assert shown in recognised.slots.get("computed", "")
@@ -164,19 +163,16 @@ def test_many_texts_are_asked_for_together() -> None:
 
     texts = [WRONG, RIGHT, WRONG.replace("39", "40"), RIGHT]
     backend = Counting(lambda p: re.sub("39|40", "37", words_of(p)))
-    found = run_together(
-        [cave_text(text, SOURCE) for text in texts], backend, ProgramVerifier(), ProgramExtractor()
-    )  # type: ignore[arg-type]
+    found = cave_texts(texts, backend)
     assert batches == [2]
     assert [one.usage.calls for one in found] == [1, 0, 1, 0]
     assert [one.text for one in found] == [WRONG.replace("39", "37"), RIGHT] * 2
 
 
 def test_a_server_that_is_gone_stops_the_run() -> None:
-    many = [cave_text(WRONG, SOURCE) for _ in range(30)]
     backend = CannedBackend(lambda _: ("", "error"))
     with pytest.raises(Stopped):
-        run_together(many, backend, ProgramVerifier(), ProgramExtractor())  # type: ignore[arg-type]
+        cave_texts([WRONG] * 30, backend)
 
 
 def test_a_rewrite_is_read_as_the_words_alone() -> None:
@@ -208,8 +204,7 @@ def served(model_server: Callable[..., str]) -> Served:
     def run(text: str, *faults: str) -> Mended:
         model = model_server(*(f"--faults={fault}!:1" for fault in faults))
         with open_backend(model, BackendOptions(cache=None, retries=0)) as backend:
-            steps = [cave_text(text, SOURCE)]
-            return run_together(steps, backend, ProgramVerifier(), ProgramExtractor())[0]
+            return cave_texts([text], backend)[0]
 
     return run
 

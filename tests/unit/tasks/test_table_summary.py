@@ -23,7 +23,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.evidence.source import Source as Evidence
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-from tablemend.mitigations import cave, cave_table, repair_table, repair_text
+from tablemend.mitigations import cave_table, cave_text, repair_table, repair_text
 from tablemend.mitigations.edits import Draft, Tools, without_thinking
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import CLAIM_ERRORS, SampleView
@@ -362,7 +362,7 @@ def test_versions_of_edits_are_those_of_their_modules() -> None:
     repair, by_model = MITIGATIONS["repair"], MITIGATIONS["cave"]
     assert isinstance(repair, PostEdit) and isinstance(by_model, PostEdit)
     assert (repair.text, repair.table) == (repair_text.VERSION, repair_table.VERSION)
-    assert (by_model.text, by_model.table) == (cave.VERSION, cave_table.VERSION)
+    assert (by_model.text, by_model.table) == (cave_text.VERSION, cave_table.VERSION)
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
 @pytest.fixture
 def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setitem(TASKS, "sums", Sums)
-    monkeypatch.setitem(MITIGATIONS, "calculator", PostEdit("calculator/1", "", calculate))
+    monkeypatch.setitem(MITIGATIONS, "calculator", PostEdit(calculate, "calculator/1", ""))
     monkeypatch.chdir(ROOT)
     for name, first in (("train", 10), ("test", 50)):
         lines = [json.dumps(Sum(first + n, n).to_json()) for n in range(8)]
