@@ -14,8 +14,7 @@ from tablemend.datasets.tablehallu.kernel import Prepared, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.names import NameGuard
 from tablemend.datasets.tablehallu.sentences import Speaker, label_of
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
-from tablemend.datasets.tablehallu.topics import make_table
+from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.topic_lists import TEMPLATES

@@ -1,20 +1,95 @@
-"""Fictional tables from the built-in topic pool, for when there is no table at all."""
+"""Fictional tables of the built-in topics (``topics.yaml``), for when there is no table at all."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from tablemend.datasets.tablehallu.columns import MONTHS
 from tablemend.datasets.tablehallu.names import invent_word
-from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES, Field, SubCategory
 from tablemend.tables.table import Cell, Table
 
 ROWS = 40
 ENTITIES_OF_PANEL = 11
-LATEST = 2024
 FIRMS = ("{} Corp", "{} Partners", "{} & Sons", "{} Ltd", "{} Union")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How the cells of one column are made.
+
+    Attributes:
+        name: the header.
+        kind: what is drawn: ``year``, ``day`` or ``number`` from ``low`` to ``high``; one of
+            ``options`` for a ``choice``; an invented name for ``person``, ``place`` and ``firm``.
+        low, high, decimals, unit: of a number; the unit is written behind it.
+    """
+
+    name: str
+    kind: str
+    low: float = 0
+    high: float = 0
+    decimals: int = 0
+    unit: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubCategory:
+    """One kind of table.
+
+    Attributes:
+        templates: what the query calls the entities; ``{place}`` and ``{entity}`` are filled.
+        key: header of the column that names the entities.
+        names: pattern of an entity's name; ``{word}`` and ``{person}`` are filled.
+        fields: the other columns.
+        panel: the same entities return in several years.
+    """
+
+    category: str
+    domain: str
+    name: str
+    templates: tuple[str, ...]
+    key: str
+    names: tuple[str, ...]
+    fields: tuple[Field, ...]
+    panel: bool
+
+
+def _read_field(name: str, text: str) -> Field:
+    if "|" in text:
+        return Field(name, "choice", options=tuple(text.split("|")))
+    kind, *rest = text.split()
+    low, high, decimals, unit = (*rest, *("0", "0", "0", "")[len(rest) :])
+    return Field(name, kind, float(low), float(high), int(decimals), unit)
+
+
+def _read_topics() -> tuple[SubCategory, ...]:
+    text = Path(__file__).with_name("topics.yaml").read_text(encoding="utf-8")
+    categories: dict[str, dict[str, dict[str, dict[str, Any]]]] = yaml.safe_load(text)
+    return tuple(
+        SubCategory(
+            category,
+            domain,
+            name,
+            tuple(given["queries"]),
+            given["key"],
+            tuple(given["names"]),
+            tuple(_read_field(*field) for field in given["fields"].items()),
+            given.get("panel", False),
+        )
+        for category, domains in categories.items()
+        for domain, names in domains.items()
+        for name, given in names.items()
+    )
+
+
+SUB_CATEGORIES = _read_topics()
 
 
 class FictionalTable(NamedTuple):
@@ -88,7 +163,7 @@ def _cell(field: Field, places: list[str], rng: Random) -> str:
             return _person(rng)
         case "place":
             return rng.choice(places)
-        case "firm":
+        case _:
             return rng.choice(FIRMS).format(invent_word(rng))
 
 

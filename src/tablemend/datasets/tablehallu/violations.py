@@ -19,7 +19,7 @@ import yaml
 from tablemend.datasets.tablehallu.columns import read_date, read_number
 from tablemend.datasets.tablehallu.distractors import write_number
 from tablemend.datasets.tablehallu.names import NameGuard, invent_name
-from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu.verification import meets
 from tablemend.records import Condition
 

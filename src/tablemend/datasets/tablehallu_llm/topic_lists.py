@@ -1,6 +1,6 @@
 """What a language model is asked to write about: templates and the lists that fill them.
 
-Categories, domains and sub-categories are those of ``tablehallu.topic_pool``. Its
+Categories, domains and sub-categories are those of ``tablehallu.topics``. Its
 tables are invented; a model is to write facts, so the lists here name real countries, cities,
 companies, sports and the like. Templates and lists are ours.
 """

@@ -16,7 +16,7 @@ from random import Random
 from string import Formatter
 from typing import Protocol
 
-from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
+from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.datasets.tablehallu_llm.topic_lists import LISTS, TEMPLATES, YEARS
 from tablemend.errors import TablemendError

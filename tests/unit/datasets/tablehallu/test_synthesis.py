@@ -34,8 +34,7 @@ from tablemend.datasets.tablehallu.sentences import CLAUSES, SINGLE, label_of, w
 from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.tokens import count_tokens
-from tablemend.datasets.tablehallu.topic_pool import SUB_CATEGORIES
-from tablemend.datasets.tablehallu.topics import make_table
+from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu.verification import meets, verify
 from tablemend.detector.judge import judge
 from tablemend.detector.keys import primary_key
