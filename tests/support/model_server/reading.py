@@ -16,11 +16,8 @@ from typing import NamedTuple
 
 from tablemend.datasets.tablehallu.sentences import (
     CLAUSES,
-    FRAMES_OF_RECORD,
-    FRAMES_OF_THREE,
-    FRAMES_OF_TWO,
+    FRAMES,
     SINGLE,
-    Style,
     label_of,
     with_article,
 )
@@ -29,10 +26,10 @@ from tablemend.values.sentences import sentence_spans
 Readings = dict[str, dict[str, set[str]]]
 """Entity -> column -> values."""
 
-_ORDERED: tuple[Style, ...] = (
+_ORDERED: tuple[str, ...] = (
     "year", "date", "event", "amount", "amounts", "count", "unit", "period",
 )  # fmt: skip
-_WORDED: tuple[Style, ...] = ("category", "name", "text", "many")
+_WORDED: tuple[str, ...] = ("category", "name", "text", "many")
 _NUMBER_OR_DATE = re.compile(
     r"[-+$€£]*\d[\w.,%/-]*(?: [A-Z][a-z]+\.? \d{4}"
     r"| (?!(?:under|in|as|for|of)\b)[a-z%/]+)?|[A-Z][a-z]+\.? \d{1,2}, \d{4}"
@@ -111,7 +108,7 @@ class _Patterns(NamedTuple):
 def _patterns(column: str, ordered: bool) -> _Patterns:
     label = label_of(column)
 
-    def named(wordings: Mapping[Style, Sequence[str]]) -> dict[str, None]:
+    def named(wordings: Mapping[str, Sequence[str]]) -> dict[str, None]:
         texts = (text for style in (_ORDERED if ordered else _WORDED) for text in wordings[style])
         return dict.fromkeys(
             text.replace("{a}", with_article(label)).replace("{c}", label).replace("{p}", word)
@@ -135,8 +132,7 @@ def _pattern(text: str, item: str) -> _Pattern:
 
 
 _FRAMES = tuple(
-    _pattern(text, "{l}")
-    for text in dict.fromkeys((*FRAMES_OF_TWO, *FRAMES_OF_THREE, *FRAMES_OF_RECORD))
+    _pattern(text, "{l}") for text in dict.fromkeys(chain.from_iterable(FRAMES.values()))
 )
 
 

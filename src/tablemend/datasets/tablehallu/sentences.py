@@ -1,230 +1,45 @@
 """How a row is put into words: each cell once, verbatim, every sentence naming its entity.
 
-A pattern is written with ``{e}`` for the entity, ``{c}`` for the column's label, ``{a}`` for
-the label with its article, and ``{v}`` for the value, or ``{l}`` for a listing of clauses.
+The patterns and the lists of words stand in ``sentences.yaml``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
+from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from tablemend.datasets.tablehallu.columns import Column, TypedTable
 from tablemend.datasets.tablehallu.compose import Sentence, Stated, StatedRow
 from tablemend.datasets.tablehallu.scope import Row
 
-Style = Literal[
-    "year",
-    "date",
-    "event",
-    "amount",
-    "amounts",
-    "count",
-    "unit",
-    "period",
-    "category",
-    "name",
-    "text",
-    "many",
-]
+_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+SINGLE: dict[str, list[str]] = _DATA["single"]
+"""Style of a column -> sentences with one fact."""
+CLAUSES: dict[str, list[str]] = _DATA["clauses"]
+"""Style of a column -> the part of a sentence about one fact among several."""
+FRAMES: dict[int | str, list[str]] = _DATA["frames"]
+"""Number of facts, or ``record`` -> sentences around the clauses."""
 
-# One fact a sentence. "count" is a plain whole number under a plural header ("Wins"), "unit" a
-# number with a currency, unit or percent sign, "amounts" any other number under a plural header,
-# "period" a number under a header that is a time, "many" words under a plural header, "event" a
-# year or date under a participle ("Founded").
-SINGLE: dict[Style, tuple[str, ...]] = {
-    "year": (
-        "The {c} of {e} is {v}.",
-        "The {c} given for {e} is {v}.",
-        "{v} is the {c} recorded for {e}.",
-        "For {e}, the {c} is {v}.",
-        "{e} is listed under the {c} {v}.",
-        "The entry for {e} carries the {c} {v}.",
-        "Records place {e} under the {c} {v}.",
-        "{e} belongs to the {c} {v}.",
-    ),
-    "date": (
-        "The {c} of {e} is {v}.",
-        "{v} is the {c} given for {e}.",
-        "For {e}, the {c} falls on {v}.",
-        "The entry for {e} gives {v} as the {c}.",
-        "{e} has {v} down as the {c}.",
-        "As {c}, {v} is set against {e}.",
-    ),
-    "event": (
-        "{e} was {c} {p} {v}.",
-        "It was {p} {v} that {e} was {c}.",
-        "{v} saw {e} {c}.",
-        "{e}, according to the entry, was {c} {p} {v}.",
-    ),
-    "amount": (
-        "{e} has {a} of {v}.",
-        "The {c} of {e} is {v}.",
-        "The {c} for {e} stands at {v}.",
-        "{e} shows {a} of {v}.",
-        "The {c} figure for {e} is {v}.",
-        "{e} comes in at {v} for {c}.",
-        "{v} is the {c} for {e}.",
-        "For {e}, the {c} comes to {v}.",
-        "With {a} of {v}, {e} takes its place in the list.",
-    ),
-    "count": (
-        "{e} has {v} {c}.",
-        "{e} is credited with {v} {c}.",
-        "The tally of {c} for {e} is {v}.",
-        "{e} counts {v} {c}.",
-        "In {c}, {e} stands at {v}.",
-        "The count of {c} for {e} comes to {v}.",
-        "There are {v} {c} listed for {e}.",
-        "With {v} {c}, {e} takes its place in the list.",
-    ),
-    "amounts": (
-        "{e} stands at {v} in {c}.",
-        "{e} reaches {v} in {c}.",
-        "For {e}, {v} is given under {c}.",
-        "In {c}, {e} comes to {v}.",
-        "The figure of {e} for {c} is {v}.",
-    ),
-    "many": (
-        "Under {c}, {e} has {v}.",
-        "{e} has {v} listed under {c}.",
-        "The {c} of {e} are given as {v}.",
-        "For {e}, the {c} are {v}.",
-        "{v} stands under {c} for {e}.",
-    ),
-    "unit": (
-        "The {c} of {e} amounts to {v}.",
-        "For {e}, the {c} comes to {v}.",
-        "{e} is put at {v} for {c}.",
-        "The {c} reported for {e} is {v}.",
-        "{e} stands at {v} in {c}.",
-        "{v} is reported as the {c} of {e}.",
-        "{e} reaches {v} in {c}.",
-    ),
-    "period": (
-        "For {c}, {e} is reported at {v}.",
-        "{e} came to {v} for {c}.",
-        "The {c} figure for {e} was {v}.",
-        "{e} was put at {v} for {c}.",
-        "The figure of {e} for {c} was {v}.",
-    ),
-    "category": (
-        "{e} has {v} as the {c}.",
-        "By {c}, {e} falls under {v}.",
-        "The {c} of {e} is {v}.",
-        "As for {c}, {e} is listed under {v}.",
-        "{e} is grouped under {v} for {c}.",
-        "For {e}, the {c} reads {v}.",
-        "{v} is the {c} of {e}.",
-    ),
-    "name": (
-        "{v} is the {c} of {e}.",
-        "{e} lists {v} as the {c}.",
-        "The {c} for {e} is {v}.",
-        "The entry for {e} names {v} as the {c}.",
-        "{e} has {v} as the {c}.",
-        "As {c}, {e} has {v}.",
-        "For {e}, {v} is given as the {c}.",
-    ),
-    "text": (
-        "The {c} noted for {e} reads: {v}.",
-        "Under {c}, the entry for {e} says: {v}.",
-        "{e} carries this {c}: {v}.",
-        "For {e}, the {c} is {v}.",
-    ),
-}
-
-# The part of a sentence about one fact among several.
-CLAUSES: dict[Style, tuple[str, ...]] = {
-    "year": ("the {c} {v}", "{v} as the {c}"),
-    "date": ("{v} as the {c}", "the {c} {v}", "{a} of {v}"),
-    "amount": ("{a} of {v}", "{v} for {c}"),
-    "count": ("{v} {c}",),
-    "amounts": ("{v} in {c}", "{v} under {c}"),
-    "many": ("{v} under {c}", "{v} for {c}"),
-    "unit": ("{v} in {c}", "{v} as the {c}"),
-    "period": ("{v} for {c}",),
-    "event": ("{v} under {c}",),
-    "category": ("{v} as the {c}", "the {c} {v}"),
-    "name": ("{v} as the {c}",),
-    "text": ("{v} as the {c}",),
-}
-
-FRAMES_OF_TWO = (
-    "{e} has {l}.",
-    "{e} is listed with {l}.",
-    "The entry for {e} shows {l}.",
-    "On record for {e} are {l}.",
-    "Records give {e} {l}.",
-    "For {e}, the list has {l}.",
-    "{e} appears with {l}.",
-    "Set against {e} are {l}.",
-)
-FRAMES_OF_THREE = (
-    "{e} has {l}.",
-    "{e} is listed with {l}.",
-    "The entry for {e} shows {l}.",
-    "On record for {e} are {l}.",
-    "For {e}, the list gives {l}.",
-    "{e} comes with {l}.",
-)
-# All facts of a row at once, for an entity that the table has more than once.
-FRAMES_OF_RECORD = (
-    "One entry for {e} has {l}.",
-    "One record of {e} shows {l}.",
-    "{e} has one entry with {l}.",
-    "An entry for {e} gives {l}.",
-    "{e} appears in one line with {l}.",
-)
-
-# Header words that are written small inside a sentence; any other word may be a name.
-_COMMON = frozenset(
-    """
-    account address age album amount appearances area artist assists attendance author average
-    award band base birth bronze capacity capital captain caps career cases category cause change
-    channel commissioned
-    chassis circuit city class club coach code college colour company competition constructor cost
-    country county course cup currency date day days death deaths debut density depth description
-    designer destination development director distance district division draws driver duration
-    earnings elected election elevation employees engine entrant episode episodes event events
-    festival field final finish first flag floors format founded founder frequency game games
-    gender genre goals gold grid ground group head headquarters height high home host hull income
-    incumbent industry instrument island issue joined kills label language laps last launch launched
-    league length level licence license lines local location loss losses low lowest main
-    manager manufacturer margin market material matches medal member members method minister
-    mission model money month name names nation nationality network nickname notes number office
-    official opened opening operator opponent opponents order origin original outcome owner parent
-    partner party passengers path period picks place played player players points pole
-    population position power premiere president previous price principal prize producer
-    production profession profit province purse quantity race races rank ranking rate rating
-    reach reason record region registration release released reserve result results retired revenue
-    rider river role rounds round route runner runs sales school score scored scorer season
-    seasons seat seats second section sector series service share ship shipped show silver site
-    size source speed sponsor sport staff stadium stage start state station status storey street
-    students style subject successor surface team teams tenure term terms third time times title
-    top total tournament town tracks transfer tribe type types unit units university upset value
-    venue version vessel viewers village visitor voltage volume votes week weight width winner
-    winners winning wins year years
-    """.split()
-)
-JOINING = frozenset("of per in by and for to at from the on no &".split())
-_NOT_PLURAL = frozenset("series news species gross status basis".split())
+JOINING = frozenset(_DATA["joining"].split())
+EVENTS = frozenset(_DATA["events"].split())
+_COMMON = frozenset(_DATA["common"].split()) | JOINING
+_NOT_PLURAL = frozenset(_DATA["singular"].split())
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX")
-_PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
-EVENTS = frozenset(
-    "founded established opened commissioned released built completed published launched created "
-    "introduced discovered signed enacted formed constructed inaugurated premiered".split()
-)
 _SPOKEN_CONSONANT = ("uni", "use", "eu", "one")
+_PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
 _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
+_SIZES = (1, 1, 2, 2, 2, 3, 3)  # facts a sentence
 
 
 def label_of(header: str) -> str:
     """The header as it reads inside a sentence: small if all its words are common ones."""
     words = header.split()
-    common = all(word.lower() in _COMMON or word.lower() in JOINING for word in words)
+    common = all(word.lower() in _COMMON for word in words)
     return header.lower() if common else header
 
 
@@ -269,8 +84,8 @@ class Clause(NamedTuple):
 class Wording(NamedTuple):
     """All ways to speak of one column's value."""
 
-    single: tuple[Pattern, ...]
-    clauses: tuple[Clause, ...]
+    single: list[Pattern]
+    clauses: list[Clause]
 
 
 def _pattern(text: str, item: str) -> Pattern:
@@ -279,24 +94,19 @@ def _pattern(text: str, item: str) -> Pattern:
     return Pattern(text[:first], text[first + 3 : second], text[second + 3 :], entity_at < item_at)
 
 
-def _wording(style: Style, label: str, preposition: str = "in") -> Wording:
+def _wording(style: str, label: str, preposition: str = "in") -> Wording:
     def named(text: str) -> str:
         text = text.replace("{c}", label).replace("{a}", with_article(label))
         return text.replace("{p}", preposition)
 
     clauses = (named(text).split("{v}") for text in CLAUSES[style])
     return Wording(
-        tuple(_pattern(named(text), "{v}") for text in SINGLE[style]),
-        tuple(Clause(before, after) for before, after in clauses),
+        [_pattern(named(text), "{v}") for text in SINGLE[style]],
+        [Clause(before, after) for before, after in clauses],
     )
 
 
-_FRAMES = {
-    2: tuple(_pattern(text, "{l}") for text in FRAMES_OF_TWO),
-    3: tuple(_pattern(text, "{l}") for text in FRAMES_OF_THREE),
-}
-_SIZES = (1, 1, 2, 2, 2, 3, 3)  # facts a sentence
-_RECORDS = tuple(_pattern(text, "{l}") for text in FRAMES_OF_RECORD)
+_FRAMES = {size: [_pattern(text, "{l}") for text in texts] for size, texts in FRAMES.items()}
 
 
 class Speaker:
@@ -348,7 +158,7 @@ class Speaker:
         if single:
             patterns = self._wording(facts[0], row[facts[0]] or "").single
         else:
-            patterns = _RECORDS if is_record else _FRAMES[len(facts)]
+            patterns = _FRAMES["record" if is_record else len(facts)]
         before, between, after, entity_first = patterns[int(random() * len(patterns))]
         text = f"{before}{entity}{between}" if entity_first else before
         entity_at = len(before)
