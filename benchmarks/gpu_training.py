@@ -34,7 +34,7 @@ from pydantic import Field
 from tablemend.config import Section, load, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
-from tablemend.runs import append_jsonl, read_jsonl, surroundings
+from tablemend.runs import read_jsonl, surroundings, write_jsonl
 from tablemend.script import run_script
 
 TOKENIZER = "checkpoints/tiny-base"  # pads, and no more
@@ -195,7 +195,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 def record(config: Benchmark, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Append a line."""
     line = {"try": name, **facts, "surroundings": surroundings()}
-    append_jsonl(config.out, [line])
+    write_jsonl(config.out, [*lines_of(config.out), line])
     return line
 
 

@@ -18,7 +18,7 @@ from tablemend.config import parse
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.records import CONTEXT_KINDS
 from tablemend.reports.page import fill_page, read_page
-from tablemend.runs import Run, read_jsonl, surroundings, write_json, write_text
+from tablemend.runs import Run, Store, read_jsonl, surroundings, write_json, write_text
 from tablemend.statistics import mean_interval
 
 PROMPTED_ARMS = tuple(f"{name}{end}" for name in PROMPTED for end in ENDS)
@@ -166,7 +166,9 @@ def _answers_a_step(seed: Seed) -> int:
 def _drawn(folder: Path) -> int:
     """Tokens of all stored answers."""
     return sum(
-        line["completion_tokens"] for path in folder.glob("*.jsonl") for line in read_jsonl(path)
+        record["completion_tokens"]
+        for path in folder.glob("*.jsonl")
+        for record in Store(path, "example_id").values()
     )
 
 

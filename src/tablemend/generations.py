@@ -1,15 +1,14 @@
 """Stored answers: one file a system and context, appended to while a model generates.
 
-An answer is kept for one example and one hash of everything it depends on (model, prompt,
-sampling). Answers made under other settings are set aside under their hash, never mixed in,
-and taken back when those settings return.
+A file's first line holds all that its answers depend on (model, prompt, sampling). Answers made
+under other settings are set aside under the hash of theirs, never mixed in, and taken back when
+those settings return.
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,7 @@ from typing import Any
 from tablemend.errors import TablemendError
 from tablemend.exact_match import Opinion
 from tablemend.records import Answer, ContextKind, Judgement
-from tablemend.runs import append_jsonl, hash_text, read_jsonl, read_object, write_json
-
-SETTINGS = "settings.json"
-DAMAGED = "move the folder away to generate again"
-SYNC_SECONDS = 2.0
-"""A power cut loses at most what was answered in so many seconds; a kill loses nothing."""
+from tablemend.runs import Store, hash_settings, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +87,22 @@ class Generations:
         """File with the answers of one system on one context."""
         return self.folder / f"{system}.{context}.jsonl"
 
-    def take_up(self, system: str, context: ContextKind, settings: dict[str, Any]) -> str:
-        """Make the system's file hold answers of these settings alone, and note the settings.
+    def take_up(self, system: str, context: ContextKind, settings: Mapping[str, Any]) -> str:
+        """Make the system's file hold answers of these settings alone.
 
         Returns:
             What was set aside or taken back, in one line; empty where the file fits.
         """
-        key = settings_hash(settings)
-        self._note(key, settings)
-        path = self.path(system, context)
+        path, key = self.path(system, context), hash_settings(settings)
         found = self.settings_key(system, context)
         if found == key:
             return ""
         notes = []
         if found is not None:
-            aside = self._aside(path, found)
+            aside = path.with_suffix(f".{found}.jsonl")
             path.replace(aside)
             notes.append(f"{path} is of other settings: kept as {aside.name}")
-        earlier = self._aside(path, key)
+        earlier = path.with_suffix(f".{key}.jsonl")
         if earlier.exists():
             earlier.replace(path)
             notes.append(f"{earlier} is of these settings: taken back as {path.name}")
@@ -120,114 +112,76 @@ class Generations:
         """Whether an answer is stored."""
         return next(iter(self.folder.glob("*.*.jsonl")), None) is not None
 
-    def append(self, settings_key: str, stored: Sequence[Stored], *, sync: bool = True) -> None:
-        """Store answers of one system and context; whole lines or none."""
-        if stored:
-            answer = stored[0].answer
-            lines = [_line(settings_key, one) for one in stored]
-            append_jsonl(self.path(answer.system, answer.context), lines, sync=sync)
+    def store(
+        self, system: str, context: ContextKind, settings: Mapping[str, Any] | None = None
+    ) -> Store:
+        """The file of a system and context."""
+        return Store(self.path(system, context), "example_id", settings)
 
     def read(self, system: str, context: ContextKind) -> dict[str, Stored]:
-        """Answers by example id, the last one of each; empty where there are none.
+        """Answers by example id; empty where there are none.
 
         Raises:
-            TablemendError: a line that is no answer.
+            TablemendError: a record that is no answer.
         """
-        path = self.path(system, context)
+        store = self.store(system, context)
         answers = {}
-        for number, line in enumerate(read_jsonl(path), 1):
+        for example_id, record in store.items():
             try:
-                own = {name: line.pop(name) for name in OWN if name in line}
-                del line["settings"]
-                if "arm" in line:  # as systems were called before
-                    line["system"] = line.pop("arm")
-                answer = Answer(**line)
-                answers[answer.example_id] = Stored(answer, **own)
-            except (AttributeError, KeyError, TypeError) as error:
+                own = {name: record.pop(name) for name in OWN if name in record}
+                answers[example_id] = Stored(Answer(**record), **own)
+            except (KeyError, TypeError) as error:
                 raise TablemendError(
-                    f"{path}:{number} is no stored answer ({error}): move the file away to "
-                    "generate again"
+                    f"{store.path}: {example_id!r} is no stored answer ({error}): move the file "
+                    "away to generate again"
                 ) from error
         return answers
 
+    def settings(self, system: str, context: ContextKind) -> dict[str, Any] | None:
+        """What a system's stored answers were made with; ``None`` where there are none."""
+        return settings_of(self.path(system, context))
+
     def settings_key(self, system: str, context: ContextKind) -> str | None:
-        """Hash of the settings under which the file was made; ``None`` without a whole line."""
-        first = next(iter(read_jsonl(self.path(system, context))), None)
-        return None if first is None else str(first["settings"])
-
-    def settings(self, key: str) -> dict[str, Any]:
-        """What a hash stands for.
-
-        Raises:
-            TablemendError: it was never noted, or the file is gone.
-        """
-        known = self._read_settings()
-        if key not in known:
-            raise TablemendError(
-                f"{self.folder / SETTINGS} does not know the settings {key} of stored answers: "
-                f"{DAMAGED}"
-            )
-        return known[key]
-
-    def made_with(self, system: str, context: ContextKind) -> dict[str, Any]:
-        """The settings of a system's stored answers; there must be some."""
-        key = self.settings_key(system, context)
-        assert key is not None
-        return self.settings(key)
-
-    def _note(self, key: str, settings: dict[str, Any]) -> None:
-        known = self._read_settings()
-        if key not in known:
-            write_json(self.folder / SETTINGS, {**known, key: settings})
-
-    def _read_settings(self) -> dict[str, dict[str, Any]]:
-        path = self.folder / SETTINGS
-        return read_object(path, DAMAGED) if path.exists() else {}
-
-    @staticmethod
-    def _aside(path: Path, key: str) -> Path:
-        return path.with_suffix(f".{key}.jsonl")
-
-
-def settings_hash(settings: dict[str, Any]) -> str:
-    """Hash of everything that a system's answers depend on, beside the example."""
-    return hash_text(json.dumps(settings, sort_keys=True))
+        """Hash of :meth:`settings`."""
+        settings = self.settings(system, context)
+        return None if settings is None else hash_settings(settings)
 
 
 OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits", "passes")
-"""What a line holds beside the answer and the hash of its settings."""
+"""What a record holds beside the answer."""
 
 
-def _line(settings_key: str, one: Stored) -> dict[str, Any]:
-    line = {"settings": settings_key, "seconds": round(one.seconds, 4)} | one.answer.to_json()
+def _record(one: Stored) -> dict[str, Any]:
+    record = {"seconds": round(one.seconds, 4)} | one.answer.to_json()
     if one.cached_tokens:
-        line["cached_tokens"] = one.cached_tokens
+        record["cached_tokens"] = one.cached_tokens
     if one.estimated:
-        line["estimated"] = True
+        record["estimated"] = True
     if one.calls != 1:
-        line["calls"] = one.calls
+        record["calls"] = one.calls
     if one.edits:
-        line["edits"] = one.edits
+        record["edits"] = one.edits
     if one.passes:
-        line["passes"] = one.passes
-    return line
+        record["passes"] = one.passes
+    return record
 
 
 def write_out(
-    generations: Generations, keys: Mapping[str, str], stream: Iterable[Stored]
-) -> Iterator[Stored]:
+    generations: Generations, settings: Mapping[str, Mapping[str, Any]], stream: Iterable[Stored]
+) -> Generator[Stored]:
     """Pass a stream of answers on, storing each as it comes: a kill loses those in the making.
 
     Args:
         generations: where they go.
-        keys: hash of the settings, by system.
+        settings: what the answers of each system depend on.
         stream: answers of any systems and contexts.
     """
-    synced = time.monotonic()
-    for one in stream:
-        now = time.monotonic()
-        due = now - synced >= SYNC_SECONDS
-        generations.append(keys[one.answer.system], [one], sync=due)
-        if due:
-            synced = now
-        yield one
+    with ExitStack() as stack:
+        stores: dict[tuple[str, ContextKind], Store] = {}
+        for one in stream:
+            system, context = one.answer.system, one.answer.context
+            if (system, context) not in stores:
+                store = generations.store(system, context, settings[system])
+                stores[system, context] = stack.enter_context(store)
+            stores[system, context].put(_record(one))
+            yield one

@@ -17,7 +17,7 @@ from studies import steps
 from tablemend.backends.requests import Completion
 from tablemend.config import ConfigError, load, parse
 from tablemend.errors import TablemendError
-from tablemend.generations import Generations, Stored
+from tablemend.generations import Generations, Stored, write_out
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
 from tablemend.runs import Run
@@ -80,15 +80,15 @@ def test_only_answers_of_the_base_are_shared(tmp_path: Path) -> None:
     first, second = Run(tmp_path / "0"), Run(tmp_path / "1")
     made = Generations(first.path / "generations")
     for system in ("base", "sft"):
-        for text in ("one", "two"):
-            answer = Answer(f"id-{text}", system, "clean", text, 1, 1, "stop")
-            made.append("key", [Stored(answer, 0.5)])
+        answers = [Answer(f"id-{n}", system, "clean", n, 1, 1, "stop") for n in ("one", "two")]
+        stored = [Stored(answer, 0.5) for answer in answers]
+        list(write_out(made, {system: {"model": "m"}}, stored))
     systems = benchmark("mitigation").not_tuned(config)
     steps.share_answers(config, systems, first, second)
     shared = Generations(second.path / "generations")
     assert shared.read("base", "clean") == made.read("base", "clean")
     assert not shared.path("sft", "clean").exists()
-    assert shared.settings_key("base", "clean") == "key"
+    assert shared.settings("base", "clean") == {"model": "m"}
     steps.share_answers(config, systems, first, first)
 
 

@@ -13,7 +13,7 @@ from tablemend.config import parse
 from tablemend.datasets.tablehallu.rationale import rationale
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import read_test
-from tablemend.generations import Generations, Stored
+from tablemend.generations import Generations, Stored, write_out
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
 from tablemend.runs import Run
@@ -95,7 +95,6 @@ def test_only_rationales_without_a_wrong_step_are_true(
             "####",
             f"<think>\n{thought}",
         ][number]
-        made.append(
-            "key", [Stored(Answer(example.id, "sft", "adversarial", text, 1, 1, "stop"), 1)]
-        )
+        answer = Answer(example.id, "sft", "adversarial", text, 1, 1, "stop")
+        list(write_out(made, {"sft": {}}, [Stored(answer, 1)]))
     assert thinking.true_rationales(settings, Run(tmp_path), 0) == 0.25

@@ -15,7 +15,7 @@ from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.reports.page import fill_page, read_page
-from tablemend.runs import Run, write_json, write_jsonl
+from tablemend.runs import Run, Store, write_json, write_jsonl
 
 ROOT = Path(__file__).parents[2]
 SIDES = ("detector", "exact")
@@ -198,8 +198,10 @@ def write_study(folder: Path) -> tuple[EqualBudget, list[Seed]]:
             seed.run(name).record(stage, facts | {"log": log, "rewards": {}})
         pairs = {"pairs": 3, "rejected": {}, "asked": 4, "dropped": {}}
         Run(seed.path / "pairs").record("preference", pairs)
-        drawn = [{"completion_tokens": 7}, {"completion_tokens": 8}]
-        write_jsonl(seed.path / "pairs" / "generations" / "sample-0.adversarial.jsonl", drawn)
+        drawn = seed.path / "pairs" / "generations" / "sample-0.adversarial.jsonl"
+        with Store(drawn, "example_id") as store:
+            store.put({"example_id": "a", "completion_tokens": 7})
+            store.put({"example_id": "b", "completion_tokens": 8})
     return study, seeds
 
 

@@ -30,7 +30,7 @@ from tablemend.generations import Scored, Stored
 from tablemend.records import Answer, Judgement
 from tablemend.reports.markdown import terminal_table, write_markdown
 from tablemend.reports.report import write_reports
-from tablemend.runs import read_jsonl, sole_writer
+from tablemend.runs import Store, read_jsonl, sole_writer
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked, right_answer
 from tests.support.files import file_size_limit
@@ -78,7 +78,8 @@ def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
 
 
 def lines(folder: Path, system: str, context: str = "adversarial") -> list[dict[str, Any]]:
-    return list(read_jsonl(folder / "run" / "generations" / f"{system}.{context}.jsonl"))
+    path = folder / "run" / "generations" / f"{system}.{context}.jsonl"
+    return list(Store(path, "example_id").values())
 
 
 def run_script(script: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> int:

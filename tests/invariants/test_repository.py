@@ -153,7 +153,7 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "errors disk workers statistics values tables records config runs renderer exact_match "
+    "errors workers statistics values tables records config runs renderer exact_match "
     "detector evidence claims verification datasets datasets.tablehallu generations backends "
     "reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation training "
     "datasets.tablehallu_llm meta_evaluation annotation publishing script cli"

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tablemend.config import load
-from tablemend.runs import Run, append_jsonl, read_jsonl, say, sole_writer, write_jsonl
+from tablemend.runs import Run, read_jsonl, say, sole_writer, write_jsonl
 from tablemend.script import run_script
 from tiny_base.config import PretrainCommand
 
@@ -85,14 +85,16 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     for loss in trainer.steps():
         losses.append(loss)
         if trainer.step % config.log_every == 0:
-            append_jsonl(log, [final := asdict(trainer.test(losses))])
+            lines.append(final := asdict(trainer.test(losses)))
+            write_jsonl(log, lines)
             print(final, flush=True)
             losses.clear()
         if trainer.step % config.save_every == 0:
             trainer.save_state(state)
 
     if final is None or final["step"] != trainer.step:  # else the last step is logged already
-        append_jsonl(log, [final := asdict(trainer.test(losses))])
+        lines.append(final := asdict(trainer.test(losses)))
+        write_jsonl(log, lines)
     trainer.save(out)
     shutil.copy(log, out / "pretrain_log.jsonl")  # a checkpoint tells how it came to be
     run.record(STAGE, {**facts, "final": final, "weights": checkpoints.revision_of(str(out))})

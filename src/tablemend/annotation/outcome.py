@@ -18,9 +18,8 @@ from tablemend.config import EXAMPLE_FILES, HUB
 from tablemend.datasets.tablehallu.card import FEATURES
 from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.datasets.tablehallu.settings import SPLITS
-from tablemend.disk import sync, sync_all
 from tablemend.errors import TablemendError
-from tablemend.runs import read_jsonl, write_jsonl, write_text
+from tablemend.runs import read_jsonl, sync, sync_all, write_jsonl, write_text
 
 CARD = "README.md"
 VERDICTS = "verification.jsonl"

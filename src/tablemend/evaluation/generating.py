@@ -17,7 +17,7 @@ from tablemend.backends.names import EngineKind
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.systems import IN_PROCESS, STAGE, System, sampling_of, seed_of
-from tablemend.generations import Generations, Stored, settings_hash, write_out
+from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.mitigation import Constraint
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import Answer, ContextKind
@@ -78,14 +78,14 @@ class _Asked:
 
     Attributes:
         backend: the model, opened and not loaded.
-        keys: hash of the settings, by system.
+        settings: what answers depend on, by system.
         parts: what is missing.
         failed: ids of the requests that failed in an earlier command.
         config: the recipe.
     """
 
     backend: Backend
-    keys: dict[str, str]
+    settings: dict[str, dict[str, Any]]
     parts: list[Part]
     failed: frozenset[str]
     config: Comparison
@@ -100,10 +100,10 @@ class _Asked:
         generations: Generations,
     ) -> _Asked:
         """Take up what is stored under the same settings, and list what is missing."""
-        keys, parts, failed = {}, [], []
+        noted, parts, failed = {}, [], []
         for system in systems:
             settings = settings_of(system, backend.identity)
-            keys[system.name] = settings_hash(settings)
+            noted[system.name] = settings
             for context in config.contexts:
                 if note := generations.take_up(system.name, context, settings):
                     print(note, file=sys.stderr)
@@ -112,7 +112,7 @@ class _Asked:
                 failed += [_name(system.name, context, e.id) for e in missing if e.id in stored]
                 if missing:
                     parts.append((system, context, missing))
-        return cls(backend, keys, parts, frozenset(failed), config)
+        return cls(backend, noted, parts, frozenset(failed), config)
 
     @property
     def engine(self) -> EngineKind:
@@ -143,8 +143,10 @@ class _Asked:
             progress.set_description(_describe(parts, self.backend))
             completions = self.backend.generate(self._requests(parts))
             assert isinstance(completions, Generator)
-            with closing(completions):  # what is in flight at a stop is cancelled
-                for one in write_out(generations, self.keys, map(_stored, completions)):
+            stream = write_out(generations, self.settings, map(_stored, completions))
+            # what is in flight at a stop is cancelled
+            with closing(completions), closing(stream):
+                for one in stream:
                     progress.update()
                     if not one.failed:
                         in_a_row = 0

@@ -173,7 +173,7 @@ def _refuse_other_settings(
     generations: Generations, system: str, context: ContextKind, config: Comparison
 ) -> None:
     """Answers asked for in JSON must not be scored as Markdown, nor a cot system's as base's."""
-    made = generations.made_with(system, context)
+    made = generations.settings(system, context) or {}
     changes = [
         f"{name} was {made.get(name)!r}, is {value!r}"
         for name, value in asked_of(config, system).items()

@@ -11,12 +11,12 @@ from tablemend.backends.backend import open_backend
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request, Sampling
 from tablemend.exact_match import Difference, Opinion
-from tablemend.generations import Generations, settings_hash
+from tablemend.generations import Generations
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, why_no_answer
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import SampleView
-from tablemend.runs import Run, append_jsonl, read_jsonl
+from tablemend.runs import Run, Store, hash_settings
 from tablemend.tables.table import Table
 from tablemend.tables.write import write_table
 from tablemend.tasks.tablehallu import BLANK
@@ -70,41 +70,42 @@ def ask_judge(examples: Sequence[Sample], config: Comparison, run: Run) -> None:
         return
     options = config.evaluation.options
     with open_backend(model, options, attn=config.model.attn) as backend:
-        identity = settings_hash(
+        identity = hash_settings(
             {name: value for name, value in backend.identity.items() if name != "server"}
         )
-        stored = read_replies(run)
-        noted = {line["key"]: line["identity"] for line in read_jsonl(replies_path(run))}
+        store = _store(run)
         wanted: dict[str, Request] = {}
         for view, text in _answers(examples, config, run):
             request = _request(view, text)
             key = reply_key(model, request.messages)
-            known = stored.get(key)
-            if known is None or known.finish_reason == "error" or noted[key] != identity:
+            known = store.get(key)
+            if not known or known["finish_reason"] == "error" or known["identity"] != identity:
                 wanted[key] = Request(
                     key, request.messages, request.sampling, schema=request.schema
                 )
         waiting = list(wanted.values())
-        for place in range(0, len(waiting), CHUNK):
-            completions = ask(backend, waiting[place : place + CHUNK])
-            append_jsonl(
-                replies_path(run),
-                [_line(key, identity, one) for key, one in completions.items()],
-            )
+        with store:
+            for place in range(0, len(waiting), CHUNK):
+                for key, one in ask(backend, waiting[place : place + CHUNK]).items():
+                    store.put(_record(key, identity, one))
+
+
+def _store(run: Run) -> Store:
+    return Store(replies_path(run), "key")
 
 
 def read_replies(run: Run) -> Replies:
     """What the judging model replied; the last reply to each request."""
     return {
-        line["key"]: Completion(
-            line["key"],
-            line["text"],
-            line["prompt_tokens"],
-            line["completion_tokens"],
-            line["finish_reason"],
-            line["error"],
+        key: Completion(
+            key,
+            record["text"],
+            record["prompt_tokens"],
+            record["completion_tokens"],
+            record["finish_reason"],
+            record["error"],
         )
-        for line in read_jsonl(replies_path(run))
+        for key, record in _store(run).items()
     }
 
 
@@ -141,7 +142,7 @@ def read_verdict(text: str) -> tuple[bool, str]:
 def reply_key(model: ModelName, messages: Sequence[Mapping[str, str]]) -> str:
     """All that a reply depends on: the model's name and every word of the request."""
     asked = [dict(message) for message in messages]
-    return settings_hash({"model": judge_name(model), "messages": asked})
+    return hash_settings({"model": judge_name(model), "messages": asked})
 
 
 def _answers(
@@ -166,7 +167,7 @@ def _request(view: SampleView, text: str) -> Request:
     return Request(PROMPT, messages, Sampling(LONGEST), schema=SCHEMA)
 
 
-def _line(key: str, identity: str, completion: Completion) -> dict[str, Any]:
+def _record(key: str, identity: str, completion: Completion) -> dict[str, Any]:
     return {
         "key": key,
         "identity": identity,

@@ -15,7 +15,7 @@ from tablemend.backends.backend import open_backend
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import System
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
-from tablemend.generations import Generations, Stored, settings_hash, write_out
+from tablemend.generations import Generations, Stored, write_out
 from tablemend.mitigations.edits import Draft, Editor, Tools, without_thinking
 from tablemend.mitigations.mitigation import PostEdit
 from tablemend.recipe.experiment import Comparison
@@ -93,10 +93,9 @@ def _mend_part(
         for place in range(0, len(missing), CHUNK)
         for one in _mend_chunk(system, context, missing[place : place + CHUNK], answered, editor)
     )
-    keys = {system.name: settings_hash(settings)}
     described = f"{system.name}, {context}"
     with tqdm(total=len(missing), unit="answer", desc=described, disable=not missing) as progress:
-        for _ in write_out(generations, keys, stream):
+        for _ in write_out(generations, {system.name: settings}, stream):
             progress.update()
 
 

@@ -49,7 +49,7 @@ def write_results(
     }
     options = {system: config.options_of(config.evaluation.systems[system]) for system in scored}
     settings = {
-        system: generations.made_with(system, next(iter(kinds))) for system, kinds in scored.items()
+        system: generations.settings(system, next(iter(kinds))) for system, kinds in scored.items()
     }
     models = {system: model_of(config, system) for system in scored}
     after = {system: own.after for system, own in config.evaluation.systems.items() if own.after}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing import get_context
@@ -17,7 +18,7 @@ from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.staf import open_verifier, verify_texts
 from tablemend.meta_evaluation.items import Item
 from tablemend.records import Claim, Verdict, Verification
-from tablemend.runs import append_jsonl, hash_text, read_jsonl
+from tablemend.runs import Store, hash_text
 from tablemend.values.sentences import Span
 from tablemend.workers import map_in
 
@@ -61,46 +62,40 @@ def _judge_texts(texts: Sequence[str], source: Source) -> tuple[list[Verificatio
     return found, time.process_time() - start
 
 
-def judge_by_model(
-    items: Sequence[Item], name: str, options: BackendOptions, store: Path
-) -> Scored:
+def judge_by_model(items: Sequence[Item], name: str, options: BackendOptions, path: Path) -> Scored:
     """The same with a model; what it said is stored as it goes, and not asked again.
 
     Args:
         items: the texts.
         name: ``nli:MODEL``, ``llm:MODEL`` or ``program+...`` (:func:`open_verifier`).
         options: how a model is asked.
-        store: file of JSON lines with the verdicts of this verifier.
+        path: file of the store with the verdicts of this verifier.
 
     Raises:
         TablemendError: a model that cannot be opened or cannot go on.
     """
     keys = [hash_text(repr((name, item.text, item.source))) for item in items]
-    known = {record["key"]: _read(record) for record in read_jsonl(store)}
+    store = Store(path, "key")
+    known = {key: _read(record) for key, record in store.items()}
     missing = list({k: item for k, item in zip(keys, items, strict=True) if k not in known}.items())
     if missing:
-        verifier = open_verifier(name, options)
-        try:
+        with store, closing(open_verifier(name, options)) as verifier:
             for start in range(0, len(missing), BATCH):
                 batch = missing[start : start + BATCH]
                 found = verify_texts([(item.text, item.source) for _, item in batch], verifier)
-                known |= {key: one for (key, _), one in zip(batch, found, strict=True)}
-                append_jsonl(store, list(_records(batch, found)))
-        finally:
-            verifier.close()
+                for (key, _), one in zip(batch, found, strict=True):
+                    known[key] = one
+                    store.put(_record(key, one))
     verifications = tuple(known[key] for key in keys)
     return Scored(verifications[0].judge if verifications else name, verifications)
 
 
-def _records(
-    batch: Iterable[tuple[str, Item]], found: Iterable[Verification]
-) -> Iterator[dict[str, Any]]:
-    for (key, _), verification in zip(batch, found, strict=True):
-        claims = [
-            one.to_json() | {"focus": one.claim.focus and list(one.claim.focus)}
-            for one in verification.verdicts
-        ]
-        yield {"key": key, **verification.to_json(), "claims": claims}
+def _record(key: str, verification: Verification) -> dict[str, Any]:
+    claims = [
+        one.to_json() | {"focus": one.claim.focus and list(one.claim.focus)}
+        for one in verification.verdicts
+    ]
+    return {"key": key, **verification.to_json(), "claims": claims}
 
 
 def _read(record: dict[str, Any]) -> Verification:

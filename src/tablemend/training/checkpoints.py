@@ -20,10 +20,9 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
 from tablemend.backends.checkpoints import local_folder
-from tablemend.disk import moved_beside, sync, sync_all, written_to
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Model
-from tablemend.runs import hash_file, write_json
+from tablemend.runs import hash_file, moved_beside, sync, sync_all, write_json, written_to
 
 Shapes = dict[str, tuple[int, ...]]
 """Tensors by name."""

@@ -20,11 +20,10 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from trl import DPOConfig, DPOTrainer
 
 from tablemend.config import HUB
-from tablemend.disk import sync_all
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, DpoExperiment
 from tablemend.renderer import prompt_ids, target_ids
-from tablemend.runs import Run, hash_file, hash_text, say, write_json
+from tablemend.runs import Run, hash_file, hash_text, say, sync_all, write_json
 from tablemend.tasks.task import Sample, Task
 from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.arguments import make_config, options_of

@@ -30,6 +30,7 @@ from tablemend.meta_evaluation.sets.alignment import find_quote, move_places
 from tablemend.meta_evaluation.sets.ratings import read_meaning
 from tablemend.meta_evaluation.splits import split_of
 from tablemend.meta_evaluation.tables import terminal
+from tablemend.runs import Store
 
 ROOT = Path(__file__).parents[3]
 
@@ -259,9 +260,9 @@ def test_models_verdicts_are_stored_and_not_asked_again(
     monkeypatch.setattr(verifying, "BATCH", 5)
     store = tmp_path / "verdicts.jsonl"
     first = verifying.judge_by_model(items[:7], "nli:some", BackendOptions(), store)
-    stored = len(store.read_text("utf-8").splitlines())
+    stored = len(Store(store, "key"))
     again = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
-    assert len(store.read_text("utf-8").splitlines()) == len(items) > stored == 7
+    assert len(Store(store, "key")) == len(items) > stored == 7
     third = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
     assert opened == ["nli:some"] * 2
     plain = verifying.judge_by_program(items)

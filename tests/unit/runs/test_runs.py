@@ -23,11 +23,9 @@ from hypothesis import strategies as st
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.generations import Generations
 from tablemend.recipe.experiment import Experiment
 from tablemend.runs import (
     Run,
-    append_jsonl,
     disk_errors,
     hash_file,
     read_jsonl,
@@ -62,25 +60,6 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         write_json(path, {"n": 2})
     assert json.loads(path.read_text()) == {"n": 1}
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_full_disk_keeps_the_lines_that_were_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "answers.jsonl"
-    append_jsonl(path, [{"n": 1}])
-    monkeypatch.setattr(os, "fsync", _full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        append_jsonl(path, [{"n": 2}])
-    assert list(read_jsonl(path)) == [{"n": 1}]
-
-
-def test_half_a_line_that_fitted_is_cut_off_again(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    append_jsonl(path, [{"n": 1}])
-    with pytest.raises(OSError, match="too large"), file_size_limit(30):
-        append_jsonl(path, [{"n": 2}, {"text": "x" * 40}])
-    assert path.read_bytes() == b'{"n": 1}\n'
 
 
 @pytest.mark.parametrize(
@@ -146,29 +125,6 @@ def test_not_a_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_json(tmp_path / "x.json", {"rate": float("nan")})
     assert list(tmp_path.iterdir()) == []
-
-
-@settings(deadline=None)  # the disk may be busy
-@given(st.lists(st.text(), max_size=5), st.integers(0, 200))
-def test_a_cut_line_is_left_out_and_overwritten(texts: list[str], cut: int) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lines.jsonl"
-        write_jsonl(path, texts)
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) - min(cut, len(whole))])
-        kept = list(read_jsonl(path))
-        assert kept == texts[: len(kept)]
-        append_jsonl(path, ["next"])
-        assert list(read_jsonl(path)) == [*kept, "next"]
-
-
-def test_appending_after_a_long_cut_line(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(b'"a"\n' + b'"' + b"x" * 300_000)
-    append_jsonl(path, ["b"])
-    assert list(read_jsonl(path)) == ["a", "b"]
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
@@ -248,12 +204,6 @@ def test_a_broken_configuration_of_a_stage_is_refused_in_one_line(
     with pytest.raises(TablemendError, match=r"sft\.yaml cannot be read: move it away") as told:
         Run(tmp_path).begin("sft", tiny, ())
     assert "\n" not in str(told.value)
-
-
-def test_broken_settings_of_stored_answers_are_refused_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text('{"abc": ')
-    with pytest.raises(TablemendError, match=r"settings\.json is not JSON .*: move the folder"):
-        Generations(tmp_path).settings("abc")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that refuses root too")

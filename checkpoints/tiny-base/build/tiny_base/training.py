@@ -25,10 +25,9 @@ from torch.optim import AdamW, Muon, Optimizer
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tablemend.datasets.tablehallu.small_world import ENGINE, Size
-from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
-from tablemend.runs import disk_errors
+from tablemend.runs import disk_errors, replace_file
 from tablemend.training import attention, checkpoints
 from tablemend.training.precision import chosen
 from tiny_base.config import Pretraining, Schedule

@@ -12,9 +12,9 @@ from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tablemend.datasets.tablehallu.settings import Split
-from tablemend.disk import replace_file
 from tablemend.errors import TablemendError, install
 from tablemend.records import Example
+from tablemend.runs import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

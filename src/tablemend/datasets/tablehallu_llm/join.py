@@ -14,14 +14,13 @@ from tablemend.datasets.tablehallu.settings import SPLITS, Split, Synthesis
 from tablemend.datasets.tablehallu_llm.card import write_card
 from tablemend.datasets.tablehallu_llm.counts import Counts
 from tablemend.datasets.tablehallu_llm.duplicates import KernelIndex
-from tablemend.datasets.tablehallu_llm.row_files import RowIndex
+from tablemend.datasets.tablehallu_llm.row_files import RowIndex, append_whole
 from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import split_key
-from tablemend.disk import replace_file
 from tablemend.errors import TablemendError
 from tablemend.records import Example
-from tablemend.runs import append_whole, write_json, write_text
+from tablemend.runs import replace_file, write_json, write_text
 
 COUNTS = "counts.json"
 REJECTED = "rejected.jsonl"

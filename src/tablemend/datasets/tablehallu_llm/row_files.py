@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +24,6 @@ from tablemend.datasets.tablehallu_llm.counts import Usage
 from tablemend.datasets.tablehallu_llm.rows import Row, unreadable
 from tablemend.errors import TablemendError
 from tablemend.records import Call
-from tablemend.runs import append_whole, end_of_last_line
 
 FOLDER = "rows"
 JOIN_LOCK = ".join.lock"
@@ -315,3 +315,41 @@ def _skim(line: bytes, where: str) -> tuple[int, list[Call], float, bool]:
         return number, calls, float(seconds), example is None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise unreadable(where, error) from error
+
+
+def append_whole(file: FileIO, data: bytes, end: int) -> int:
+    """Append all of some bytes, or nothing: on a failure the file is cut back.
+
+    Args:
+        file: open to be appended to, without a buffer.
+        data: what is to stand at its end.
+        end: its length.
+
+    Returns:
+        Its length now.
+
+    Raises:
+        OSError: for example of a full disk.
+    """
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        file.truncate(end)
+        raise
+    return end + len(data)
+
+
+def end_of_last_line(path: Path, block: int = 1 << 16) -> int:
+    """Byte after the last newline; 0 where there is none."""
+    with path.open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        while position > 0:
+            start = max(0, position - block)
+            file.seek(start)
+            newline = file.read(position - start).rfind(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            position = start
+    return 0
