@@ -153,8 +153,8 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "errors workers statistics values tables records config runs renderer exact_match "
-    "detector evidence claims verification datasets datasets.tablehallu generations backends "
+    "errors workers statistics values tables records config runs renderer exact_match detector "
+    "evidence claims verification datasets datasets.card datasets.tablehallu generations backends "
     "reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation training "
     "datasets.tablehallu_llm meta_evaluation annotation publishing script cli"
 ).split()

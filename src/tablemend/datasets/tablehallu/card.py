@@ -8,70 +8,13 @@ from typing import Any
 import yaml
 
 from tablemend.config import SMALL_WORLD
+from tablemend.datasets.card import features
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.engine import ENGINE
+from tablemend.datasets.tablehallu.files import EXAMPLE
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 
-_TEXT = {"dtype": "string"}
-_NUMBER = {"dtype": "int64"}
-
-
-def _field(name: str, kind: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, **kind}
-
-
-def _texts(name: str) -> dict[str, Any]:
-    return {"name": name, "list": "string"}
-
-
-FEATURES = [
-    *(_field(name, _TEXT) for name in ("topic", "category", "domain", "query")),
-    {
-        "name": "constraints",
-        "struct": [
-            _texts("entity_scope"),
-            *(_field(name, _TEXT) for name in ("numerical_range", "sort_column", "sort_order")),
-            {
-                "name": "conditions",
-                "list": [
-                    *(_field(name, _TEXT) for name in ("column", "low", "high")),
-                    _texts("values"),
-                ],
-            },
-        ],
-    },
-    {
-        "name": "gold_table",
-        "struct": [
-            _field("title", _TEXT),
-            _texts("columns"),
-            {"name": "rows", "list": {"list": "string"}},
-        ],
-    },
-    *(_field(name, _TEXT) for name in ("gold_context", "adversarial_context", "difficulty")),
-    {
-        "name": "facts",
-        "list": [
-            _field("row", _NUMBER),
-            *(_field(name, _TEXT) for name in ("entity", "column", "value", "violates")),
-            {"name": "clean", "list": "int64"},
-            {"name": "adversarial", "list": "int64"},
-        ],
-    },
-    *(_field(name, _TEXT) for name in ("source", "source_hash", "engine")),
-    _field("seed", _NUMBER),
-    _field("id", _TEXT),
-    {
-        "name": "calls",
-        "list": [
-            _field("stage", _TEXT),
-            _field("attempt", _NUMBER),
-            *(_field(name, _TEXT) for name in ("prompt", "model")),
-            *(_field(name, _NUMBER) for name in ("prompt_tokens", "completion_tokens")),
-            *(_field(name, _TEXT) for name in ("finish_reason", "verdict")),
-        ],
-    },
-]
+FEATURES = features(EXAMPLE)
 
 
 def write_card(settings: Synthesis, counts: dict[str, Any]) -> str:

@@ -21,6 +21,40 @@ if TYPE_CHECKING:
 
 ROWS_A_GROUP = 64
 
+EXAMPLE: dict[str, Any] = {
+    **dict.fromkeys(("topic", "category", "domain", "query"), str),
+    "constraints": {
+        "entity_scope": [str],
+        "numerical_range": str,
+        "sort_column": str,
+        "sort_order": str,
+        "conditions": [{"column": str, "low": str, "high": str, "values": [str]}],
+    },
+    "gold_table": {"title": str, "columns": [str], "rows": [[str]]},
+    **dict.fromkeys(("gold_context", "adversarial_context", "difficulty"), str),
+    "facts": [
+        {
+            "row": int,
+            **dict.fromkeys(("entity", "column", "value", "violates"), str),
+            "clean": [int],
+            "adversarial": [int],
+        }
+    ],
+    **dict.fromkeys(("source", "source_hash", "engine"), str),
+    "seed": int,
+    "id": str,
+    "calls": [
+        {
+            "stage": str,
+            "attempt": int,
+            **dict.fromkeys(("prompt", "model"), str),
+            **dict.fromkeys(("prompt_tokens", "completion_tokens"), int),
+            **dict.fromkeys(("finish_reason", "verdict"), str),
+        }
+    ],
+}
+"""Types of an example's fields (:data:`tablemend.datasets.card.Fields`)."""
+
 
 class Writer(Protocol):
     """Takes examples and makes one file of them."""
@@ -183,50 +217,14 @@ def arrow_schema() -> pa.Schema:
     """The Arrow types of an example, so that a file without a value of a kind reads the same."""
     import pyarrow as pa
 
-    text, number = pa.string(), pa.int64()
-    condition = pa.struct(
-        [("column", text), ("low", text), ("high", text), ("values", pa.list_(text))]
-    )
-    constraints = pa.struct(
-        [
-            ("entity_scope", pa.list_(text)),
-            ("numerical_range", text),
-            ("sort_column", text),
-            ("sort_order", text),
-            ("conditions", pa.list_(condition)),
-        ]
-    )
-    table = pa.struct(
-        [("title", text), ("columns", pa.list_(text)), ("rows", pa.list_(pa.list_(text)))]
-    )
-    fact = pa.struct(
-        [
-            ("row", number),
-            ("entity", text),
-            ("column", text),
-            ("value", text),
-            ("violates", text),
-            ("clean", pa.list_(number)),
-            ("adversarial", pa.list_(number)),
-        ]
-    )
-    call = pa.struct(
-        [
-            ("stage", text),
-            ("attempt", number),
-            ("prompt", text),
-            ("model", text),
-            ("prompt_tokens", number),
-            ("completion_tokens", number),
-            ("finish_reason", text),
-            ("verdict", text),
-        ]
-    )
-    types = {
-        "constraints": constraints,
-        "gold_table": table,
-        "facts": pa.list_(fact),
-        "seed": number,
-        "calls": pa.list_(call),
-    }
-    return pa.schema([(name, types.get(name, text)) for name in Example.__slots__])
+    return pa.schema([(name, _arrow(kind)) for name, kind in EXAMPLE.items()])
+
+
+def _arrow(kind: Any) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(kind, list):
+        return pa.list_(_arrow(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct([(name, _arrow(inner)) for name, inner in kind.items()])
+    return pa.int64() if kind is int else pa.string()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from shlex import quote
 from typing import Any
 
 from tablemend.backends.names import ModelName
-from tablemend.datasets.tablehallu.card import front_matter, table_of
+from tablemend.datasets import card
+from tablemend.datasets.card import command_of, table_of
+from tablemend.datasets.tablehallu.files import EXAMPLE
 from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
 
@@ -22,30 +22,35 @@ MEANS = {
 
 def write_card(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     """The card of a finished data set; the same rows and prices give the same text."""
-    return f"{front_matter(settings.format, list(counts['splits']))}\n{_body(settings, counts)}"
+    return card.write_card(
+        _body(settings, counts),
+        categories=["text-generation"],
+        tags=["table-generation", "hallucination", "synthetic"],
+        files={split: f"{split}.{settings.format}" for split in counts["splits"]},
+        fields=EXAMPLE,
+    )
 
 
-def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
+def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
     examples, sizes = counts["examples"], counts["sizes"]
     made = examples["made"]
     means = {name: f"{sizes.get(key, 0) / made:.1f}" for name, key in MEANS.items()}
-    parts = [
+    return [
         "# Query-driven table generation among distractors",
         f"{made} examples. {_who(settings, counts)} Each asks for a table of what is in the scope "
         "of a query; the adversarial context holds that among distractors that break a "
         "constraint of the query. A program has checked every example, then a model verified "
         "it; neither is a person: see `tablemend annotate` for human verification.",
-        f"```\n{_command(settings)}\n```",
-        table_of("split", "examples", counts["splits"]),
-        table_of("per example", "mean", means),
+        _command(settings),
+        table_of("split | examples", counts["splits"]),
+        table_of("per example | mean", means),
         _splits(settings),
         "Every gold value has its character span in both contexts. `calls` of an example names "
         "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
         "finish reason and verdict.",
         "## Rows",
         table_of(
-            "rows",
-            "number",
+            "rows | number",
             {
                 "asked for": examples["asked"],
                 "made": made,
@@ -55,7 +60,7 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
             },
         ),
         "## Models and prompts",
-        table_of("role", "model", {r: ", ".join(m) for r, m in counts["models"].items()}),
+        table_of("role | model", {r: ", ".join(m) for r, m in counts["models"].items()}),
         f"Prompts and versions: {', '.join(f'`{name}`' for name in counts['prompts'])}.",
         _calls(counts),
         _cost(counts),
@@ -64,8 +69,7 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
         "## Rejections",
         "`rejected.jsonl` has every one with its row, stage, attempt and reason.",
         table_of(
-            "stage: reason",
-            "times",
+            "stage: reason | times",
             {
                 f"{stage}: {kind}": count
                 for stage, kinds in counts["rejected"].items()
@@ -76,7 +80,6 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
         "applies, and tables of kernels that a program cut come under the licence of their "
         "source. Whoever publishes this data set has to state it here.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _who(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
@@ -112,23 +115,18 @@ def _splits(settings: LlmSynthesis) -> str:
 
 def _command(settings: LlmSynthesis) -> str:
     """The command again; where the models are served is left out."""
-    given: dict[str, Any] = {"engine": "llm", "generator": _unplaced(settings.generator)}
+    first: dict[str, Any] = {"engine": "llm", "generator": _unplaced(settings.generator)}
     if settings.verifier is not None:
-        given["verifier"] = _unplaced(settings.verifier)
-    given.update(n=settings.n, seed=settings.seed)
-    left_out = set(FREE) - {"topics"} | {"engine", "seed", "kind"}
-    for name, value in settings.model_dump(mode="json", exclude_defaults=True).items():
-        if name not in left_out:
-            given.update(_dotted(name, value))
+        first["verifier"] = _unplaced(settings.verifier)
+    first.update(n=settings.n, seed=settings.seed)
     for name in ("generator_options", "verifier_options"):
-        options = getattr(settings, name)
-        if options is not None:
+        if (options := getattr(settings, name)) is not None:
             changed = options.model_dump(
                 mode="json", exclude_defaults=True, include=CONTENT_OPTIONS
             )
-            given.update(_dotted(name, changed))
-    words = " ".join(quote(f"{name}={_shown(value)}") for name, value in given.items())
-    return f"python data_gen/tablehallu.py {words}"
+            first.update({f"{name}.{key}": value for key, value in changed.items()})
+    left_out = set(FREE) - {"topics"} | {"engine", "seed", "kind"}
+    return command_of("tablehallu.py", settings, first, left_out)
 
 
 def _unplaced(model: str) -> str:
@@ -136,28 +134,15 @@ def _unplaced(model: str) -> str:
     return f"{name.engine}:{name.model}" + ("@URL" if name.urls else "")
 
 
-def _dotted(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {name: value}
-    found: dict[str, Any] = {}
-    for key, inner in value.items():
-        found.update(_dotted(f"{name}.{key}", inner))
-    return found
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, bool | list) or value is None else str(value)
-
-
 def _calls(counts: dict[str, Any]) -> str:
-    lines = ["| stage | calls | prompt tokens | tokens of answers |", "|---|---:|---:|---:|"]
-    total = [0, 0, 0]
-    for stage, spent in counts["calls"].items():
-        figures = [spent[name] for name in ("calls", "prompt_tokens", "completion_tokens")]
-        lines.append(f"| {stage} | " + " | ".join(f"{figure:,}" for figure in figures) + " |")
-        total = [sum(pair) for pair in zip(total, figures, strict=True)]
-    lines.append("| all | " + " | ".join(f"{figure:,}" for figure in total) + " |")
-    return "\n".join(lines)
+    names = ("calls", "prompt_tokens", "completion_tokens")
+    figures = [[spent[name] for name in names] for spent in counts["calls"].values()]
+    rows = dict(zip(counts["calls"], figures, strict=True))
+    rows["all"] = [sum(column) for column in zip(*figures, strict=True)]
+    return table_of(
+        "stage | calls | prompt tokens | tokens of answers",
+        {stage: tuple(f"{figure:,}" for figure in own) for stage, own in rows.items()},
+    )
 
 
 def _cost(counts: dict[str, Any]) -> str:
@@ -173,12 +158,9 @@ def _cost(counts: dict[str, Any]) -> str:
 
 def _verdicts(counts: dict[str, Any]) -> str:
     """Rates of each verdict; what nobody scored or could read has columns of its own."""
-    lines = [
-        f"| stage | {' | '.join(VERDICTS)} | accepted of those scored |",
-        f"|---|{'---:|' * (len(VERDICTS) + 1)}",
-    ]
+    rows = {}
     for stage, found in counts["verdicts"].items():
         scored = found["accepted"] + found["rejected"]
         rate = f"{found['accepted'] / scored:.1%}" if scored else "-"
-        lines.append(f"| {stage} | {' | '.join(str(found[v]) for v in VERDICTS)} | {rate} |")
-    return "\n".join(lines)
+        rows[stage] = (*(found[verdict] for verdict in VERDICTS), rate)
+    return table_of(f"stage | {' | '.join(VERDICTS)} | accepted of those scored", rows)

@@ -1,0 +1,56 @@
+"""What every data set's card is made of."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tablemend.config import Section
+from tablemend.datasets.card import command_of, features, table_of, write_card
+
+
+class Settings(Section):
+    n: int = 1
+    name: str | None = "a"
+    inner: dict[str, int] = {}
+    flags: list[bool] = []
+
+
+def test_a_card_has_a_head_for_programs_and_parts_for_people() -> None:
+    card = write_card(
+        ["# Title", "", "Text."],
+        categories=["text-generation"],
+        tags=["tables"],
+        files={"test": "test.jsonl"},
+        fields={"id": str},
+    )
+    _, head, body = card.split("---\n")
+    assert yaml.safe_load(head)["configs"][0]["data_files"] == [
+        {"split": "test", "path": "test.jsonl"}
+    ]
+    assert body == "\n# Title\n\nText.\n"
+
+
+def test_types_are_as_datasets_reads_them() -> None:
+    datasets = pytest.importorskip("datasets")
+    found = features({"id": str, "rows": [[str]], "facts": [{"at": [int]}], "table": {"n": int}})
+    assert datasets.Features._from_yaml_list(found) == {
+        "id": datasets.Value("string"),
+        "rows": datasets.List(datasets.List(datasets.Value("string"))),
+        "facts": datasets.List({"at": datasets.List(datasets.Value("int64"))}),
+        "table": {"n": datasets.Value("int64")},
+    }
+
+
+def test_tables_escape_bars_and_are_nothing_without_rows() -> None:
+    assert table_of("a | b", {}) == ""
+    assert (
+        table_of("a | b | c", {"x|y": (1, 2)})
+        == "| a | b | c |\n|---|---:|---:|\n| x\\|y | 1 | 2 |"
+    )
+
+
+def test_a_command_names_what_differs_from_the_defaults() -> None:
+    settings = Settings(n=2, name=None, inner={"k": 3}, flags=[True])
+    line = command_of("x.py", settings, {"seed": 1}, left_out=["n"])
+    assert line == "```\npython data_gen/x.py seed=1 name=null inner.k=3 'flags=[true]'\n```"
