@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from pydantic import Field
 
 from tablemend.config import Section
 from tablemend.datasets.card import command_of, features, table_of, write_card
@@ -12,8 +13,8 @@ from tablemend.datasets.card import command_of, features, table_of, write_card
 class Settings(Section):
     n: int = 1
     name: str | None = "a"
-    inner: dict[str, int] = {}
-    flags: list[bool] = []
+    inner: dict[str, int] = Field(default_factory=dict)
+    flags: list[bool] = Field(default_factory=list)
 
 
 def test_a_card_has_a_head_for_programs_and_parts_for_people() -> None:
