@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from tablemend.datasets.tabfaith import templates
 from tablemend.datasets.tabfaith.cells import flag_word
 from tablemend.datasets.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.datasets.tabfaith.sheet import Amount, Measure
 from tablemend.datasets.tabfaith.speech import Speech
-from tablemend.datasets.tabfaith.summary import Operation, Part, Role
+from tablemend.datasets.tabfaith.summary import Operation
+from tablemend.datasets.tabfaith.templates import ALL, FLAGGED, MOST_OF, NONE, PAIRS
 from tablemend.datasets.tabfaith.wording import spell
 from tablemend.values.units import ONE, PLAIN, Unit
 
@@ -17,65 +18,58 @@ from tablemend.values.units import ONE, PLAIN, Unit
 def say_count(speech: Speech) -> Plan | None:
     """How many rows are beyond a threshold or in a category."""
     sheet = speech.sheet
-    if not sheet.whole or len(sheet.rows) < 4 or not _rows_are_one_thing(speech):
+    if len(sheet.rows) < 4 or not _are_one_thing(speech):
         return None
     measure = speech.pick([*speech.ranked, *speech.texts])
     if measure is None:
         return None
-    column = measure.index
     words = {"m": speech.label(measure)}
-    roles: dict[Role, str | Part] = {"column": "m", "value": "n"}
-    cells = tuple((row.index, column) for row in sheet.rows)
+    roles = {"column": "m", "value": "n"}
     if measure.kind == "text":
-        texts = [sheet.text(row.index, column) for row in sheet.rows]
+        texts = [sheet.text(row.index, measure.index) for row in sheet.rows]
         chosen = speech.rng.choice(texts)
         count = texts.count(chosen)
         if not chosen or not 1 < count < len(texts) or len(set(texts)) > len(texts) // 2 + 1:
             return None
         words["k"] = Word(chosen, "text")
         roles["category"] = "k"
-        pool = templates.COUNT_CATEGORY
         if measure.flags:
-            pool, words["m"] = templates.FLAGS, Word(templates.FLAGGED)
-            words["k"] = flag_word(chosen)
-        template = speech.choose(pool, measure)
+            words["m"], words["k"] = Word(FLAGGED), flag_word(chosen)
+        name = "flags" if measure.flags else "count_category"
     else:
         found = _threshold(speech, measure)
         if found is None:
             return None
         count, words["c"], words["t"] = found
         roles |= {"cue": "c", "threshold": "t"}
-        pool = templates.COUNT_COUNTED if measure.counted else templates.COUNT
-        template = speech.choose(pool, measure)
+        name = "count_counted" if measure.counted else "count"
+    template = speech.choose(name, measure=measure)
     words["n"], words["N"] = speech.count_words(count, len(sheet.rows), template=template)
-    claims = [Claimed("numeric", "count", roles, "value", cells), speech.row_count_claim("N")]
-    return speech.plan(template, words, claims, None)
+    claim = Claimed("numeric", "count", roles, "value", speech.cells_of(measure))
+    return speech.plan(template, words, [claim, speech.row_count_claim("N")], None)
 
 
 def _threshold(speech: Speech, measure: Measure) -> tuple[int, Word, Word] | None:
     """A count, a cue and a threshold; the threshold is no cell's value."""
-    amounts = [speech.amounts.get((row.index, measure.index)) for row in speech.sheet.rows]
-    known = [amount for amount in amounts if amount is not None]
-    values = sorted(amount.value for amount in known)
-    if len(known) < len(amounts) or len(set(values)) < 4:
+    amounts = speech.amounts_of(measure)
+    values = sorted(amount.value for amount in amounts)
+    if len(set(values)) < 4:
         return None
     middle = speech.rng.randrange(1, len(values) - 1)
-    low, high = values[middle], values[middle + 1]
-    threshold = _round_between(low, high)
-    if threshold is None or not _is_apt(threshold, known):
+    threshold = _round_between(values[middle], values[middle + 1])
+    if threshold is None or not _is_apt(threshold, amounts):
         return None
     over = speech.rng.random() < 0.65
-    if measure.counted:
-        cues = templates.OVER_COUNTED if over else templates.UNDER_COUNTED
-    else:
-        cues = templates.OVER if over else templates.UNDER
     count = sum(value > threshold for value in values)
-    unit = known[0].unit
-    text = _spell_threshold(threshold, unit)
     count = count if over else len(values) - count
     if count in (0, 1, len(values)) or (measure.counted and threshold == 1):
         return None
-    return count, Word(speech.rng.choice(cues)), Word(text)
+    cue = speech.rng.choice(_bounds(measure)[not over])
+    return count, Word(cue), Word(_spell_threshold(threshold, amounts[0].unit))
+
+
+def _bounds(measure: Measure) -> tuple[Sequence[str], Sequence[str]]:
+    return PAIRS["over_counted" if measure.counted else "over"]
 
 
 def _is_apt(threshold: Decimal, amounts: list[Amount]) -> bool:
@@ -86,45 +80,40 @@ def _is_apt(threshold: Decimal, amounts: list[Amount]) -> bool:
 
 def say_quantified(speech: Speech) -> Plan | None:
     """That all, most or no rows are beyond a threshold."""
-    sheet, rng = speech.sheet, speech.rng
-    measure = speech.pick(speech.ranked)
-    if measure is None or not sheet.whole or len(sheet.rows) < 4 or not _rows_are_one_thing(speech):
+    rng, measure = speech.rng, speech.pick(speech.ranked)
+    if measure is None or len(speech.sheet.rows) < 4 or not _are_one_thing(speech):
         return None
-    amounts = [speech.amounts.get((row.index, measure.index)) for row in sheet.rows]
-    values = sorted(amount.value for amount in amounts if amount is not None)
-    if len(values) < len(amounts) or values[0] <= 0:
+    amounts = speech.amounts_of(measure)
+    values = sorted(amount.value for amount in amounts)
+    if not values or values[0] <= 0:
         return None
     over = rng.random() < 0.6
-    cues = (templates.OVER_COUNTED, templates.UNDER_COUNTED)
-    if not measure.counted:
-        cues = (templates.OVER, templates.UNDER)
     low, high = values[0], values[-1]
-    kind = rng.choice((templates.ALL, templates.MOST_OF, templates.NONE))
-    if kind is templates.MOST_OF:
-        first = values[: len(values) // 3 + 1] if over else values[-(len(values) // 3) - 1 :]
-        threshold = _round_between(first[-2], first[-1]) if over else _round_between(*first[:2])
-    elif (kind is templates.ALL) == over:
-        threshold = _round_between(low * Decimal("0.7"), low)
+    kind = rng.choice((ALL, MOST_OF, NONE))
+    third = len(values) // 3
+    if kind is MOST_OF:
+        ends = (values[third - 1], values[third]) if over else (values[-third - 1], values[-third])
+    elif (kind is ALL) == over:
+        ends = low * Decimal("0.7"), low
     else:
-        threshold = _round_between(high, high * Decimal("1.3"))
-    unit = next(amount for amount in amounts if amount is not None).unit
+        ends = high, high * Decimal("1.3")
+    threshold = _round_between(*ends)
     if threshold is None or (measure.counted and threshold == 1):
         return None
-    if not _is_apt(threshold, [amount for amount in amounts if amount is not None]):
+    if not _is_apt(threshold, amounts):
         return None
     words = {
         "m": speech.label(measure),
         "k": Word(rng.choice(kind)),
-        "c": Word(rng.choice(cues[0] if over else cues[1])),
-        "t": Word(_spell_threshold(threshold, unit)),
+        "c": Word(rng.choice(_bounds(measure)[not over])),
+        "t": Word(_spell_threshold(threshold, amounts[0].unit)),
     }
-    roles: dict[Role, str | Part] = {"column": "m", "quantifier": "k", "cue": "c", "threshold": "t"}
-    cells = tuple((row.index, measure.index) for row in sheet.rows)
+    roles = {"column": "m", "quantifier": "k", "cue": "c", "threshold": "t"}
+    cells = speech.cells_of(measure)
     claim = Claimed("comparative", "quantifier", roles, "quantifier", cells)
-    pool = templates.QUANTIFIED_MOST if kind is templates.MOST_OF else templates.QUANTIFIED
-    if measure.counted:
-        pool = templates.QUANTIFIED_COUNTED
-    return speech.plan(speech.choose(pool, measure), words, [claim], None)
+    names = ["quantified", "quantified_most"] if kind is MOST_OF else ["quantified"]
+    names = ["quantified_counted"] if measure.counted else names
+    return speech.plan(speech.choose(*names, measure=measure), words, [claim], None)
 
 
 def _spell_threshold(threshold: Decimal, unit: Unit) -> str:
@@ -136,38 +125,29 @@ def _spell_threshold(threshold: Decimal, unit: Unit) -> str:
 
 def say_total(speech: Speech) -> Plan | None:
     """What a column adds up to, or its mean."""
-    sheet = speech.sheet
     measure = speech.pick([measure for measure in speech.ranked if measure.summable])
-    if measure is None or not sheet.whole or sheet.totals or not _rows_are_one_thing(speech):
+    if measure is None or speech.sheet.totals or not _are_one_thing(speech):
         return None
-    amounts = [speech.amounts.get((row.index, measure.index)) for row in sheet.rows]
-    known = [amount for amount in amounts if amount is not None]
-    if len(known) < len(amounts) or len(known) < 3:
+    amounts = speech.amounts_of(measure)
+    if len(amounts) < 3:
         return None
-    total = sum((amount.value for amount in known), Decimal(0))
-    decimals = max(amount.decimals for amount in known)
-    unit = known[0].unit
-    words = {"m": speech.label(measure), "N": speech.count_words(len(known))[0]}
-    average = speech.rng.random() < 0.5
-    if average:
-        mean = total / len(known)
+    total = sum((amount.value for amount in amounts), Decimal(0))
+    decimals, unit = max(amount.decimals for amount in amounts), amounts[0].unit
+    words = {"m": speech.label(measure), "N": speech.count_words(len(amounts))[0]}
+    operation: Operation = "average" if speech.rng.random() < 0.5 else "total"
+    if operation == "average":
+        mean = total / len(amounts)
         decimals = _mean_decimals(mean, unit, decimals)
         step = Decimal(1).scaleb(-decimals) * unit.scale
-        mean = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
-        if unit == PLAIN and mean == int(mean):
+        total = (mean / step).quantize(ONE, ROUND_HALF_UP) * step
+        if unit == PLAIN and total == int(total):
             decimals = 0  # "25.0 wins"
-        words["v"] = Word(spell(mean, unit, decimals), "computed")
-        pool = templates.AVERAGE_COUNTED if measure.counted else templates.AVERAGE
-    else:
-        words["v"] = Word(spell(total, unit, decimals), "computed")
-        pool = templates.TOTAL_COUNTED if measure.counted else templates.TOTAL
-    operation: Operation = "average" if average else "total"
-    cells = tuple((row.index, measure.index) for row in sheet.rows)
-    claims = [
-        Claimed("numeric", operation, {"column": "m", "value": "v"}, "value", cells),
-        speech.row_count_claim("N"),
-    ]
-    return speech.plan(speech.choose(pool, measure), words, claims, None)
+    words["v"] = Word(spell(total, unit, decimals), "computed")
+    name = f"{operation}_counted" if measure.counted else operation
+    roles = {"column": "m", "value": "v"}
+    claim = Claimed("numeric", operation, roles, "value", speech.cells_of(measure))
+    template = speech.choose(name, measure=measure)
+    return speech.plan(template, words, [claim, speech.row_count_claim("N")], None)
 
 
 def _mean_decimals(mean: Decimal, unit: Unit, decimals: int) -> int:
@@ -185,9 +165,9 @@ def _mean_decimals(mean: Decimal, unit: Unit, decimals: int) -> int:
     return min(decimals + 1, 3) if size < 100 else min(decimals + 1, 1)
 
 
-def _rows_are_one_thing(speech: Speech) -> bool:
-    """Whether a row is an entity or a period, and not one in the other."""
-    return speech.sheet.layout in ("entities", "periods")
+def _are_one_thing(speech: Speech) -> bool:
+    """Whether all rows are known, each an entity or a period, and not one in the other."""
+    return speech.sheet.whole and speech.sheet.layout in ("entities", "periods")
 
 
 def _round_between(low: Decimal, high: Decimal) -> Decimal | None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from tablemend.datasets.tabfaith import templates
 from tablemend.datasets.tabfaith.labels import is_plural_label, spoken_name
 from tablemend.datasets.tabfaith.periods import Period, move_period, read_period, spellings
 from tablemend.datasets.tabfaith.sheet import Sheet
 from tablemend.datasets.tabfaith.summary import Fact, Part
+from tablemend.datasets.tabfaith.templates import CONTRARIES, ORDINALS
 from tablemend.datasets.tabfaith.wording import NUMBER_WORDS, word_alike
 from tablemend.datasets.tablehallu.sentences import with_article
 from tablemend.records import ClaimError
@@ -158,10 +158,10 @@ def _opposites(part: Part, rng: Random) -> Iterator[str]:
     """The contrary of a cue; of a rank other ranks."""
     cue = part.text.casefold()
     if part.style in ("rank", "place"):
-        own = next((word for word in templates.ORDINALS if word in cue), None)
+        own = next((word for word in ORDINALS if word in cue), None)
         if own is None:
             return
-        for other in rng.sample(templates.ORDINALS[:4], 4):
+        for other in rng.sample(ORDINALS[:4], 4):
             if other == own:
                 continue
             if part.style == "rank" and other == "first":
@@ -169,7 +169,7 @@ def _opposites(part: Part, rng: Random) -> Iterator[str]:
             else:
                 yield cue.replace(own, other)
         return
-    for pair in templates.OPPOSITES:
+    for pair in CONTRARIES:
         for ours, theirs in (pair, pair[::-1]):
             for word in ours:
                 if cue == word or (part.style == "trend" and cue.startswith(f"{word} ")):

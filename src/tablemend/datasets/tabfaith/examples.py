@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
-from tablemend.errors import TablemendError
-from tablemend.runs import read_jsonl
 from tablemend.tables.table import Table
 
 Label = Literal["faithful", "unfaithful", "unscored"]
@@ -53,59 +51,29 @@ class TabFaithExample:
 
     def __post_init__(self) -> None:
         if not self.id:
-            content = json.dumps(self._content(), ensure_ascii=False, sort_keys=True)
-            digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+            content = {name: value for name, value in self.to_json().items() if name != "id"}
+            text = json.dumps(content, ensure_ascii=False, sort_keys=True)
+            digest = hashlib.sha256(text.encode()).hexdigest()[:16]
             object.__setattr__(self, "id", digest)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "domain": self.domain,
-            "table": self.table.to_json(),
-            "summary": self.summary,
-            "facts": [fact.to_json() for fact in self.facts],
-            "label": self.label,
-            "errors": [error.to_json() for error in self.errors],
-            "labelled_by": self.labelled_by,
-            "source": self.source,
-            "source_hash": self.source_hash,
-            "seed": self.seed,
-            "engine": self.engine,
-        }
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {"id": self.id, **self._content()}
+        return {"id": self.id, **asdict(self), "table": self.table.to_json()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TabFaithExample:
-        """The inverse of :meth:`to_json`."""
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            ValueError: not such a record.
+        """
+        facts, errors = (
+            _FACTS.validate_python(data["facts"]),
+            _ERRORS.validate_python(data["errors"]),
+        )
         return cls(
-            data["domain"],
-            Table.from_json(data["table"]),
-            data["summary"],
-            tuple(map(Fact.from_json, data["facts"])),
-            data["label"],
-            tuple(map(InjectedError.from_json, data["errors"])),
-            data["labelled_by"],
-            data["source"],
-            data["source_hash"],
-            data["seed"],
-            data["engine"],
-            data["id"],
+            **{**data, "table": Table.from_json(data["table"]), "facts": facts, "errors": errors}
         )
 
 
-def read_examples(path: str | Path) -> Iterator[TabFaithExample]:
-    """The examples of one file of a set.
-
-    Raises:
-        TablemendError: no such file, or a line that is no example.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise TablemendError(f"{path}: no such file; make it with data_gen/tabfaith.py")
-    for number, record in enumerate(read_jsonl(path), 1):
-        try:
-            yield TabFaithExample.from_json(record)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TablemendError(f"{path}:{number}: no TabFaith example ({error})") from error
+_FACTS, _ERRORS = TypeAdapter(tuple[Fact, ...]), TypeAdapter(tuple[InjectedError, ...])

@@ -183,7 +183,7 @@ class Injector:
     def _is_false(self, fact: Fact, part: Part, edit: Edit) -> bool:
         """Whether the edited claim is plainly false of the table, worked out anew."""
         texts = {part.role: part.text for part in fact.parts}
-        role = next(own.role for own in fact.parts if own[1:3] == part[1:3])
+        role = next(own.role for own in fact.parts if own.start == part.start)
         texts[role] = edit.text
         if edit.type == "TMP" and edit.new:
             period = read_period(edit.text)
@@ -296,7 +296,7 @@ class Injector:
             parts = []
             for part in fact.parts:
                 span = move(part.start, part.end)
-                parts.append(part._replace(start=span.start, end=span.end, text=text[slice(*span)]))
+                parts.append(replace(part, start=span.start, end=span.end, text=text[slice(*span)]))
             moved.append(replace(fact, parts=tuple(parts), sentence=move(*fact.sentence)))
         return Unfaithful(text, tuple(moved), tuple(errors))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tablemend.datasets.tabfaith import templates
 from tablemend.datasets.tabfaith.labels import is_mixed_label, is_plural_label
-from tablemend.datasets.tabfaith.sentences import Claimed, Plan, Word
+from tablemend.datasets.tabfaith.sentences import Plan, Word
 from tablemend.datasets.tabfaith.speech import Datum, Speech
-from tablemend.datasets.tabfaith.summary import Part, Role
+from tablemend.datasets.tabfaith.templates import EVERY, PAIRS
 
 
 def say_change(speech: Speech) -> Plan | None:
@@ -24,27 +23,20 @@ def say_change(speech: Speech) -> Plan | None:
     if a.value == b.value or one.period is None or other.period is None:
         return None
     words = speech.words(one)
-    words["w"] = speech.amount(other)
-    words["p"], words["q"] = speech.period(one.period), speech.period(other.period)
-    words["c"] = Word(speech.rng.choice(templates.ROSE if b.value > a.value else templates.FELL))
+    words["w"], words["q"] = speech.amount(other), speech.period(other.period)
+    words["c"] = Word(speech.rng.choice(PAIRS["change"][b.value < a.value]))
     words["d"] = speech.difference(a, b, speech.sheet.stated_unit(one.row.index))
-    pool = templates.CHANGE
-    if a.value > 0 and b.value > 0 and a.unit.symbol != "%":
+    relative = a.value > 0 and b.value > 0 and a.unit.symbol != "%"
+    if relative:
         words["r"] = speech.percentage(100 * abs(b.value - a.value) / a.value)
-    else:
-        pool = tuple(template for template in pool if "{r}" not in template)
-    template = speech.choose(pool, one.measure)
-    here: dict[Role, str | Part] = {
-        role: slot for role, slot in speech.address(one).items() if role != "period"
-    }
-    address: dict[Role, str | Part] = {**here, "period": "p", "until": "q"}
-    cells = (one.cell, other.cell)
+    template = speech.choose("change", measure=one.measure, without="" if relative else "{r}")
+    ends = (one, other)
     claims = [
-        Claimed("comparative", "change", {**address, "cue": "c"}, "cue", cells),
-        Claimed("numeric", "change_amount", {**address, "value": "d"}, "value", cells),
-        Claimed("numeric", "change_percent", {**address, "value": "r"}, "value", cells),
-        Claimed("numeric", "value", {**here, "period": "p", "value": "v"}, "value", cells[:1]),
-        Claimed("numeric", "value", {**here, "period": "q", "value": "w"}, "value", cells[1:]),
+        speech.claim("comparative", "change", one, ends, "cue", until="q", cue="c"),
+        speech.claim("numeric", "change_amount", one, ends, "value", until="q", value="d"),
+        speech.claim("numeric", "change_percent", one, ends, "value", until="q", value="r"),
+        speech.value_claim(one, "v", "numeric"),
+        speech.value_claim(other, "w", "numeric", period="q"),
     ]
     return speech.plan(template, words, claims, one)
 
@@ -57,8 +49,7 @@ def say_trend(speech: Speech) -> Plan | None:
     length = speech.rng.randint(3, len(line))
     start = speech.rng.randrange(len(line) - length + 1)
     chosen = line[start : start + length]
-    values = [speech.amounts[datum.cell].value for datum in chosen]
-    pairs = list(pairwise(values))
+    pairs = list(pairwise(map(speech.value, chosen)))
     rising = all(a < b for a, b in pairs)
     periods = [datum.period for datum in chosen if datum.period is not None]
     steps = {b.order - a.order for a, b in pairwise(periods)}
@@ -66,17 +57,12 @@ def say_trend(speech: Speech) -> Plan | None:
         return None
     grain = "year" if periods[0].grain == "season" else periods[0].grain
     words = speech.words(chosen[0])
-    words["p"], words["q"] = speech.period(periods[0]), speech.period(periods[-1])
-    verb = speech.rng.choice(templates.ROSE if rising else templates.FELL)
-    every = speech.rng.choice(templates.EVERY).format(grain=grain)
-    words["c"] = Word(f"{verb} {every}", "trend")
-    here: dict[Role, str | Part] = {
-        role: slot for role, slot in speech.address(chosen[0]).items() if role != "period"
-    }
-    roles: dict[Role, str | Part] = {**here, "period": "p", "until": "q", "cue": "c"}
-    cells = tuple(datum.cell for datum in chosen)
-    claim = Claimed("comparative", "trend", roles, "cue", cells)
-    return speech.plan(speech.choose(templates.TREND, chosen[0].measure), words, [claim], chosen[0])
+    words["q"] = speech.period(periods[-1])
+    verb = speech.rng.choice(PAIRS["change"][not rising])
+    words["c"] = Word(f"{verb} {speech.rng.choice(EVERY).format(grain=grain)}", "trend")
+    claim = speech.claim("comparative", "trend", chosen[0], chosen, "cue", until="q", cue="c")
+    template = speech.choose("trend", measure=chosen[0].measure)
+    return speech.plan(template, words, [claim], chosen[0])
 
 
 def say_peak(speech: Speech) -> Plan | None:
@@ -85,33 +71,23 @@ def say_peak(speech: Speech) -> Plan | None:
     if len(line) < 3:
         return None
     highest = speech.rng.random() < 0.6
-    order = sorted(line, key=lambda datum: speech.amounts[datum.cell].value, reverse=highest)
-    best = order[0]
-    if speech.amounts[best.cell].value == speech.amounts[order[1].cell].value:
-        return None
-    if best.period is None:
+    best, second = sorted(line, key=speech.value, reverse=highest)[:2]
+    if speech.value(best) == speech.value(second) or best.period is None:
         return None
     words = speech.words(best)
-    words["p"] = speech.period(best.period)
-    cues = templates.PEAKED if highest else templates.BOTTOMED
-    label = "" if best.measure is None else best.measure.label
-    several = is_plural_label(label) or is_mixed_label(label) if label else False
-    if several or (not label and speech.is_plural_name(best.row.entity or "")):
+    cues = PAIRS["peak"][not highest]
+    if best.measure is not None:
+        several = is_plural_label(best.measure.label) or is_mixed_label(best.measure.label)
+    else:
+        several = speech.is_plural_name(best.row.entity or "")
+    if several:
         cues = tuple(cue for cue in cues if not cue.startswith("was "))
     words["c"] = Word(speech.rng.choice(cues))
-    roles: dict[Role, str | Part] = {**speech.address(best), "period": "p", "cue": "c"}
-    cells = tuple(datum.cell for datum in line)
     claims = [
-        Claimed("comparative", "superlative", roles, "cue", cells),
-        Claimed(
-            "numeric",
-            "value",
-            {**speech.address(best), "period": "p", "value": "v"},
-            "value",
-            (best.cell,),
-        ),
+        speech.claim("comparative", "superlative", best, line, "cue", cue="c"),
+        speech.value_claim(best, "v", "numeric"),
     ]
-    template = speech.choose(templates.SUPERLATIVE_OF_PERIOD, best.measure)
+    template = speech.choose("superlative_of_period", measure=best.measure)
     return speech.plan(template, words, claims, best)
 
 
@@ -135,7 +111,7 @@ def _line(speech: Speech) -> list[Datum]:
             entity = speech.rng.choice(rows).entity
             rows = [row for row in rows if row.entity == entity]
         rows.sort(key=lambda row: row.period.order if row.period else 0)
-        line = [Datum(row, measure.index, measure, None) for row in rows]
+        line = [Datum(row, measure.index, measure) for row in rows]
     known = [speech.amounts.get(datum.cell) for datum in line]
     units = {(a.unit.symbol, a.unit.currency) for a in known if a is not None}
     return line if None not in known and len(units) == 1 else []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, cast
 
 from tablemend.datasets.tabfaith.summary import Fact, Operation, Part, Role
 from tablemend.records import ClaimKind
@@ -30,7 +31,7 @@ class Claimed(NamedTuple):
 
     kind: ClaimKind
     operation: Operation
-    roles: Mapping[Role, str | Part]
+    roles: Mapping[str, str | Part]
     focus: Role
     cells: tuple[tuple[int, int], ...]
 
@@ -79,9 +80,11 @@ def render(plan: Plan, start: int) -> tuple[str, list[Fact]]:
             if isinstance(slot, str):
                 begin, stop = places[slot]
                 style = plan.words[slot].style
-                parts.append(Part(role, start + begin, start + stop, text[begin:stop], style))
+                parts.append(
+                    Part(cast(Role, role), start + begin, start + stop, text[begin:stop], style)
+                )
             else:
-                parts.append(slot._replace(role=role))
+                parts.append(replace(slot, role=cast(Role, role)))
         focus = next(i for i, part in enumerate(parts) if part.role == claim.focus)
         facts.append(Fact(claim.kind, claim.operation, tuple(parts), focus, claim.cells, sentence))
     assert claimed == set(places), f"{plan.template!r}: words that no fact states"

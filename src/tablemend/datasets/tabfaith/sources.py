@@ -156,6 +156,6 @@ def _reason(error: TablemendError, file: Path) -> str:
 def _find(record: Any) -> Table:
     """The table of a JSON record: ToTTo's, a filing's raw fragment, or any other."""
     if is_totto(record):
-        return read_totto(record).table
+        return read_totto(record)
     raw = record.get("raw_table") if isinstance(record, dict) else None
     return read_filing(raw) if isinstance(raw, str) else find_table(record)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from random import Random
 from typing import TypeVar
 
-from tablemend.datasets.tabfaith import templates
 from tablemend.datasets.tabfaith.labels import (
     is_mixed_label,
     is_plural_label,
@@ -17,7 +17,8 @@ from tablemend.datasets.tabfaith.labels import (
 from tablemend.datasets.tabfaith.periods import Period, read_period, spellings
 from tablemend.datasets.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.datasets.tabfaith.sheet import Amount, Measure, Row, Sheet
-from tablemend.datasets.tabfaith.summary import Part, Role
+from tablemend.datasets.tabfaith.summary import Operation, Part, Role
+from tablemend.datasets.tabfaith.templates import EXPECTED, TEMPLATES
 from tablemend.datasets.tabfaith.wording import short_names, spell, word_amount, word_counts
 from tablemend.datasets.tablehallu.sentences import is_plural, with_article
 from tablemend.records import ClaimKind
@@ -31,17 +32,29 @@ _THINGS = ("test", "metric", "measure", "category", "item", "product", "segment"
 """What is called by common names, so that a plural among them is one."""
 
 
+@dataclass(frozen=True, slots=True)
 class Datum:
-    """A number of the table and all that addresses it."""
+    """A cell and all that addresses it.
 
-    def __init__(self, row: Row, column: int, measure: Measure | None, period: Period | None):
-        self.row, self.column, self.measure = row, column, measure
-        self.period = period or row.period
+    Attributes:
+        measure: of its column; ``None`` where columns are periods.
+        when: the period of its column; that of its row else.
+    """
+
+    row: Row
+    column: int
+    measure: Measure | None
+    when: Period | None = None
 
     @property
     def cell(self) -> tuple[int, int]:
         """Its place in the table."""
         return self.row.index, self.column
+
+    @property
+    def period(self) -> Period | None:
+        """Of its column or row."""
+        return self.when or self.row.period
 
 
 class Speech:
@@ -75,7 +88,7 @@ class Speech:
             for one in self.numbers
             for other in self.numbers
             if one.index != other.index
-            and ((one.counted and other.counted) or other.label.split()[-1] in templates.EXPECTED)
+            and ((one.counted and other.counted) or other.label.split()[-1] in EXPECTED)
         ]
         amounts: dict[tuple[int, int], Amount] = {}
         columns = [m.index for m in self.numbers] or [index for index, _ in sheet.periods]
@@ -92,13 +105,12 @@ class Speech:
             return None
         if self.sheet.layout == "spread":
             column, period = self.rng.choice(self.sheet.periods)
-            measure = None
+            datum = Datum(row, column, None, period)
+        elif measure := self.pick(self.numbers):
+            datum = Datum(row, measure.index, measure)
         else:
-            chosen = self.pick(self.numbers)
-            if chosen is None:
-                return None
-            column, period, measure = chosen.index, None, chosen
-        return Datum(row, column, measure, period) if (row.index, column) in self.amounts else None
+            return None
+        return datum if datum.cell in self.amounts else None
 
     def is_counted(self, datum: Datum) -> bool:
         """Whether "5 points" can be said; one point would need another word."""
@@ -106,9 +118,19 @@ class Speech:
         counted = datum.measure is not None and datum.measure.counted
         return counted and amount is not None and amount.value != 1
 
-    def value_at(self, row: Row, column: int) -> Decimal:
+    def value(self, datum: Datum) -> Decimal:
         """The value of a cell that holds a number."""
-        return self.amounts[row.index, column].value
+        return self.amounts[datum.cell].value
+
+    def amounts_of(self, measure: Measure) -> list[Amount]:
+        """The numbers of a column; empty where a row has none."""
+        amounts = [self.amounts.get((row.index, measure.index)) for row in self.sheet.rows]
+        known = [amount for amount in amounts if amount is not None]
+        return known if len(known) == len(amounts) else []
+
+    def cells_of(self, measure: Measure) -> tuple[tuple[int, int], ...]:
+        """A whole column."""
+        return tuple((row.index, measure.index) for row in self.sheet.rows)
 
     def words(self, datum: Datum, slot: str = "v") -> dict[str, Word]:
         """The words for entity, measure, period and value of a cell, by slot."""
@@ -123,28 +145,31 @@ class Speech:
             words[slot] = self.amount(datum)
         return words
 
-    def address(self, datum: Datum) -> dict[Role, str | Part]:
-        """The roles that say which cell is meant."""
-        roles: dict[Role, str | Part] = {}
-        if datum.row.entity is not None:
-            roles["entity"] = "e"
-        if datum.measure is not None:
-            roles["column"] = "m"
-        if datum.period is not None:
-            roles["period"] = "p"
-        return roles
-
-    def value_claim(
-        self, datum: Datum, slot: str, kind: ClaimKind, column: str = "m", entity: str = "e"
+    def claim(
+        self,
+        kind: ClaimKind,
+        operation: Operation,
+        datum: Datum,
+        cells: Sequence[Datum],
+        focus: Role,
+        **roles: str | Part,
     ) -> Claimed:
+        """A claim about a cell, with further roles or others for those that say which it is."""
+        address: dict[str, str | Part] = {}
+        if datum.row.entity is not None:
+            address["entity"] = "e"
+        if datum.measure is not None:
+            address["column"] = "m"
+        if datum.period is not None:
+            address["period"] = "p"
+        return Claimed(kind, operation, address | roles, focus, tuple(one.cell for one in cells))
+
+    def value_claim(self, datum: Datum, slot: str, kind: ClaimKind, **roles: str | Part) -> Claimed:
         """The claim that a cell holds the value of a slot."""
-        roles = {**self.address(datum), "value": slot}
-        if "column" in roles:
-            roles["column"] = column
-        if "entity" in roles:
-            roles["entity"] = entity
         focus: Role = "entity" if kind == "relational" else "value"
-        return Claimed(kind, "value", roles, focus, (datum.cell,))
+        claim = self.claim(kind, "value", datum, (datum,), focus)
+        known = {role: slot for role, slot in roles.items() if role in claim.roles}
+        return claim._replace(roles={**claim.roles, **known, "value": slot})
 
     def row_count_claim(self, slot: str) -> Claimed:
         """How many rows there are."""
@@ -201,20 +226,28 @@ class Speech:
         hedge = "" if decimals else self.rng.choice(("", "about ", "roughly "))
         return Word(f"{hedge}{spell(rounded, Unit(symbol='%'), decimals)}", "computed")
 
-    def choose(self, pool: Sequence[str], measure: Measure | None = None) -> str:
-        """A template; one with an article only before a singular."""
-        if self.sheet.totals:
-            pool = [template for template in pool if "{N}" not in template]
-        if measure is not None and is_mixed_label(measure.label):
-            pool = [template for template in pool if "<was>" not in template]
-        if measure is not None and not self.is_single(measure):
-            pool = [t for t in pool if not any(mark in t for mark in _SINGLE)]
-        return self.rng.choice(pool) if pool else ""
+    def choose(self, *names: str, measure: Measure | None = None, without: str = "") -> str:
+        """A template of these names that fits; one with an article only before a singular.
 
-    @staticmethod
-    def is_single(measure: Measure) -> bool:
-        """Whether "a" can stand before a measure."""
-        return takes_article(measure.label)
+        Args:
+            names: of lists in templates.yaml.
+            measure: what it speaks of.
+            without: a slot that cannot be filled.
+        """
+        banned = [without] if without else []
+        if self.sheet.totals:
+            banned.append("{N}")
+        if measure is not None and is_mixed_label(measure.label):
+            banned.append("<was>")
+        if measure is not None and not takes_article(measure.label):
+            banned += _SINGLE
+        pool = [
+            template
+            for name in names
+            for template in TEMPLATES[name]
+            if not any(mark in template for mark in banned)
+        ]
+        return self.rng.choice(pool) if pool else ""
 
     def plan(
         self,
@@ -227,35 +260,24 @@ class Speech:
         if not template:
             return None
         rng, of_entity = self.rng, False
-        measure = None if datum is None else datum.measure
         if "{x}" in template:
-            if datum is None or datum.row.entity is None:
-                pool = templates.QUANTITY_OF_PERIOD
-            else:
-                pool = templates.QUANTITY if measure else templates.QUANTITY_OF_ENTITY
-            counted = measure is not None and measure.counted
-            if counted and pool is templates.QUANTITY:
-                pool = templates.QUANTITY_COUNTED
-            elif counted:
-                pool = templates.QUANTITY_COUNTED_OF_PERIOD
+            pool = TEMPLATES[_quantity_of(datum)]
             quantity = rng.choice(pool)
             of_entity = quantity == "{e}"
             if "{e}'s" in quantity and words["e"].text.endswith(("s", ".", ")")):
                 quantity = pool[0]
             template = template.replace("{x}", quantity)
-        if "<tail>" in template:
-            template = template.replace("<tail>", rng.choice(templates.TAILS))
-        if "<at>" in template:
-            template = template.replace("<at>", rng.choice(templates.TAILS_AT))
+        for mark, tails in (("<tail>", "tails"), ("<at>", "tails_at")):
+            if mark in template:
+                template = template.replace(mark, rng.choice(TEMPLATES[tails]))
         things = "e" in words and self.is_plural_name(words["e"].text)
         plural = (
             "m" in words and is_plural_label(words["m"].text) and "number of {m}" not in template
         )
         plural = things if of_entity else plural
-        rows = self.rows_word()
         article = words["m"].style if "m" in words else ""
         for mark, text in (
-            ("<rows>", rows),
+            ("<rows>", self._rows_word()),
             ("<row>", self.sheet.noun or "entry"),
             ("<a>", article),
             ("<A>", article.capitalize()),
@@ -285,7 +307,7 @@ class Speech:
         """Whether an entity is several things: "Platelets", but no club or person."""
         return self.sheet.noun in _THINGS and is_plural(name)
 
-    def rows_word(self) -> str:
+    def _rows_word(self) -> str:
         """What the rows are called, all together."""
         noun = self.sheet.noun
         if self.sheet.layout == "periods" and self.sheet.rows[0].period:
@@ -299,6 +321,14 @@ class Speech:
     def pick(self, items: Sequence[T]) -> T | None:
         """One of them; ``None`` where there is none."""
         return self.rng.choice(items) if items else None
+
+
+def _quantity_of(datum: Datum | None) -> str:
+    """Which words a quantity has: that of an entity, of a period, of things that are counted."""
+    counted = "_counted" if datum and datum.measure and datum.measure.counted else ""
+    if datum is None or datum.row.entity is None:
+        return f"quantity{counted}_of_period"
+    return f"quantity{counted}" if datum.measure else "quantity_of_entity"
 
 
 def _in_percent(word: Word) -> Word:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from tablemend.records import ClaimError, ClaimKind
 from tablemend.values.sentences import Span
@@ -39,7 +39,8 @@ Operation = Literal[
 ]
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """Words of a summary that a claim rests on.
 
     Attributes:
@@ -82,29 +83,6 @@ class Fact:
         """The part of a role, or ``None``."""
         return next((part for part in self.parts if part.role == role), None)
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {
-            "kind": self.kind,
-            "operation": self.operation,
-            "parts": [part._asdict() for part in self.parts],
-            "focus": self.focus,
-            "cells": [list(cell) for cell in self.cells],
-            "sentence": list(self.sentence),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Fact:
-        """The inverse of :meth:`to_json`."""
-        return cls(
-            data["kind"],
-            data["operation"],
-            tuple(Part(**part) for part in data["parts"]),
-            data["focus"],
-            tuple((row, column) for row, column in data["cells"]),
-            Span(*data["sentence"]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -135,20 +113,3 @@ class InjectedError:
     original: str
     expected: str
     facts: tuple[int, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {
-            "type": self.type,
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "original": self.original,
-            "expected": self.expected,
-            "facts": list(self.facts),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> InjectedError:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{**data, "facts": tuple(data["facts"])})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from tablemend.datasets.tabfaith import templates
 from tablemend.datasets.tabfaith.planner import draw
 from tablemend.datasets.tabfaith.reading import open_sheet
 from tablemend.datasets.tabfaith.recomputation import Recomputation
@@ -12,6 +11,7 @@ from tablemend.datasets.tabfaith.sentences import render
 from tablemend.datasets.tabfaith.sheet import Sheet, Unverbalisable
 from tablemend.datasets.tabfaith.speech import Speech
 from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
+from tablemend.datasets.tabfaith.templates import TEMPLATES
 from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans
 
@@ -67,7 +67,7 @@ class Verbaliser:
             if plan is None:
                 continue
             if made and plan.template.startswith("The ") and rng.random() < 0.2:
-                template = rng.choice(templates.CONNECTIVES) + "t" + plan.template[1:]
+                template = rng.choice(TEMPLATES["connectives"]) + "t" + plan.template[1:]
                 plan = plan._replace(template=template)
             start = len(text) + 1 if text else 0
             sentence, found = render(plan, start)
