@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tablemend.annotation.outcome import _new_folder
-from tablemend.runs import replace_file, sync
-from tablemend.runs import write_text
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.files import open_writer
+from tablemend.runs import replace_file, sync, write_text
 from tablemend.training import checkpoints
 
 Synced = Callable[[], dict[str, list[str]]]

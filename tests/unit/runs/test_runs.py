@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from tests.support.files import file_size_limit
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
@@ -31,10 +28,10 @@ from tablemend.runs import (
     read_jsonl,
     sole_writer,
     write_json,
-    write_jsonl,
     write_text,
 )
 from tablemend.script import EXTRAS, run_script
+from tests.support.files import file_size_limit
 
 ROOT = Path(__file__).parents[3]
 PARTS = ("seed", "train")

@@ -17,7 +17,7 @@ import yaml
 from tablemend.config.load import ConfigError
 from tablemend.datasets.tabfaith import dataset
 from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.examples import TabFaithExample, read_examples
+from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.making import task_of
 from tablemend.datasets.tabfaith.model_summaries import make_model_dataset
 from tablemend.datasets.tabfaith.prompting import STAGES, ask_for
@@ -56,10 +56,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def examples_of(folder: Path) -> list[TabFaithExample]:
-    return [
-        one for name in FILES if (folder / name).exists() for one in read_examples(folder / name)
-    ]
+def examples_of(folder: Path, *names: str) -> list[TabFaithExample]:
+    paths = [folder / name for name in names or FILES]
+    lines = [line for path in paths if path.exists() for line in path.read_text().splitlines()]
+    return [TabFaithExample.from_json(json.loads(line)) for line in lines]
 
 
 def test_numbers_labels_and_domains_are_those_asked_for(made: Path) -> None:
@@ -84,10 +84,10 @@ def test_the_papers_numbers_are_the_default() -> None:
 
 
 def test_no_table_stands_in_two_splits(made: Path) -> None:
-    hashes = [{one.source_hash for one in read_examples(made / name)} for name in FILES]
+    hashes = [{one.source_hash for one in examples_of(made, name)} for name in FILES]
     assert all(hashes) and sum(map(len, hashes)) == len(set.union(*hashes))
     for name in FILES:
-        for one in read_examples(made / name):
+        for one in examples_of(made, name):
             assert one.source_hash == one.table.content_hash()
 
 
@@ -108,7 +108,7 @@ def test_records_are_read_back(made: Path) -> None:
         for line in (made / name).read_text("utf-8").splitlines():
             data = json.loads(line)
             again = TabFaithExample.from_json(data)
-            assert again.to_json() == data
+            assert json.loads(json.dumps(again.to_json())) == data
             fresh = TabFaithExample.from_json({**data, "id": ""})
             assert fresh.id == data["id"]
 
@@ -199,14 +199,6 @@ def test_the_card_names_the_fields_that_the_files_have(made: Path) -> None:
     assert "| NUM |" in text
     manifest = json.loads((made / "manifest.json").read_text())
     assert set(manifest["files"]) == set(FILES)
-
-
-def test_damaged_files_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(TablemendError, match="no such file"):
-        list(read_examples(tmp_path / "train.jsonl"))
-    (tmp_path / "train.jsonl").write_text('{"id": "x"}\n')
-    with pytest.raises(TablemendError, match=r"train\.jsonl:1: no TabFaith example"):
-        list(read_examples(tmp_path / "train.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tablemend.datasets.tabfaith.lookup import read_stated
 from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.recomputation import Recomputation
 from tablemend.datasets.tabfaith.sheet import Unverbalisable
-from tablemend.datasets.tabfaith.summary import InjectedError, Summary
+from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser, verbalise
 from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.datasets.tablehallu.topics import make_table
@@ -294,11 +294,6 @@ def test_an_entity_that_a_later_sentence_takes_up_is_not_exchanged() -> None:
         (error,) = injected.errors
         assert error.start not in carried
     assert checked >= 10
-
-
-def test_errors_are_read_back() -> None:
-    error = InjectedError("NUM", 3, 5, "42", "41", "41", (0, 2))
-    assert InjectedError.from_json(error.to_json()) == error
 
 
 def test_real_tables_take_errors(shared_data: Callable[[str], list[dict[str, Any]]]) -> None:

@@ -34,27 +34,14 @@ TOTTO = {
         [cell("2019"), cell("First", high=2), cell("41")],
         [cell("2020"), cell("38")],
     ],
-    "highlighted_cells": [[2, 2], [3, 1]],
-    "sentence_annotations": [{"final_sentence": "Alba won 41 points."}],
 }
 
 
-def test_totto_spans_headers_and_highlights() -> None:
-    example = read_totto(TOTTO)
-    assert example.id == "7" and example.sentences == ("Alba won 41 points.",)
-    assert example.table.title == "Alba FC - Seasons"
-    assert example.table.columns == ("Season", "League Division", "League Points")
-    assert example.table.rows == (("2019", "First", "41"), ("2020", "First", "38"))
-    assert example.highlighted == ((0, 2), (1, 2))
-    sub = example.sub_table
-    assert sub is not None and sub.columns == ("Season", "League Points")
-    assert sub.rows == (("2019", "41"), ("2020", "38"))
-
-
-def test_totto_as_the_hub_has_it() -> None:
-    record = {**TOTTO, "sentence_annotations": {"final_sentence": ["One.", "Two."]}}
-    assert read_totto(record).sentences == ("One.", "Two.")
-    assert read_totto({**TOTTO, "highlighted_cells": []}).sub_table is None
+def test_totto_spans_and_headers() -> None:
+    table = read_totto(TOTTO)
+    assert table.title == "Alba FC - Seasons"
+    assert table.columns == ("Season", "League Division", "League Points")
+    assert table.rows == (("2019", "First", "41"), ("2020", "First", "38"))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +50,6 @@ def test_totto_as_the_hub_has_it() -> None:
         ({"table": []}, "no ToTTo record"),
         ({"table": [[{"value": 5}]]}, "without a text"),
         ({"table": [[cell("a", wide=10**9)]]}, "the limit is"),
-        ({"highlighted_cells": [[9, 9]]}, "not in the table"),
-        ({"highlighted_cells": [5]}, "pairs"),
     ],
 )
 def test_damaged_totto_records_are_one_line(change: dict[str, Any], reason: str) -> None:
@@ -76,20 +61,14 @@ def test_the_official_sample_is_read() -> None:
     folder = SHARED_DATA / "totto_sample"
     if not folder.is_dir():
         pytest.skip("real data is not part of the repository")
-    records = [
-        json.loads(line)
-        for name in ("dev_sample.jsonl", "train_sample.jsonl")
-        for line in (folder / name).read_text(encoding="utf-8").splitlines()
-    ]
-    assert all(map(is_totto, records))
-    for record in records:
-        example = read_totto(record)
-        marked = [record["table"][row][cell] for row, cell in record["highlighted_cells"]]
-        wanted = [" ".join(one["value"].split()) for one in marked if not one["is_header"]]
-        found = [example.table.rows[row][column] or "" for row, column in example.highlighted]
-        assert set(found) <= {" ".join(one["value"].split()) for one in marked}
-        assert set(wanted) <= {*found, *example.table.columns}  # the first row is the header
-        assert example.sentences
+    for name in ("dev_sample.jsonl", "train_sample.jsonl"):
+        for line in (folder / name).read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            assert is_totto(record)
+            table = read_totto(record)
+            marked = [record["table"][row][cell] for row, cell in record["highlighted_cells"]]
+            texts = {" ".join(one["value"].split()) for one in marked}
+            assert texts <= {*table.columns, *(text for row in table.rows for text in row)}
 
 
 FILING = """<table><tr><td></td><td></td><td colspan="2">2020</td><td></td><td colspan="2">2019</td><td></td></tr>

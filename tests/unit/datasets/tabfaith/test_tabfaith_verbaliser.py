@@ -360,13 +360,6 @@ def test_real_tables_can_be_summarised(
     assert made >= 3 * failed
 
 
-def test_facts_are_read_back() -> None:
-    for _, summary in summaries()[:6]:
-        for fact in summary.facts:
-            assert Fact.from_json(fact.to_json()) == fact
-            assert fact.part("value") in (None, *fact.parts)
-
-
 def test_lookup_finds_shorter_names_only_where_one_is_meant() -> None:
     rows = [["Ana Ruiz (ESP)", "3"], ["Bo Lind (SWE)", "5"], ["Cy Lind (NOR)", "7"]]
     lookup = Lookup(Table.of(["Player", "Goals"], rows))
