@@ -8,8 +8,7 @@ the medians of the rounds and of their ratios are printed as a table, then every
 On a GPU, two engines share its memory: give vllm.memory=0.4.
 
 - contexts: the five systems that ask one model (four prompting strategies, and thinking) over the
-  same contexts: ordered with prefix caching against as the systems come without, and between them
-  as the systems come with caching.
+  same contexts, with prefix caching against without.
 - engines: vLLM against the transformers backend.
 - adapter: one that changes nothing, merged into its base and applied at every token, against
   the base alone.
@@ -89,13 +88,13 @@ class Measured:
 
 
 def systems_of(settings: Benchmark, number: int) -> list[Any]:
-    """The requests of five systems, system by system, as a comparison asks them."""
+    """The requests of five systems, those of one context side by side, as a comparison asks."""
     systems = [(strategy, False) for strategy in tablehallu.STRATEGIES] + [("base", True)]
     examples = list(small_world.examples(seed=FIRST_SEED + number, n=settings.contexts))
     return [
         _request(settings, f"{strategy}.{thinking}.{place}", example, strategy, thinking)
-        for strategy, thinking in systems
         for place, example in enumerate(examples)
+        for strategy, thinking in systems
     ]
 
 
@@ -189,38 +188,26 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
 
 def sides_of(part: Part, settings: Benchmark, scratch: Path) -> dict[str, Any]:
     """The engines that a part compares."""
-    from tablemend.backends.checkpoints import Checkpoint
-    from tablemend.backends.hf_engine import HFEngine
-    from tablemend.backends.vllm_engine import VllmEngine
+    from tablemend.backends.backend import open_backend
 
-    class AsAsked(VllmEngine):
-        """vLLM, given prompts in the order of the systems."""
-
-        def arrange(self, asked: list[Any]) -> list[Any]:
-            return asked
-
-    def options(**vllm: object) -> BackendOptions:
-        return BackendOptions(
+    def opened(engine: str, model: str = settings.model, **vllm: object) -> Any:
+        options = BackendOptions(
             dtype=settings.dtype,
             batch_size=settings.batch_size,
             cache=None,
             vllm=settings.vllm.model_copy(update=vllm),
         )
+        return open_backend(f"{engine}:{model}", options)
 
-    base = Checkpoint.parse(settings.model)
     if part == "contexts":
-        return {
-            "as the systems come, no caching": AsAsked(base, options(prefix_caching=False)),
-            "as the systems come, caching": AsAsked(base, options()),
-            "ordered, caching": VllmEngine(base, options()),
-        }
+        return {"no caching": opened("vllm", prefix_caching=False), "caching": opened("vllm")}
     if part == "engines":
-        return {"transformers": HFEngine(base, options()), "vLLM": VllmEngine(base, options())}
-    adapter = Checkpoint(str(idle_adapter(base.path, scratch)))
+        return {"transformers": opened("hf"), "vLLM": opened("vllm")}
+    adapter = str(idle_adapter(settings.model, scratch))
     return {
-        "no adapter": VllmEngine(base, options()),
-        "merged": VllmEngine(adapter, options(adapter="merge")),
-        "applied": VllmEngine(adapter, options(adapter="lora")),
+        "no adapter": opened("vllm"),
+        "merged": opened("vllm", adapter, adapter="merge"),
+        "applied": opened("vllm", adapter, adapter="lora"),
     }
 
 

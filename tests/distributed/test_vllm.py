@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -22,17 +23,11 @@ import pytest
 
 pytest.importorskip("vllm", reason="runs in .venv-vllm: make test-vllm")
 
-# One process below ours starts three times as soon as vLLM's three.
-os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-
 import torch
 
-from tablemend.backends.backend import open_backend
-from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf_engine import HFEngine
+from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.precision import has_bfloat16
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.backends.vllm_engine import VllmEngine
 from tablemend.config import parse
 from tablemend.config.backend import BackendOptions, Vllm
 from tablemend.datasets.tablehallu import small_world
@@ -82,7 +77,7 @@ def requests(examples: list[Example]) -> list[Request]:
     ]
 
 
-def answer_all(engine: VllmEngine | HFEngine, requests: Sequence[Request]) -> dict[str, Completion]:
+def answer_all(engine: Backend, requests: Sequence[Request]) -> dict[str, Completion]:
     completions = {completion.id: completion for completion in engine.generate(requests)}
     assert set(completions) == {request.id for request in requests}
     return completions
@@ -98,36 +93,31 @@ def agreement(one: dict[str, Completion], other: dict[str, Completion]) -> float
     return len(same) / len(one)
 
 
-@contextmanager
-def opened(engine: VllmEngine | HFEngine) -> Iterator[VllmEngine | HFEngine]:
-    try:
-        yield engine
-    finally:
-        engine.close()
+def opened(engine: str, model: Path = TINY, dtype: str = "float32", **vllm: object) -> Backend:
+    return open_backend(f"{engine}:{model}", options(dtype, **vllm))
 
 
 @pytest.fixture(scope="class")
-def vllm() -> Iterator[VllmEngine]:
-    engine = VllmEngine(Checkpoint(str(TINY)), options())
-    yield engine
-    engine.close()
+def vllm() -> Iterator[Backend]:
+    with opened("vllm") as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")
 def by_transformers(requests: list[Request]) -> dict[str, Completion]:
-    with opened(HFEngine(Checkpoint(str(TINY)), options())) as engine:
+    with opened("hf") as engine:
         return answer_all(engine, requests)
 
 
 class TestOneEngine:
     def test_answers_are_those_of_transformers(
-        self, vllm: VllmEngine, requests: list[Request], by_transformers: dict[str, Completion]
+        self, vllm: Backend, requests: list[Request], by_transformers: dict[str, Completion]
     ) -> None:
         vllm.check(requests)
         assert agreement(answer_all(vllm, requests), by_transformers) >= 0.95  # measured: 1.0
 
     def test_prompts_of_one_context_are_read_once(
-        self, vllm: VllmEngine, examples: list[Example]
+        self, vllm: Backend, examples: list[Example]
     ) -> None:
         fresh = list(small_world.examples(seed=78, n=6))
         requests = [
@@ -140,16 +130,14 @@ class TestOneEngine:
         assert read * 2 < sum(c.prompt_tokens for c in completions)
         assert all(0 <= c.cached_tokens < c.prompt_tokens for c in completions)
 
-    def test_an_answer_cut_by_length_says_so(
-        self, vllm: VllmEngine, requests: list[Request]
-    ) -> None:
+    def test_an_answer_cut_by_length_says_so(self, vllm: Backend, requests: list[Request]) -> None:
         (cut,) = vllm.generate([replace(requests[0], sampling=Sampling(5))])
         assert (cut.finish_reason, cut.completion_tokens) == ("length", 5)
         (whole,) = vllm.generate(requests[:1])
         assert whole.finish_reason == "stop" and whole.text.startswith(cut.text)
         assert "<|im_end|>" not in whole.text
 
-    def test_a_schema_holds(self, vllm: VllmEngine, requests: list[Request]) -> None:
+    def test_a_schema_holds(self, vllm: Backend, requests: list[Request]) -> None:
         asked = [replace(request, schema=SCHEMA) for request in requests[:5]]
         for completion in vllm.generate([*asked, *requests[5:8]]):
             if completion.id in {request.id for request in asked}:
@@ -159,7 +147,7 @@ class TestOneEngine:
                 assert completion.text.startswith(tablehallu.MARKER)
 
     def test_a_grammar_holds(
-        self, vllm: VllmEngine, examples: list[Example], requests: list[Request]
+        self, vllm: Backend, examples: list[Example], requests: list[Request]
     ) -> None:
         """With a header that the model has never seen, and cells from the context alone."""
         columns = ("Zug", "Quax", "Ort")
@@ -172,13 +160,13 @@ class TestOneEngine:
             assert held == (completion.id != requests[5].id)
 
     def test_a_schema_does_not_forbid_thinking(
-        self, vllm: VllmEngine, requests: list[Request]
+        self, vllm: Backend, requests: list[Request]
     ) -> None:
         (free,) = vllm.generate([replace(requests[0], schema=SCHEMA, thinking=True)])
         assert not free.text.startswith("{")
 
     def test_a_schema_that_cannot_be_followed_fails_alone(
-        self, vllm: VllmEngine, requests: list[Request]
+        self, vllm: Backend, requests: list[Request]
     ) -> None:
         wrong = replace(requests[0], id="wrong", schema={"type": "no such type"})
         completions = {c.id: c for c in vllm.generate([wrong, requests[1]])}
@@ -186,7 +174,7 @@ class TestOneEngine:
         assert completions[requests[1].id].finish_reason == "stop"
 
     def test_every_request_draws_from_its_own_stream(
-        self, vllm: VllmEngine, requests: list[Request]
+        self, vllm: Backend, requests: list[Request]
     ) -> None:
         warm = [
             replace(request, sampling=Sampling(30, temperature=1.5), seed=number)
@@ -198,7 +186,7 @@ class TestOneEngine:
         assert agreement(first, other) < 0.5
 
     def test_what_is_asked_at_once_is_answered_together(
-        self, vllm: VllmEngine, requests: list[Request], by_transformers: dict[str, Completion]
+        self, vllm: Backend, requests: list[Request], by_transformers: dict[str, Completion]
     ) -> None:
         async def ask() -> list[Completion]:
             return await asyncio.gather(*(vllm.answer(request) for request in requests[:10]))
@@ -207,7 +195,7 @@ class TestOneEngine:
         assert agreement(answers, {id: by_transformers[id] for id in answers}) >= 0.9
 
     def test_whoever_stops_reading_leaves_a_working_engine(
-        self, vllm: VllmEngine, requests: list[Request]
+        self, vllm: Backend, requests: list[Request]
     ) -> None:
         stream = vllm.generate(requests)
         next(stream)
@@ -216,7 +204,7 @@ class TestOneEngine:
         assert later.id == requests[3].id and later.finish_reason in ("stop", "length")
 
     def test_prompts_that_do_not_fit_are_refused_or_fail_alone(
-        self, vllm: VllmEngine, requests: list[Request]
+        self, vllm: Backend, requests: list[Request]
     ) -> None:
         long = replace(requests[0], id="long", sampling=Sampling(1000))
         with pytest.raises(TablemendError, match=r"long: a prompt of .* do not fit into a window"):
@@ -231,9 +219,9 @@ class TestOneEngine:
 def test_answers_in_bfloat16_differ_only_by_rounding(
     requests: list[Request], by_transformers: dict[str, Completion]
 ) -> None:
-    with opened(VllmEngine(Checkpoint(str(TINY)), options("bfloat16"))) as engine:
+    with opened("vllm", dtype="bfloat16") as engine:
         rounded = answer_all(engine, requests)
-    with opened(HFEngine(Checkpoint(str(TINY)), options("bfloat16"))) as engine:
+    with opened("hf", dtype="bfloat16") as engine:
         theirs = answer_all(engine, requests)
     own_noise = agreement(theirs, by_transformers)  # transformers against itself in float32
     # where two tokens are about as likely, 8 bits of mantissa decide by the order of summation
@@ -257,7 +245,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def adapted(adapter: Path, requests: list[Request]) -> dict[str, Completion]:
     """What transformers answers with the adapter."""
-    with opened(HFEngine(Checkpoint(str(adapter)), options())) as engine:
+    with opened("hf", adapter) as engine:
         return answer_all(engine, requests)
 
 
@@ -268,39 +256,35 @@ def test_an_adapter_answers_as_with_transformers(
     requests: list[Request],
     adapted: dict[str, Completion],
     by_transformers: dict[str, Completion],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert agreement(adapted, by_transformers) < 0.9  # else the test would show nothing
-    with opened(VllmEngine(Checkpoint(str(adapter)), options(adapter=way))) as engine:
+    with opened("vllm", adapter, **{"adapter": way}) as engine:
         assert agreement(answer_all(engine, requests), adapted) >= 0.95
-
-
-def test_a_merged_adapter_leaves_nothing_behind(adapter: Path, requests: list[Request]) -> None:
-    engine = VllmEngine(Checkpoint(str(adapter)), options())
-    assert engine.identity["adapter_merged"]  # what auto means on a CPU
-    merged = Path(engine._merge_adapter())
-    assert (merged / "model.safetensors").stat().st_size > 1000
-    engine.close()
-    assert not merged.exists()
+        assert len(list(tmp_path.glob("tablemend-merged-*"))) == (way == "merge")
+    assert not list(tmp_path.glob("tablemend-merged-*"))
 
 
 def test_what_vllm_cannot_start_is_one_line(requests: list[Request]) -> None:
     with (
-        opened(VllmEngine(Checkpoint(str(TINY)), options(kv_cache_gib=1e-4))) as engine,
+        opened("vllm", kv_cache_gib=1e-4) as engine,
         pytest.raises(TablemendError, match=r"^vLLM does not start with .*tiny-base: "),
     ):
         list(engine.generate(requests[:1]))
 
 
 KILLED = """
-import sys, time
-from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.vllm_engine import VllmEngine
+import multiprocessing, sys, time
+from tablemend.backends.backend import open_backend
 from tablemend.config.backend import BackendOptions
 
 if __name__ == "__main__":
-    engine = VllmEngine(Checkpoint(sys.argv[1]), BackendOptions(vllm={"kv_cache_gib": 0.25}))
-    engine.load()
-    print(engine._runner._processes[0].pid, flush=True)
+    options = BackendOptions(cache=None, vllm={"kv_cache_gib": 0.25})
+    backend = open_backend(f"vllm:{sys.argv[1]}", options)
+    backend.load()
+    print(*(child.pid for child in multiprocessing.active_children()), flush=True)
     time.sleep(600)
 """
 
@@ -308,41 +292,30 @@ if __name__ == "__main__":
 def test_vllm_does_not_outlive_a_killed_process(tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
-    environment = os.environ | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}  # its own processes too
-    process = subprocess.Popen(
-        [sys.executable, script, TINY], stdout=subprocess.PIPE, env=environment
-    )
+    process = subprocess.Popen([sys.executable, script, TINY], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    session = int(process.stdout.readline())
+    own = {int(pid) for pid in process.stdout.readline().split()}
+    assert own
     process.kill()
     process.wait()
-    for _ in range(600):
-        try:
-            os.killpg(session, 0)
-        except ProcessLookupError:
-            return
+    deadline = time.monotonic() + 60
+    while left := {pid for pid in own if is_running(pid)}:
+        assert time.monotonic() < deadline, f"vLLM's processes {left} are still there"
         time.sleep(0.1)
-    os.killpg(session, 9)
-    pytest.fail("vLLM's processes are still there")
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="of CPU cores")
+def is_running(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
 def test_copies_share_the_requests(
-    requests: list[Request],
-    by_transformers: dict[str, Completion],
-    request: pytest.FixtureRequest,
+    requests: list[Request], by_transformers: dict[str, Completion]
 ) -> None:
-    own = os.sched_getaffinity(0)  # one core in a worker of pytest-xdist: conftest.py
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    request.addfinalizer(lambda: os.sched_setaffinity(0, own))
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("needs two CPU cores")
-    with opened(VllmEngine(Checkpoint(str(TINY)), options(data_parallel=2))) as engine:
+    with opened("vllm", data_parallel=2) as engine:
         assert agreement(answer_all(engine, requests), by_transformers) >= 0.95
-        stream = engine.generate(requests)
-        next(stream)
-        stream.close()
-        assert len(answer_all(engine, requests[:3])) == 3
 
 
 @contextmanager

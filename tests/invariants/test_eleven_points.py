@@ -273,7 +273,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
 
     cache = RequestCache(tmp_path / "cache.sqlite", {"model": "m"})
     asked = Request("a", ({"role": "user", "content": "one"},), Sampling(9, 0.6), True, None, 7)
-    cache.put([(cache.key(asked), Completion("a", "1", 1, 1, "stop"))])
+    cache.put(cache.key(asked), Completion("a", "1", 1, 1, "stop"))
     another = replace(asked, messages=({"role": "user", "content": "two"},))
     assert cache.get(cache.key(asked), "b") is not None
     assert cache.get(cache.key(another), "b") is None

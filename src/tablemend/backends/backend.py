@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from tablemend.backends.cache import RequestCache
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.engine import BatchEngine, Engine
+from tablemend.backends.engine import Engine
 from tablemend.backends.limits import Budget, BudgetSpent, Spent
 from tablemend.backends.names import EngineKind, ModelName
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.stream import AHEAD, stream
+from tablemend.backends.stream import stream
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
 __all__ = ["Backend", "BudgetSpent", "Spent", "open_backend"]
-
-CHUNK = 4096
-"""Requests that an engine which works in batches is given at once."""
-
-
-class _Stopwatch:
-    """Seconds since it was asked last."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    def lap(self) -> float:
-        last, self._last = self._last, time.monotonic()
-        return self._last - last
 
 
 class Backend:
@@ -47,10 +32,10 @@ class Backend:
     def __init__(self, name: str, engine: Engine, options: BackendOptions) -> None:
         self.name = name
         self._engine = engine
-        self._options = options
-        self._budget = Budget(
-            options.max_tokens_total, options.max_cost, options.price_in, options.price_out
-        )
+        self._budget = Budget(options)
+        self._ahead = engine.ahead
+        if options.max_tokens_total is not None or options.max_cost is not None:
+            self._ahead = min(engine.ahead, options.concurrency)  # what is in flight is answered
         self._cache = None
         if options.cache is not None:
             self._cache = RequestCache(Path(options.cache).expanduser(), engine.identity)
@@ -84,7 +69,7 @@ class Backend:
         """
         return await self._answer(request, None)
 
-    async def _answer(self, request: Request, watch: _Stopwatch | None) -> Completion:
+    async def _answer(self, request: Request, lap: Callable[[], float] | None) -> Completion:
         key = b""
         if self._cache is not None:
             key = self._cache.key(request)
@@ -99,83 +84,37 @@ class Backend:
             self._budget.drop(prompt)
             raise
         self._budget.end(prompt, completion)
-        if watch is not None:
-            completion = replace(completion, seconds=watch.lap())
+        if lap is not None:
+            completion = replace(completion, seconds=lap())
         if self._cache is not None:
-            await self._cache.store(key, completion)
+            self._cache.put(key, completion)
         return completion
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
         """Answer all, in the order in which the answers end.
 
         Requests are taken as they are needed, so that a stream without an end keeps its memory;
-        see :func:`tablemend.backends.stream.stream`. Engines that work in batches are given
-        :data:`CHUNK` at once.
+        see :func:`tablemend.backends.stream.stream`.
 
         Raises:
             BudgetSpent: a cap is reached; every answer before it was handed out.
             TablemendError: the engine cannot go on; likewise.
         """
-        if isinstance(self._engine, BatchEngine):
-            yield from self._generate_batches(self._engine, requests)
-            return
-        watch = _Stopwatch()
+        last = time.monotonic()
+
+        def lap() -> float:
+            nonlocal last
+            before, last = last, time.monotonic()
+            return last - before
 
         async def answer(request: Request) -> Completion:
-            return await self._answer(request, watch)
+            return await self._answer(request, lap)
 
-        yield from stream(answer, requests, AHEAD * self._options.concurrency, self.leave)
-
-    def _generate_batches(
-        self, engine: BatchEngine, requests: Iterable[Request]
-    ) -> Iterator[Completion]:
-        waiting = iter(requests)
-        while chunk := list(islice(waiting, CHUNK)):
-            asked: dict[str, tuple[bytes, int]] = {}  # key and ticket by id
-            try:
-                yield from self._generate_chunk(engine, chunk, asked)
-            finally:
-                for _, prompt in asked.values():
-                    self._budget.drop(prompt)
-
-    def _generate_chunk(
-        self,
-        engine: BatchEngine,
-        chunk: Sequence[Request],
-        asked: dict[str, tuple[bytes, int]],
-    ) -> Iterator[Completion]:
-        missing = []
-        spent: BudgetSpent | None = None
-        for request in chunk:
-            key = b"" if self._cache is None else self._cache.key(request)
-            found = None if self._cache is None else self._cache.get(key, request.id)
-            if found is not None:
-                self._budget.count_cached()
-                yield found
-            elif spent is None:
-                assert request.id not in asked, f"two requests of the id {request.id}"
-                try:
-                    asked[request.id] = key, self._budget.begin(request)
-                    missing.append(request)
-                except BudgetSpent as error:
-                    spent = error
-        watch = _Stopwatch()
-        for completion in engine.generate(missing):
-            key, prompt = asked.pop(completion.id)
-            self._budget.end(prompt, completion)
-            completion = replace(completion, seconds=watch.lap())
-            if self._cache is not None:
-                self._cache.put([(key, completion)])
-            yield completion
-            self._budget.check()
-        if spent is not None:
-            raise spent
+        yield from stream(answer, requests, self._ahead, self.leave)
 
     async def leave(self) -> None:
         """Let go of what belongs to the running event loop, which is about to end."""
         await self._engine.leave()
-        if self._cache is not None:
-            await self._cache.settle()
 
     def close(self) -> None:
         """Let go of the engine and the cache; a second call does nothing."""

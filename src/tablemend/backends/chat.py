@@ -43,8 +43,6 @@ LONGEST_END = 40
 """Characters of an unknown end that are repeated in an error."""
 LONGEST_WORDS = 240
 """Characters of a server's own words that are repeated in an error."""
-QUOTE = 24
-"""Characters that a server's words share with the prompt when they quote it."""
 KEY_PIECE = 6
 """Characters of a key that are too many to be repeated."""
 SHORTEST_KEY = 8
@@ -260,21 +258,14 @@ def _count(value: object, least: int, most: int) -> int | None:
     return value if least <= value <= most else None
 
 
-def error_words(content: bytes, key: str | None, request: Request) -> str:
-    """What a server says of an error, in one short line, or nothing.
-
-    Nothing is repeated that holds a piece of the key or quotes the prompt.
-    """
+def error_words(content: bytes, key: str | None) -> str:
+    """What a server says of an error, in one short line; nothing that holds a piece of the key."""
     try:
         data = _parse(content)
     except ValueError:
         data = content.decode("utf-8", "replace")
     words = _words_shown(_words(data), key, LONGEST_WORDS)
-    if words.startswith("<"):  # a proxy's page of HTML
-        return ""
-    if any(_shares(words, turn["content"], QUOTE) for turn in request.messages):
-        return ""
-    return words
+    return "" if words.startswith("<") else words  # a proxy's page of HTML
 
 
 def _words(data: object, deepest: int = DEEPEST_WORDS) -> str:

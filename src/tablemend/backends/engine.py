@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
 from tablemend.backends.requests import Completion, Request
 
 SETTLE = 0.02
-"""Seconds that a batch waits for further requests of the same moment."""
+"""Seconds without a further request after which a batch begins."""
+CHUNK = 4096
+"""Requests that an engine in this process is given at once: the longest prompts of a batch go
+first, and vLLM always has some to put beside the others."""
 
 
 class Engine(Protocol):
@@ -24,6 +27,11 @@ class Engine(Protocol):
     @property
     def identity(self) -> dict[str, Any]:
         """All that an answer depends on beside the request; JSON-serialisable, without keys."""
+        ...
+
+    @property
+    def ahead(self) -> int:
+        """Requests of a stream that are best put to it before their answers are handed out."""
         ...
 
     async def answer(self, request: Request) -> Completion:
@@ -56,7 +64,7 @@ class Engine(Protocol):
 
 
 class BatchEngine(Engine):
-    """An engine that is best given many requests at once.
+    """An engine that answers many requests at once, in a thread.
 
     :meth:`answer` collects what is asked at the same time and generates it together: while a
     batch runs, the next one fills.
@@ -64,38 +72,36 @@ class BatchEngine(Engine):
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
-        self._pump: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
 
     @abstractmethod
-    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
+    def generate(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end; closing it drops the rest."""
-
-    def generate(self, requests: Iterable[Request]) -> Iterator[Completion]:
-        """Answer all, in the order in which the answers end."""
-        yield from self.generate_batch(list(requests))
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; requests of the same moment are generated together."""
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
-        if self._pump is None:
-            self._pump = asyncio.create_task(self._run())
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
         return await future
 
     async def leave(self) -> None:
-        """Nothing belongs to an event loop but the batch that is running."""
-        if self._pump is not None:
-            await self._pump
+        """Wait for the batch that is running."""
+        if self._running is not None:
+            await self._running
 
     async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                await asyncio.sleep(SETTLE)
+                count = 0
+                while count < len(self._waiting):
+                    count = len(self._waiting)
+                    await asyncio.sleep(SETTLE)
                 batch, self._waiting = self._waiting, []
-                await loop.run_in_executor(None, self._generate_into, batch, loop)
+                await asyncio.to_thread(self._generate_into, batch, asyncio.get_running_loop())
         finally:
-            self._pump = None
+            self._running = None
 
     def _generate_into(
         self,
@@ -113,7 +119,7 @@ class BatchEngine(Engine):
         if not futures:
             return
         try:
-            with closing(self.generate_batch([request for request, _ in wanted])) as answers:
+            with closing(self.generate([request for request, _ in wanted])) as answers:
                 for completion in answers:
                     # the future itself belongs to the loop: it is set, or found cancelled, there
                     loop.call_soon_threadsafe(_resolve, futures.pop(completion.id), completion)

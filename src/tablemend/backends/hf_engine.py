@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.engine import BatchEngine
+from tablemend.backends.engine import CHUNK, BatchEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window, misfit
 from tablemend.config.backend import BackendOptions
@@ -30,6 +30,8 @@ class HFEngine(BatchEngine):
         options: ``dtype``, ``context_length`` and ``batch_size`` are read.
         attn: attention kernel of transformers.
     """
+
+    ahead = CHUNK
 
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions, attn: str = "sdpa") -> None:
         super().__init__()
@@ -58,7 +60,7 @@ class HFEngine(BatchEngine):
         for sampling, own in _by_sampling(requests).items():
             check_window(self._render(own), sampling.max_new_tokens, self._window)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
+    def generate(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end.
 
         A prompt that does not fit into the window is an ``error``; the others are answered.

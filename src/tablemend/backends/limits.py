@@ -6,14 +6,17 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tablemend.backends.requests import Completion, Request
+from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.errors import TablemendError
 
 WINDOW = 60.0
 """Seconds of a minute."""
+LOOK = 0.2
+"""Longest time, in seconds, between two looks at whether a minute has room."""
 MILLION = 1_000_000
 TURN_TOKENS = 8
 """Tokens of a chat template around one turn, about."""
@@ -57,8 +60,13 @@ class RateLimit:
     """At most so many requests and tokens in any 60 seconds, first come, first served.
 
     A window that slides, not a bucket that fills: no minute, wherever it begins, holds more.
-    Tokens are an estimate until the server has counted them; from then on the true number
-    counts, for the minute in which the request was sent.
+    Tokens are an estimate until the server has counted them; whoever knows the true number puts
+    it into the :class:`Charge`.
+
+    Args:
+        requests: most requests; ``None``: no limit.
+        tokens: most tokens of prompts and answers; ``None``: no limit.
+        clock: what tells the time, in seconds.
     """
 
     def __init__(
@@ -71,14 +79,7 @@ class RateLimit:
         self._most_tokens = tokens
         self._clock = clock
         self._charges: deque[Charge] = deque()
-        self._tokens = 0
         self._line = asyncio.Lock()  # serves in the order of coming
-        self._changed: asyncio.Event | None = None
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether anybody needs an estimate of tokens."""
-        return self._most_tokens is not None
 
     async def wait(self, tokens: int = 0) -> Charge:
         """Wait for one's turn and for room, and take it.
@@ -88,58 +89,29 @@ class RateLimit:
         Args:
             tokens: estimate of prompt and answer.
         """
-        if self._most_requests is None and self._most_tokens is None:
-            return Charge(0.0, 0)
-        async with self._line:
-            while (delay := self._delay(tokens)) > 0:
-                await self._sleep(delay)
-            charge = Charge(self._clock(), tokens)
-            self._charges.append(charge)
-            self._tokens += tokens
-            return charge
+        charge = Charge(0.0, tokens)
+        if self._most_requests is not None or self._most_tokens is not None:
+            async with self._line:
+                while (delay := self._delay(tokens)) > 0:
+                    await asyncio.sleep(min(delay, LOOK))  # a true number may make room before
+                charge.time = self._clock()
+                self._charges.append(charge)
+        return charge
 
     def renew(self) -> None:
         """Forget who stood in line in an event loop that has ended; the minute still counts."""
         self._line = asyncio.Lock()
-        self._changed = None
-
-    def correct(self, charge: Charge, tokens: int) -> None:
-        """Put the true number of tokens in place of the estimate."""
-        if self._charges and charge.time >= self._charges[0].time:
-            self._tokens += tokens - charge.tokens
-            charge.tokens = tokens
-            if self._changed is not None:
-                self._changed.set()
 
     def _delay(self, tokens: int) -> float:
-        """Seconds until there is room; 0 where there is."""
+        """Seconds until the oldest request counts no more; 0 where there is room already."""
         now = self._clock()
         while self._charges and self._charges[0].time + WINDOW <= now:
-            self._tokens -= self._charges.popleft().tokens
-        over_requests = over_tokens = 0
-        if self._most_requests is not None:
-            over_requests = len(self._charges) + 1 - self._most_requests
-        if self._most_tokens is not None:
-            over_tokens = min(self._tokens + tokens - self._most_tokens, self._tokens)
-        leaves = now - WINDOW
-        for charge in self._charges:
-            if over_requests <= 0 and over_tokens <= 0:
-                break
-            over_requests -= 1
-            over_tokens -= charge.tokens
-            leaves = charge.time
-        return max(0.0, leaves + WINDOW - now)
-
-    async def _sleep(self, delay: float) -> None:
-        """Sleep until there should be room, or until a correction may have made some."""
-        self._changed = asyncio.Event()
-        try:
-            async with asyncio.timeout(delay):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
-        finally:
-            self._changed = None
+            self._charges.popleft()
+        full = self._most_requests is not None and len(self._charges) >= self._most_requests
+        if self._most_tokens is not None and self._charges:
+            counted = sum(charge.tokens for charge in self._charges)
+            full = full or counted + tokens > self._most_tokens
+        return self._charges[0].time + WINDOW - now if full else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,41 +143,16 @@ class Budget:
     the answers in flight are longer than the mean of those before them.
     """
 
-    def __init__(
-        self,
-        max_tokens: int | None,
-        max_cost: float | None,
-        price_in: float | None,
-        price_out: float | None,
-    ) -> None:
-        self._max_tokens = max_tokens
-        self._max_cost = max_cost
-        self._priced = price_in is not None or price_out is not None
-        self._price_in = price_in or 0.0
-        self._price_out = price_out or 0.0
+    def __init__(self, options: BackendOptions) -> None:
+        self._max_tokens = options.max_tokens_total
+        self._max_cost = options.max_cost
+        self._price_in = options.price_in or 0.0
+        self._price_out = options.price_out or 0.0
+        priced = options.price_in is not None or options.price_out is not None
+        self.spent = Spent(cost=0.0 if priced else None)
         self._length = AnswerLength()
         self._prompts_in_flight = 0
         self._in_flight = 0
-        self._requests = self._cached = self._failed = 0
-        self._prompt_tokens = self._completion_tokens = 0
-
-    @property
-    def spent(self) -> Spent:
-        """What is spent so far."""
-        cost = self._cost(self._prompt_tokens, self._completion_tokens) if self._priced else None
-        return Spent(
-            self._requests,
-            self._cached,
-            self._failed,
-            self._prompt_tokens,
-            self._completion_tokens,
-            cost,
-        )
-
-    @property
-    def capped(self) -> bool:
-        """Whether there is any cap."""
-        return self._max_tokens is not None or self._max_cost is not None
 
     def begin(self, request: Request) -> int:
         """Let a request through; returns the estimate of its prompt, for :meth:`end`.
@@ -213,65 +160,52 @@ class Budget:
         Raises:
             BudgetSpent: it would surpass a cap.
         """
-        if not self.capped:
+        if self._max_tokens is None and self._max_cost is None:
             return 0
-        prompt = estimate_prompt(request)
-        answers = (self._in_flight + 1) * self._length.expect(0)
-        prompts = self._prompts_in_flight + prompt
-        tokens = self._prompt_tokens + prompts + self._completion_tokens + answers
-        cost = self._cost(self._prompt_tokens + prompts, self._completion_tokens + answers)
-        if self._max_tokens is not None and tokens > self._max_tokens:
-            spent = self._prompt_tokens + self._completion_tokens
-            waited = self._prompts_in_flight + self._in_flight * self._length.expect(0)
+        spent, prompt = self.spent, estimate_prompt(request)
+        prompts = spent.prompt_tokens + self._prompts_in_flight + prompt
+        answers = spent.completion_tokens + (self._in_flight + 1) * self._length.expect(0)
+        if self._max_tokens is not None and prompts + answers > self._max_tokens:
             raise BudgetSpent(
-                f"max_tokens_total={self._max_tokens} is used up: {spent} tokens are spent, about "
-                f"{waited:.0f} are on their way, and the next request would surpass it; {_KEPT}"
+                f"max_tokens_total={self._max_tokens} is used up: "
+                f"{spent.prompt_tokens + spent.completion_tokens} tokens are spent, and the next "
+                f"request would surpass it; {_KEPT}"
             )
-        if self._max_cost is not None and cost > self._max_cost:
-            now = self._cost(self._prompt_tokens, self._completion_tokens)
+        if self._max_cost is not None and self._cost(prompts, answers) > self._max_cost:
             raise BudgetSpent(
-                f"max_cost={self._max_cost:g} is used up: {now:.4g} is spent and the next request "
-                f"would surpass it; {_KEPT}"
+                f"max_cost={self._max_cost:g} is used up: {spent.cost:.4g} is spent, and the next "
+                f"request would surpass it; {_KEPT}"
             )
         self._prompts_in_flight += prompt
         self._in_flight += 1
         return prompt
 
-    def check(self) -> None:
-        """Stop engines that were given many requests at once.
-
-        Raises:
-            BudgetSpent: a cap is reached.
-        """
-        tokens = self._prompt_tokens + self._completion_tokens
-        if self._max_tokens is not None and tokens >= self._max_tokens:
-            raise BudgetSpent(
-                f"max_tokens_total={self._max_tokens} is used up: {tokens} are spent; {_KEPT}"
-            )
-        cost = self._cost(self._prompt_tokens, self._completion_tokens)
-        if self._max_cost is not None and cost >= self._max_cost:
-            raise BudgetSpent(f"max_cost={self._max_cost:g} is used up; {_KEPT}")
-
     def drop(self, prompt: int) -> None:
         """A request that was let through ended without an answer."""
-        if self.capped:
-            self._prompts_in_flight -= prompt
-            self._in_flight -= 1
+        self._prompts_in_flight -= prompt
+        self._in_flight -= 1
 
     def end(self, prompt: int, completion: Completion) -> None:
         """Count an answer of the engine, and the tries that were lost before it."""
         self.drop(prompt)
-        if completion.finish_reason == "error":
-            self._failed += 1
-        else:
-            self._requests += 1
+        failed = completion.finish_reason == "error"
+        if not failed:
             self._length.add(completion.completion_tokens)
-        self._prompt_tokens += completion.prompt_tokens + completion.lost_tokens
-        self._completion_tokens += completion.completion_tokens
+        before = self.spent
+        prompts = before.prompt_tokens + completion.prompt_tokens + completion.lost_tokens
+        answers = before.completion_tokens + completion.completion_tokens
+        self.spent = replace(
+            before,
+            requests=before.requests + (not failed),
+            failed=before.failed + failed,
+            prompt_tokens=prompts,
+            completion_tokens=answers,
+            cost=None if before.cost is None else self._cost(prompts, answers),
+        )
 
     def count_cached(self) -> None:
         """Count an answer of the cache."""
-        self._cached += 1
+        self.spent = replace(self.spent, cached=self.spent.cached + 1)
 
     def _cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         return (prompt_tokens * self._price_in + completion_tokens * self._price_out) / MILLION

@@ -19,10 +19,12 @@ from tablemend.backends.keys import NO_KEY, is_meant_for, read_key
 from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.transport import MIB, Broken, Transport
+from tablemend.backends.transport import MIB, Fault, Transport
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
+AHEAD = 4
+"""Requests that are taken for one that may be in flight."""
 LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
 AGAIN = (408, 409, 425, 429)
@@ -45,27 +47,6 @@ UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 """How servers say that they do not know a field; a value that is too large is another matter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why one try gave no answer.
-
-    Attributes:
-        reason: in a few words.
-        again: whether another try at the same server may do better.
-        after: seconds that the server asked to wait, if it did.
-        unreachable: the server took no connection.
-        billed: the server may have computed an answer, and counted its tokens.
-        stops: why nobody gets an answer there; empty where others may.
-    """
-
-    reason: str
-    again: bool = True
-    after: float | None = None
-    unreachable: bool = False
-    billed: bool = False
-    stops: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -157,6 +138,11 @@ class OpenAIEngine:
             "body": options.body,
         }
 
+    @property
+    def ahead(self) -> int:
+        """More than may be in flight: others are being stored, or wait to be handed out."""
+        return AHEAD * self._options.concurrency
+
     def check(self, requests: Sequence[Request]) -> None:
         """Nothing is known of a server's window before it is asked."""
 
@@ -188,22 +174,21 @@ class OpenAIEngine:
                 if place.stopped:
                     raise TablemendError(place.stopped)
                 asked.begun = asked.begun or time.monotonic()
-                waits: list[float | None] = []
+                faults = []
                 for server in list(servers):
-                    outcome = await self._try(place.transport, server, asked)
-                    if isinstance(outcome, Completion):
-                        return replace(outcome, lost_tokens=asked.lost)
-                    fault = outcome
-                    if fault.again:
-                        waits.append(fault.after)
-                    else:
-                        servers.remove(server)
+                    try:
+                        answer = await self._try(place.transport, server, asked)
+                        return replace(answer, lost_tokens=asked.lost)
+                    except Fault as fault:
+                        faults.append(fault)
+                        if not fault.again:
+                            servers.remove(server)
                 if not servers or retries == self._options.retries:
-                    return self._give_up(asked, fault)
-                told = [wait for wait in waits if wait is not None]
-                if len(told) == len(waits):
-                    # told to wait: the slot stays taken, so that fewer are sent
-                    await asyncio.sleep(self._delay(retries, min(told)))
+                    return self._give_up(asked, faults[-1])
+                waits = [fault.after for fault in faults if fault.again]
+                if None not in waits:
+                    # asked to wait: the slot stays taken, so that fewer are sent
+                    await asyncio.sleep(self._delay(retries, min(wait or 0.0 for wait in waits)))
                     continue
             await asyncio.sleep(self._delay(retries))
         raise AssertionError("retries do not end")
@@ -232,64 +217,54 @@ class OpenAIEngine:
         backoff = min(self._options.backoff * 2.0**retries, LONGEST_BACKOFF)
         return after + random.uniform(0.5, 1.0) * backoff
 
-    async def _try(
-        self, transport: Transport, server: _Server, asked: _Asked
-    ) -> Completion | Fault:
+    async def _try(self, transport: Transport, server: _Server, asked: _Asked) -> Completion:
         """Ask once, within the limits of the minute.
 
         Raises:
+            Fault: no answer.
             TablemendError: every server says that nobody gets an answer there.
         """
-        request = asked.request
         estimate = 0
-        if self._limit.counts_tokens:
-            answer = self._length.expect(request.sampling.max_new_tokens)
-            estimate = estimate_prompt(request) + min(answer, request.sampling.max_new_tokens)
+        if self._options.tokens_per_minute is not None:
+            longest = asked.request.sampling.max_new_tokens
+            estimate = estimate_prompt(asked.request) + min(self._length.expect(longest), longest)
         charge = await self._limit.wait(estimate)
-        used = 0
+        asked.tries += 1
         try:
-            asked.tries += 1
-            outcome = await self._exchange(transport, server, asked)
-            if isinstance(outcome, Completion):
-                server.answered, server.stops = True, ""
-                used = outcome.prompt_tokens + outcome.completion_tokens
-                self._length.add(outcome.completion_tokens)
-                return outcome
-            if outcome.billed:
-                used = estimate
-                asked.lost += estimate_prompt(request)
-            server.stops = outcome.stops or server.stops
+            answer = await self._exchange(transport, server, asked)
+        except Fault as fault:
+            if fault.billed:
+                asked.lost += estimate_prompt(asked.request)
+            else:
+                charge.tokens = 0
+            server.stops = fault.stops or server.stops
             if all(one.stops for one in self._servers):
-                raise TablemendError(server.stops)
-            return outcome
-        finally:
-            self._limit.correct(charge, used)
+                raise TablemendError(server.stops) from None
+            raise
+        server.answered, server.stops = True, ""
+        charge.tokens = answer.prompt_tokens + answer.completion_tokens
+        self._length.add(answer.completion_tokens)
+        return answer
 
-    async def _exchange(
-        self, transport: Transport, server: _Server, asked: _Asked
-    ) -> Completion | Fault:
+    async def _exchange(self, transport: Transport, server: _Server, asked: _Asked) -> Completion:
         try:
             async with asyncio.timeout(self._options.timeout):
                 reply = await transport.post(server.url, asked.body)
         except TimeoutError:
-            return Fault(f"no whole answer within {self._options.timeout:g} s", billed=True)
-        except Broken as error:
-            if error.mend:
-                return _stop(error.reason, f"{server.url}: {error.reason}: {error.mend}")
-            lost = error.unreachable
-            return Fault(error.reason, error.again, unreachable=lost, billed=not lost)
-        if reply.status_code == 200:
-            try:
-                seconds = time.monotonic() - asked.begun
-                return chat.read_reply(reply.content, asked.request, seconds, self._key)
-            except chat.UnusableReply as error:
-                return Fault(f"the server sent {error}", billed=True)
-        return self._judge(server, reply, asked.request)
+            why = f"no whole answer within {self._options.timeout:g} s"
+            raise Fault(why, billed=True) from None
+        if reply.status_code != 200:
+            raise self._fault_of(server, reply)
+        try:
+            seconds = time.monotonic() - asked.begun
+            return chat.read_reply(reply.content, asked.request, seconds, self._key)
+        except chat.UnusableReply as error:
+            raise Fault(f"the server sent {error}", billed=True) from None
 
-    def _judge(self, server: _Server, reply: httpx2.Response, request: Request) -> Fault:
+    def _fault_of(self, server: _Server, reply: httpx2.Response) -> Fault:
         """What a reply of another status means."""
         status = reply.status_code
-        words = chat.error_words(reply.content, self._key, request)
+        words = chat.error_words(reply.content, self._key)
         code, field = chat.error_code(reply.content)
         said = f"status {status}" + (f": {words}" if words else "")
         if status == 402 or code == "insufficient_quota":
@@ -349,14 +324,7 @@ class OpenAIEngine:
             await here.transport.close()
 
     def close(self) -> None:
-        """Forget the connections; those of a loop that is still there are closed in it."""
-        here, self._here = self._here, None
-        if here is None or here.loop.is_closed():
-            return
-        if here.loop.is_running():
-            asyncio.run_coroutine_threadsafe(here.transport.close(), here.loop)
-        else:
-            here.loop.run_until_complete(here.transport.close())
+        """Nothing is held beyond an event loop."""
 
 
 def _stop(said: str, why: str) -> Fault:

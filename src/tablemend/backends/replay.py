@@ -35,6 +35,8 @@ class ReplayEngine:
         TablemendError: the file cannot be read, a line is not such an object, or there is none.
     """
 
+    ahead = 1
+
     def __init__(self, path: Path) -> None:
         try:
             content = path.expanduser().read_bytes()

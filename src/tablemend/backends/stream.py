@@ -9,10 +9,6 @@ from queue import Empty, SimpleQueue
 
 from tablemend.backends.requests import Completion, Request
 
-AHEAD = 4
-"""Requests that are taken for one that may be in flight: others are being stored, or wait to be
-handed out, or stand ready."""
-
 
 def stream(
     answer: Callable[[Request], Awaitable[Completion]],

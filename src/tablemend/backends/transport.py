@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 
 import aiohttp
 import httpx2
@@ -16,24 +17,25 @@ IDLE_SECONDS = 3.0
 MIB = 1 << 20
 
 
-class Broken(Exception):
-    """No whole reply came back.
+@dataclass(eq=False)
+class Fault(Exception):
+    """Why one try gave no answer.
 
     Attributes:
         reason: in a few words.
-        unreachable: not even a connection was made.
-        again: whether another try may do better.
-        mend: what to do where nobody gets an answer there; empty where others may.
+        again: whether another try at the same server may do better.
+        after: seconds that the server asked to wait, if it did.
+        unreachable: the server took no connection.
+        billed: the server may have computed an answer, and counted its tokens.
+        stops: why nobody gets an answer there; empty where others may.
     """
 
-    def __init__(
-        self, reason: str, unreachable: bool = False, again: bool = True, mend: str = ""
-    ) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.unreachable = unreachable
-        self.again = again
-        self.mend = mend
+    reason: str
+    again: bool = True
+    after: float | None = None
+    unreachable: bool = False
+    billed: bool = False
+    stops: str = ""
 
 
 class Transport:
@@ -67,7 +69,7 @@ class Transport:
         """Send one chat request to a base URL; any status is a reply.
 
         Raises:
-            Broken: no whole reply.
+            Fault: no whole reply.
         """
         try:
             return await self._clients[url].post(
@@ -79,12 +81,12 @@ class Transport:
         except openai.APIStatusError as error:
             return error.response
         except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
-            raise _broken(error) from None
+            raise _fault_of(error, url) from None
 
     async def _limit(self, response: httpx2.Response) -> None:
         """Count the body while it is read; a compressed one could grow as it is unpacked."""
         if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
-            raise Broken("a compressed reply, which was not asked for", again=False)
+            raise Fault("a compressed reply, which was not asked for", again=False, billed=True)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Limited(response.stream, self._most)
 
@@ -105,8 +107,10 @@ class _Limited(httpx2.AsyncByteStream):
         async for part in self._body:
             size += len(part)
             if size > self._most:
-                raise Broken(
-                    f"a reply of more than {self._most / MIB:g} MiB (max_reply_mib)", again=False
+                raise Fault(
+                    f"a reply of more than {self._most / MIB:g} MiB (max_reply_mib)",
+                    again=False,
+                    billed=True,
                 )
             yield part
 
@@ -114,21 +118,22 @@ class _Limited(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-def _broken(error: BaseException) -> Broken:
+def _fault_of(error: BaseException, url: str) -> Fault:
     """What aiohttp says, below the errors that are made of it."""
     while not isinstance(error, aiohttp.ClientError) and error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         said = error.certificate_error
         words = said.verify_message if isinstance(said, ssl.SSLCertVerificationError) else said
-        return Broken(
-            f"the server's certificate is not trusted ({words})",
-            unreachable=True,
-            mend="name a file with the certificate of its authority in the environment variable "
-            "SSL_CERT_FILE, or mend the base URL",
+        why = f"the server's certificate is not trusted ({words})"
+        return Fault(
+            why,
+            again=False,
+            stops=f"{url}: {why}: name a file with the certificate of its authority in the "
+            "environment variable SSL_CERT_FILE, or mend the base URL",
         )
     if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
-        return Broken("no connection to the server", unreachable=True)
+        return Fault("no connection to the server", unreachable=True)
     if isinstance(error, aiohttp.ClientResponseError):
-        return Broken("a reply whose head cannot be read")
-    return Broken("the connection broke off")
+        return Fault("a reply whose head cannot be read", billed=True)
+    return Fault("the connection broke off", billed=True)

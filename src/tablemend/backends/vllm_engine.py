@@ -1,17 +1,24 @@
-"""vLLM's offline engine: prompts of one context side by side, and read once (docs/backends.md).
+"""vLLM's own engine in this process, asked in token ids (docs/backends.md).
 
 Prompts are rendered here, by the renderer of training, and handed over as ids; answers are
 decoded here too. So a prompt equals the transformers backend's id for id, and a text has the
-same special tokens in it.
+same special tokens in it. Batching, prefix caching and sharing requests out among copies of the
+weights are vLLM's (``AsyncLLM``).
 """
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+import threading
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +27,40 @@ from transformers import AutoConfig, GenerationConfig
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.engine import BatchEngine
+from tablemend.backends.engine import CHUNK
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Prompt, Request, check_window, misfit
-from tablemend.backends.vllm_launch import (
-    adapter_config,
-    assign_devices,
-    largest_rank,
-    merges_adapter,
-)
-from tablemend.backends.vllm_replica import (
-    CPU_BATCHED,
-    CPU_BLOCK,
-    CPU_KV_GIB,
-    LORA_RANKS,
-    Job,
-    Launch,
-    Outcome,
-    Replicas,
-    Runner,
-)
+from tablemend.backends.vllm_adapters import RANKS, adapter_config, largest_rank, merges_adapter
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
+from tablemend.records import FinishReason
 from tablemend.renderer import prompt_ids
 from tablemend.runs import disk_errors
 
 GIB = 1 << 30
+CPU_KV_GIB = 4.0
+CPU_BATCHED = 4096  # tokens of a step
+CPU_BLOCK = 32  # vLLM's own choice there is 128: most of a short context would not be shared
+PATIENCE = 30.0
+"""Seconds that vLLM is given to end by itself."""
+ENVIRONMENT = {
+    "VLLM_LOGGING_LEVEL": "ERROR",  # its messages would stand among ours on stdout
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "PYTHONWARNINGS": "ignore::FutureWarning",  # of vLLM's own modules, in its processes
+}
+"""What is set where the user has not set it."""
+WATCH = """
+import os, signal, sys
+sys.stdin.read()
+for pid in map(int, sys.argv[1:]):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+"""
+"""Ends vLLM's processes, which outlive a parent that is killed and keep its GPU's memory."""
 
 
 def require_vllm() -> None:
@@ -63,8 +78,8 @@ def require_vllm() -> None:
         )
 
 
-class VllmEngine(BatchEngine):
-    """vLLM, in one process for each copy of the weights.
+class VllmEngine:
+    """vLLM's ``AsyncLLM``, in an event loop of its own, which any other may ask.
 
     The engine starts with the first request and ends with :meth:`close`.
 
@@ -73,21 +88,24 @@ class VllmEngine(BatchEngine):
         options: ``dtype``, ``context_length``, ``revision`` and all of ``vllm`` are read.
 
     Raises:
-        TablemendError: vLLM is not installed, no such checkpoint, or options that this machine
-            or the adapter cannot meet.
+        TablemendError: vLLM is not installed, no such checkpoint, or options that the adapter
+            cannot meet.
     """
 
+    ahead = CHUNK
+
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
-        super().__init__()
         require_vllm()
         checkpoint.check()
         self.checkpoint = checkpoint
         self.options = options
-        self._devices = self._assign()
         self._merge = merges_adapter(checkpoint, options.vllm.adapter)
         self._merged: tempfile.TemporaryDirectory[str] | None = None
-        self._runner: Runner | None = None
-        self._keys = 0
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._llm: Any = None
+        self._watch: subprocess.Popen[bytes] | None = None
+        self._names = itertools.count()
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -114,70 +132,136 @@ class VllmEngine(BatchEngine):
         for most, prompts in by_length.items():
             check_window(prompts, most, self._window)
 
-    def generate_batch(self, requests: Sequence[Request]) -> Generator[Completion]:
-        """Answer all, in the order in which the answers end.
+    async def answer(self, request: Request) -> Completion:
+        """Answer one; a prompt that does not fit into the window is an ``error``.
 
-        A prompt that does not fit into the window is an ``error``; the others are answered,
-        those that begin alike one after the other.
+        Raises:
+            TablemendError: vLLM does not start, or has died.
         """
-        asked: list[tuple[Prompt, Request]] = []
-        for request in requests:
-            prompt = self._render(request)
-            if why := misfit(prompt, request.sampling.max_new_tokens, self._window):
-                yield Completion.failed(prompt.id, why)
-            else:
-                asked.append((prompt, request))
-        asked = self.arrange(asked)
-        first = self._keys
-        self._keys += len(asked)
-        jobs = [self._job(key, *pair) for key, pair in enumerate(asked, first)]
-        if jobs:
-            for outcome in self._start().run(jobs):
-                yield self._completion(asked[outcome.key - first][0], outcome)
+        prompt = self._render(request)
+        if why := misfit(prompt, request.sampling.max_new_tokens, self._window):
+            return Completion.failed(prompt.id, why)
+        if self._llm is None:
+            await asyncio.to_thread(self.load)
+        assert self._loop is not None
+        answered = asyncio.run_coroutine_threadsafe(self._generate(prompt, request), self._loop)
+        return await asyncio.wrap_future(answered)
 
-    def arrange(self, asked: list[tuple[Prompt, Request]]) -> list[tuple[Prompt, Request]]:
-        """The order in which vLLM gets prompts: those that begin alike stand together."""
-        return sorted(asked, key=lambda pair: pair[0].ids)
+    async def _generate(self, prompt: Prompt, request: Request) -> Completion:
+        from vllm.exceptions import VLLMValidationError
+        from vllm.lora.request import LoRARequest
+        from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+        lora = None if self._adapter is None else LoRARequest("adapter", 1, self._adapter)
+        try:
+            outputs = self._llm.generate(
+                {"prompt_token_ids": list(prompt.ids)},
+                self._parameters(prompt, request),
+                str(next(self._names)),
+                lora_request=lora,
+            )
+            (output,) = [one async for one in outputs]  # there is one, at the end
+        except EngineDeadError as error:
+            raise TablemendError(
+                "vLLM's engine died; its own message stands above. Where memory ran out, lower "
+                "vllm.memory, vllm.kv_cache_gib or vllm.max_num_seqs; the answers so far are kept"
+            ) from error
+        except (ValueError, VLLMValidationError, EngineGenerateError) as error:
+            # what it refuses, such as a schema that it cannot follow
+            return Completion.failed(prompt.id, _reason(error.__cause__ or error))
+        return self._completion(prompt, output)
+
+    def _parameters(self, prompt: Prompt, request: Request) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        sampling, held = request.sampling, None
+        if self.options.vllm.reasoning_parser is not None or not self._thinks(prompt, request):
+            if request.schema is not None:
+                held = StructuredOutputsParams(json=dict(request.schema))
+            elif request.grammar is not None:
+                held = StructuredOutputsParams(grammar=request.grammar)
+        return SamplingParams(
+            max_tokens=sampling.max_new_tokens,
+            temperature=sampling.temperature,
+            seed=prompt.seed if sampling.temperature else None,
+            stop_token_ids=sorted(self._stop_ids),
+            detokenize=False,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+            structured_outputs=held,
+        )
+
+    def _completion(self, prompt: Prompt, output: Any) -> Completion:
+        answer = output.outputs[0]
+        ids = list(answer.token_ids)
+        finish: FinishReason = "length"
+        text_ids = ids
+        if ids and ids[-1] in self._stop_ids:
+            finish, text_ids = "stop", ids[:-1]
+        elif answer.finish_reason != "length":
+            why = f"vLLM ended the answer with {answer.finish_reason!r}"
+            return Completion.failed(prompt.id, why)
+        return Completion(
+            id=prompt.id,
+            text=self._tokenizer.decode(text_ids, skip_special_tokens=False),
+            prompt_tokens=len(prompt.ids),
+            completion_tokens=len(ids),
+            finish_reason=finish,
+            cached_tokens=output.num_cached_tokens or 0,
+        )
+
+    async def leave(self) -> None:
+        """The engine has an event loop of its own."""
 
     def load(self) -> None:
-        """Start vLLM."""
-        self._start()
+        """Start vLLM.
+
+        Raises:
+            TablemendError: it does not start, or an adapter cannot be merged.
+        """
+        with self._starting:  # several may ask at the same time, each in a thread
+            if self._llm is not None:
+                return
+            for name, value in ENVIRONMENT.items():
+                os.environ.setdefault(name, value)
+            arguments = self._arguments()
+            before = set(active_children())
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="vllm", daemon=True).start()
+            self._loop = loop
+            self._llm = asyncio.run_coroutine_threadsafe(_start(arguments), loop).result()
+            own = [str(child.pid) for child in active_children() if child not in before]
+            self._watch = subprocess.Popen(
+                [sys.executable, "-c", WATCH, *own], stdin=subprocess.PIPE, start_new_session=True
+            )
 
     def close(self) -> None:
         """End vLLM's processes and delete what was merged."""
-        if self._runner is not None:
-            self._runner.close()
-            self._runner = None
+        if self._watch is not None:
+            self._watch.kill()
+            self._watch.communicate()
+            self._watch = None
+        if self._llm is not None:
+            self._llm.shutdown(timeout=PATIENCE)
+            self._llm = None
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
         if self._merged is not None:
             self._merged.cleanup()
             self._merged = None
 
-    def _assign(self) -> list[dict[str, str]]:
-        """Variables that give every replica its devices.
-
-        Raises:
-            TablemendError: this machine has too few.
-        """
-        return assign_devices(self.options.vllm.tensor_parallel, self.options.vllm.data_parallel)
-
-    def _start(self) -> Runner:
-        if self._runner is None:
-            launch = self._launch()
-            self._runner = Replicas([replace(launch, environment=one) for one in self._devices])
-        return self._runner
-
-    def _launch(self) -> Launch:
-        """What every replica is started with.
+    def _arguments(self) -> dict[str, Any]:
+        """What vLLM is started with.
 
         Raises:
             TablemendError: an adapter that cannot be merged.
         """
-        options = self.options.vllm
+        options, on_gpus = self.options.vllm, torch.cuda.is_available()
         base = self.checkpoint.adapter_base or self.checkpoint
-        model = base.path
-        if self._merge:
-            model = self._merge_adapter()
-        gib = options.kv_cache_gib
+        model = self._merge_adapter() if self._merge else base.path
+        eager = not on_gpus if options.enforce_eager is None else options.enforce_eager
+        copies = torch.cuda.device_count() // options.tensor_parallel if on_gpus else 1
         arguments: dict[str, Any] = {
             "model": model,
             "revision": base.revision,
@@ -186,9 +270,11 @@ class VllmEngine(BatchEngine):
             "dtype": self._dtype,
             "max_model_len": self._window,
             "tensor_parallel_size": options.tensor_parallel,
+            "data_parallel_size": options.data_parallel or max(1, copies),
             "gpu_memory_utilization": options.memory,
             "enable_prefix_caching": options.prefix_caching,
-            "enforce_eager": bool(options.enforce_eager),
+            "enforce_eager": eager,
+            "max_num_seqs": options.max_num_seqs,
             "use_tqdm_on_load": False,
             "generation_config": "vllm",  # a model's own top_p would change what was asked for
             "structured_outputs_config": {
@@ -197,31 +283,31 @@ class VllmEngine(BatchEngine):
                 "reasoning_parser": options.reasoning_parser or "",
             },
         }
-        on_cpu: dict[str, Any] = {
-            "block_size": options.block_size or CPU_BLOCK,
-            "kv_cache_memory_bytes": int((gib or CPU_KV_GIB) * GIB),
-            "enforce_eager": options.enforce_eager is not False,
+        gib = options.kv_cache_gib
+        if not on_gpus:
+            gib = gib or CPU_KV_GIB
             # A prompt read in two steps takes back what its seed drew in the first: on a CPU that
             # ends the engine ("CPU Generator does not use offset", vLLM 0.32).
-            "enable_chunked_prefill": False,
-            "max_num_batched_tokens": max(self._window, CPU_BATCHED),
-        }
-        if options.block_size is not None:
-            arguments["block_size"] = options.block_size
+            arguments["enable_chunked_prefill"] = False
+            arguments["max_num_batched_tokens"] = max(self._window, CPU_BATCHED)
         if gib is not None:
             arguments["kv_cache_memory_bytes"] = int(gib * GIB)
-        if options.max_num_seqs is not None:
-            arguments["max_num_seqs"] = options.max_num_seqs
-        adapter = None
-        if self.checkpoint.adapter_base is not None and not self._merge:
-            adapter = self.checkpoint.path
+        if options.block_size is not None or not on_gpus:
+            arguments["block_size"] = options.block_size or CPU_BLOCK
+        if self._adapter is not None:
             rank = largest_rank(adapter_config(self.checkpoint))
             arguments |= {
                 "enable_lora": True,
                 "max_loras": 1,
-                "max_lora_rank": next(known for known in LORA_RANKS if known >= rank),
+                "max_lora_rank": next(known for known in RANKS if known >= rank),
             }
-        return Launch(arguments, on_cpu, self._stop_ids, adapter)
+        return arguments
+
+    @property
+    def _adapter(self) -> str | None:
+        """Folder of an adapter that is applied at every token."""
+        is_applied = self.checkpoint.adapter_base is not None and not self._merge
+        return self.checkpoint.path if is_applied else None
 
     def _merge_adapter(self) -> str:
         """A temporary folder with the base and the adapter in one."""
@@ -282,36 +368,28 @@ class VllmEngine(BatchEngine):
         ids = prompt_ids(self._tokenizer, request.messages, request.thinking)
         return Prompt(request.id, tuple(ids), request.seed)
 
-    def _job(self, key: int, prompt: Prompt, request: Request) -> Job:
-        sampling = request.sampling
-        schema, grammar = request.schema, request.grammar
-        held = self.options.vllm.reasoning_parser is not None or not (
-            (schema or grammar) and self._thinks(prompt, request)
-        )
-        return Job(
-            key,
-            prompt.ids,
-            sampling.max_new_tokens,
-            sampling.temperature,
-            prompt.seed,
-            dict(schema) if schema is not None and held else None,
-            grammar if held else None,
-        )
-
     def _thinks(self, prompt: Prompt, request: Request) -> bool:
         """Whether the answer begins with thinking, which a schema would forbid."""
         end = self._tokenizer.decode(prompt.ids[-8:])
         return bool(request.thinking) or end.rstrip().endswith("<think>")
 
-    def _completion(self, prompt: Prompt, outcome: Outcome) -> Completion:
-        ids = outcome.ids[:-1] if outcome.finish == "stop" else outcome.ids
-        failed = outcome.finish == "error"
-        return Completion(
-            id=prompt.id,
-            text=self._tokenizer.decode(ids, skip_special_tokens=False),
-            prompt_tokens=0 if failed else len(prompt.ids),
-            completion_tokens=len(outcome.ids),
-            finish_reason=outcome.finish,
-            error=outcome.error,
-            cached_tokens=outcome.cached_tokens,
-        )
+
+async def _start(arguments: dict[str, Any]) -> Any:
+    """Start an engine; in the event loop that it will answer in."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.exceptions import VLLMValidationError
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    try:
+        return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+    except (ValueError, VLLMValidationError, RuntimeError, OSError, ImportError) as error:
+        raise TablemendError(
+            f"vLLM does not start with {arguments['model']}: {_reason(error)}"
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """The telling line of an exception; pydantic's own first line only counts errors."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    telling = [line.strip() for line in lines if "Value error, " in line]
+    return telling[0].partition("Value error, ")[2] if telling else lines[0]

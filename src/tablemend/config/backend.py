@@ -27,8 +27,8 @@ class Vllm(Section):
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices that share one copy of the weights."""
     data_parallel: int | None = Field(default=None, ge=1)
-    """Copies of the weights, each with its own devices, that share the requests; null: as many as
-    the GPUs here hold with `tensor_parallel` of them each, on a CPU or a cluster 1."""
+    """Copies of the weights, each with its own devices, that vLLM shares the requests out among;
+    null: as many as the GPUs here hold with `tensor_parallel` of them each, on a CPU 1."""
     memory: float = Field(default=0.9, gt=0, le=1)
     """Share of a GPU's memory for weights and keys and values."""
     kv_cache_gib: float | None = Field(default=None, gt=0)

@@ -74,13 +74,13 @@ def test_requests_of_one_moment_share_a_batch(
     engine: HFEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = []
-    generate = HFEngine.generate_batch
+    generate = HFEngine.generate
 
     def count(self, requests):
         sizes.append(len(requests))
         return generate(self, requests)
 
-    monkeypatch.setattr(HFEngine, "generate_batch", count)
+    monkeypatch.setattr(HFEngine, "generate", count)
     requests = [ask(f"r{index}", f"Row {index}.") for index in range(8)]
 
     async def all_at_once():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +11,13 @@ import torch
 
 from tablemend.backends import vllm_engine
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.vllm_launch import assign_devices, merges_adapter
-from tablemend.backends.vllm_replica import PIECE, Job, take
+from tablemend.backends.vllm_adapters import merges_adapter
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
 
 def on_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-
-
-def on_cores(monkeypatch: pytest.MonkeyPatch, cores: set[int]) -> None:
-    on_gpus(monkeypatch, 0)
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: cores, raising=False)
 
 
 def test_without_vllm_one_line_says_what_to_do(
@@ -39,42 +28,6 @@ def test_without_vllm_one_line_says_what_to_do(
         TablemendError, match=r"not installed.*\[train,vllm\].*vllm-env.*backend=hf"
     ):
         vllm_engine.VllmEngine(Checkpoint(str(tiny_model)), BackendOptions(cache=None))
-
-
-def test_copies_on_gpus_see_gpus_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_gpus(monkeypatch, 8)
-    assert assign_devices(8, 1) == assign_devices(8, None) == assign_devices(5, None) == [{}]
-    assert [one["CUDA_VISIBLE_DEVICES"] for one in assign_devices(1, None)] == list("01234567")
-    assert [one["CUDA_VISIBLE_DEVICES"] for one in assign_devices(4, None)] == [
-        "0,1,2,3",
-        "4,5,6,7",
-    ]
-    with pytest.raises(TablemendError, match="needs 9 GPUs, there are 8"):
-        assign_devices(9, None)
-    assert assign_devices(2, 3) == [
-        {"CUDA_VISIBLE_DEVICES": "0,1"},
-        {"CUDA_VISIBLE_DEVICES": "2,3"},
-        {"CUDA_VISIBLE_DEVICES": "4,5"},
-    ]
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,GPU-ab")
-    assert assign_devices(1, 2) == [
-        {"CUDA_VISIBLE_DEVICES": "5"},
-        {"CUDA_VISIBLE_DEVICES": "GPU-ab"},
-    ]
-    with pytest.raises(TablemendError, match="needs 4 GPUs, there are 2: lower"):
-        assign_devices(2, 2)
-
-
-def test_copies_on_a_cpu_share_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_cores(monkeypatch, {0, 1, 2, 3, 6})
-    assert assign_devices(1, 1) == assign_devices(1, None) == [{}]
-    assert assign_devices(1, 2) == [
-        {"VLLM_CPU_OMP_THREADS_BIND": "0,1"},
-        {"VLLM_CPU_OMP_THREADS_BIND": "2,3"},
-    ]
-    assert assign_devices(2, 1) == [{"VLLM_CPU_OMP_THREADS_BIND": "0,1|2,3"}]
-    with pytest.raises(TablemendError, match="needs 6 CPU cores, there are 5"):
-        assign_devices(3, 2)
 
 
 def adapter(folder: Path, base: Path, **fields: Any) -> Checkpoint:
@@ -120,12 +73,3 @@ def test_nothing_is_merged_into_a_quantised_base(
     with pytest.raises(TablemendError, match=r"is quantised.* set vllm\.adapter=lora"):
         merges_adapter(checkpoint, "auto")
     assert not merges_adapter(checkpoint, "lora")
-
-
-def test_a_copy_takes_neighbours_and_helps_with_the_longest_part() -> None:
-    jobs = [Job(key, (key,), 1, 0.0, 0) for key in range(3 * PIECE)]
-    parts = [deque(jobs[:PIECE]), deque(jobs[PIECE:])]
-    assert take(parts, 0) == jobs[:PIECE]
-    assert take(parts, 0) == jobs[-PIECE:]  # its own part is empty
-    assert take(parts, 1) == jobs[PIECE : 2 * PIECE]
-    assert take(parts, 0) == take(parts, 1) == []
