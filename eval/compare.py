@@ -16,8 +16,10 @@ def main() -> None:
     config = load(CompareCommand)
     say("starting torch and transformers")
     from tablemend.evaluation.compare import compare
-    from tablemend.reports.markdown import terminal_table
-    from tablemend.reports.report import write_reports  # matplotlib, only for a valid recipe
+    from tablemend.reports.report import (
+        terminal_table,
+        write_reports,  # matplotlib, only for a valid recipe
+    )
 
     compare(config)
     folder = Run.of(config).path

@@ -13,8 +13,10 @@ from tablemend.script import run_script
 def main() -> None:
     """Read the results of a run folder, write its reports."""
     folder = run_folder(load(ReportCommand))
-    from tablemend.reports.markdown import terminal_table
-    from tablemend.reports.report import write_reports  # matplotlib
+    from tablemend.reports.report import (
+        terminal_table,
+        write_reports,  # matplotlib
+    )
 
     print(terminal_table(write_reports(folder)))
     print(f"\n{folder / 'report.html'}")

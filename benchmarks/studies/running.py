@@ -17,7 +17,7 @@ from studies.tables import ENDS, PLACES, places, results_table
 from tablemend.config import parse
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
 from tablemend.records import CONTEXT_KINDS
-from tablemend.reports.page import fill_page, read_page
+from tablemend.reports.page_markers import fill_page, read_page
 from tablemend.runs import Run, Store, read_jsonl, surroundings, write_json, write_text
 from tablemend.statistics import mean_interval
 

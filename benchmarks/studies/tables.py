@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from studies.equal_budget import PROMPTED, TRAINED
-from tablemend.reports.markdown import align
-from tablemend.reports.words import DASH, percent, with_interval
+from tablemend.reports.rendering import align
+from tablemend.reports.wording import DASH, percent, with_interval
 
 ENDS = ("", "+repair", "+cave")
 PLACES = ("made by", "summary", "all systems", "clean", "training")

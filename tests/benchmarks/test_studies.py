@@ -14,7 +14,7 @@ from studies.equal_budget import PROMPTED, TRAINED, EqualBudget, Seed
 from tablemend.config import ConfigError, parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Comparison, DpoExperiment, Experiment, GrpoExperiment
-from tablemend.reports.page import fill_page, read_page
+from tablemend.reports.page_markers import fill_page, read_page
 from tablemend.runs import Run, Store, write_json, write_jsonl
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from tablemend.detector.judge import Submission, judge_answers  # noqa: E402
 from tablemend.detector.order import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
 from tablemend.renderer import prompt_ids  # noqa: E402
-from tablemend.reports.results import summarise  # noqa: E402
+from tablemend.reports.tabulation import summarise  # noqa: E402
 from tablemend.tasks import tablehallu  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.tokenizer import TEMPLATE  # noqa: E402

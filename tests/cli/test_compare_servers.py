@@ -28,8 +28,7 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.evaluation.results import share_seconds
 from tablemend.generations import Scored, Stored
 from tablemend.records import Answer, Judgement
-from tablemend.reports.markdown import terminal_table, write_markdown
-from tablemend.reports.report import write_reports
+from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, read_jsonl, sole_writer
 from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked, right_answer

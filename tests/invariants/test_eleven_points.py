@@ -37,7 +37,7 @@ from tablemend.generations import Stored
 from tablemend.recipe.experiment import Experiment, Model
 from tablemend.records import Answer
 from tablemend.renderer import prompt_ids
-from tablemend.reports.results import summarise
+from tablemend.reports.tabulation import summarise
 from tablemend.runs import Run, surroundings
 from tablemend.tasks import tablehallu
 from tablemend.training import advice, checkpoints, launch, stage

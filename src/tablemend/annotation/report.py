@@ -18,8 +18,8 @@ from tablemend.annotation.verdicts import (
     judge,
     tally,
 )
-from tablemend.reports.markdown import align
-from tablemend.reports.words import DASH, MINUS, percent, with_interval
+from tablemend.reports.rendering import align
+from tablemend.reports.wording import DASH, MINUS, percent, with_interval
 from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
 
 REPORT = "tablemend-verification"

@@ -12,8 +12,8 @@ from tablemend.evaluation.systems import hash_examples, model_of
 from tablemend.generations import Generations, ScoredSystems
 from tablemend.recipe.experiment import STAGES, Comparison
 from tablemend.records import ContextKind
-from tablemend.reports.results import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.reports.second_scorers import Opinions, tabulate_second
+from tablemend.reports.tabulation import RESULTS_VERSION, Judgements, cost, tabulate
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.meta_evaluation import tables
-from tablemend.reports import page
+from tablemend.reports import page_markers
 
 Section = Callable[[Mapping[str, Any]], str]
 SECTIONS: dict[str, Section] = {
@@ -65,13 +65,13 @@ def made_by(results: Mapping[str, Any]) -> str:
 
 
 def read_page(path: Path) -> str:
-    """A page that figures are to be put into; see :func:`tablemend.reports.page.read_page`."""
-    return page.read_page(path, KNOWN)
+    """A page that figures are to be put into; see `page_markers.read_page`."""
+    return page_markers.read_page(path, KNOWN)
 
 
 def fill_page(path: Path, results: Mapping[str, Any]) -> None:
     """Put the figures between the page's markers and leave the rest of it alone."""
-    page.fill_page(path, sections(results), KNOWN)
+    page_markers.fill_page(path, sections(results), KNOWN)
 
 
 def report(results: Mapping[str, Any]) -> str:

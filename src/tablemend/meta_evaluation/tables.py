@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tablemend.records import CLAIM_ERRORS, VERDICTS
-from tablemend.reports.markdown import align
-from tablemend.reports.words import DASH, p_value, percent, with_interval
+from tablemend.reports.rendering import align
+from tablemend.reports.wording import DASH, p_value, percent, with_interval
 from tablemend.statistics import Rate
 
 Figures = Mapping[str, Any]

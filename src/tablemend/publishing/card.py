@@ -24,21 +24,18 @@ from tablemend.publishing.reproduction import (
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
-from tablemend.reports.judges import AGREEMENT_HEAD, agreement_rows, second_scorers, short_judge
-from tablemend.reports.markdown import align
-from tablemend.reports.words import (
-    DASH,
-    SHOWN_SETTINGS,
+from tablemend.reports.content import agreement_table, rate_table, setting_table
+from tablemend.reports.rendering import align
+from tablemend.reports.wording import (
     TOTAL,
-    ending_rows,
-    errors_of,
     main_share,
     metrics_of,
     say_cut,
     say_tests,
+    second_scorers,
+    short_name,
     tests_of,
     total_of,
-    with_interval,
 )
 from tablemend.statistics import Rate
 
@@ -185,7 +182,7 @@ def _results(recorded: Recorded, scores: Scores, command: PublishCommand) -> lis
         name = results["contexts"][context]
         parts += [f"### On {name}", _rates(scores, context)]
         parts += filter(None, ["\n".join(f"- {one}" for one in _tests(scores, context))])
-    parts += ["### How they were asked", _asked(scores)]
+    parts += ["### How they were asked", setting_table(results, scores.systems).markdown()]
     return [*parts, "### What goes wrong", *_failures(scores), *_agreement(scores)]
 
 
@@ -207,56 +204,31 @@ def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
     return "the training refuses data that shares a table with them"
 
 
-def _asked(scores: Scores) -> str:
-    """The settings of both systems, side by side."""
-    settings = [scores.results["settings"][system] for system in scores.systems]
-    names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
-    rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
-    return align([["", *scores.systems], *rows])
-
-
 def _named(data: dict[str, Any]) -> str:
     return " ".join([data["source"], *([f"split {data['split']}"] if data.get("split") else [])])
 
 
 def _rates(scores: Scores, context: ContextKind) -> str:
-    results = scores.results
-    rows = [["%", *(f"{scores.role(system)} (system {system})" for system in scores.systems)]]
-    shown = [metric for metric in metrics_of(results) if metric.kind != "error"]
-    for metric in sorted(shown, key=lambda metric: metric.name != TOTAL):
-        rates = [results["systems"][system][context][metric.name] for system in scores.systems]
-        rows.append([metric.title, *map(with_interval, rates)])
-        if metric.name == TOTAL:
-            for judge in second_scorers(results):
-                own = results["second"]["systems"][judge]
-                found = [with_interval(own[system][context][TOTAL]) for system in scores.systems]
-                rows.append([f"TotalHallu, {short_judge(judge)}", *found])
-    counts = [str(results["systems"][system][context][TOTAL]["n"]) for system in scores.systems]
-    places = [list(results["systems"]).index(system) + 1 for system in scores.systems]
-    endings = [[row[0], *(row[place] for place in places)] for row in ending_rows(results, context)]
-    return align([*rows, ["scored answers (n)", *counts], *endings])
+    shown = [metric for metric in metrics_of(scores.results) if metric.kind != "error"]
+    shown.sort(key=lambda metric: metric.name != TOTAL)
+    systems = {system: f"{scores.role(system)} (system {system})" for system in scores.systems}
+    return rate_table(scores.results, context, shown, systems).markdown()
 
 
 def _tests(scores: Scores, context: ContextKind) -> list[str]:
-    """The paired tests of the checkpoint against each base, by both judges."""
-    results = scores.results
+    """The paired tests of the checkpoint against each base, by both scorers."""
+    results, total, second = scores.results, total_of(scores.results), scores.results["second"]
     said = []
     for base in scores.systems:
         if base == scores.system:
             continue
-        pair = {base, scores.system}
-        found, total = tests_of(results, context, TOTAL), total_of(results)
-        said += say_tests(_of_pair(found, pair), results["systems"], total)
-        for judge in second_scorers(results):
-            second = results["second"]
-            tests = [one for one in second["paired"][judge] if one["context"] == context]
-            sentences = say_tests(_of_pair(tests, pair), second["systems"][judge], total)
-            said += [f"By {short_judge(judge)}: {sentence}" for sentence in sentences]
+        tests = tests_of(results["paired"], context, TOTAL, base, scores.system)
+        said += say_tests(tests, results["systems"], total)
+        for scorer in second_scorers(results):
+            tests = tests_of(second["paired"][scorer], context, TOTAL, base, scores.system)
+            sentences = say_tests(tests, second["systems"][scorer], total)
+            said += [f"By {short_name(scorer)}: {sentence}" for sentence in sentences]
     return said
-
-
-def _of_pair(tests: list[dict[str, Any]], pair: set[str | None]) -> list[dict[str, Any]]:
-    return [one for one in tests if {one["system_a"], one["system_b"]} == pair]
 
 
 def _failures(scores: Scores) -> list[str]:
@@ -265,7 +237,7 @@ def _failures(scores: Scores) -> list[str]:
         return ["No system of the comparison answers with the checkpoint."]
     own = scores.results["systems"][scores.system]
     rows = [["answers of the checkpoint", *scores.contexts]]
-    errors = errors_of(scores.results)
+    errors = [metric for metric in metrics_of(scores.results) if metric.kind == "error"]
     for error in errors:
         rows.append([error.title, *(_count(own[c][error.name]) for c in scores.contexts)])
     rows.append(["of", *(str(own[c][TOTAL]["n"]) for c in scores.contexts)])
@@ -278,8 +250,8 @@ def _count(rate: Rate) -> str:
 
 
 def _agreement(scores: Scores) -> list[str]:
-    rows = [row for row in agreement_rows(scores.results) if row[1] in scores.systems]
-    return ["### Do the scorers agree?", align([AGREEMENT_HEAD, *rows])] if rows else []
+    table = agreement_table(scores.results, scores.systems)
+    return ["### Do the scorers agree?", table.markdown()] if table else []
 
 
 def _training(recorded: Recorded) -> list[str]:

@@ -16,8 +16,7 @@ from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
-from tablemend.reports.judges import second_scorers, short_judge
-from tablemend.reports.words import TOTAL, metrics_of
+from tablemend.reports.wording import TOTAL, metrics_of, second_scorers, short_name
 from tablemend.statistics import Rate
 
 TASKS = {
@@ -79,8 +78,8 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
                 yield context, metric.name, metric.title, results["judge"], own[metric.name]
         for judge in second_scorers(results):
             second = results["second"]["systems"][judge][scores.system][context]
-            name = f"TotalHallu, {short_judge(judge)}"
-            slug = re.sub(r"\W+", "_", short_judge(judge))
+            name = f"TotalHallu, {short_name(judge)}"
+            slug = re.sub(r"\W+", "_", short_name(judge))
             yield context, f"total_hallu_{slug}", name, judge, second["total_hallu"]
 
 

@@ -11,9 +11,8 @@ from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.recorded import Recorded, chain_of
 from tablemend.records import ContextKind
-from tablemend.reports.judges import second_scorers
-from tablemend.reports.shape import read_results
-from tablemend.reports.words import contexts_of
+from tablemend.reports.stored_results import read_results
+from tablemend.reports.wording import contexts_of, second_scorers
 from tablemend.training.checkpoints import revision_of
 
 LOWEST_SCORED = 0.5

@@ -1,21 +1,19 @@
-"""The page of examples: answers side by side with the gold table, each error in its colour."""
+"""Examples of a report: which are shown, and where their errors and facts are marked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.records import Answer, Finding, Judgement, SampleView
-from tablemend.reports.markup import Markup, join, tag, text
+from tablemend.records import Answer, Finding, Judgement, Metric, SampleView
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Cell, Table
 
 SHOWN_EXAMPLES = 12
 SHOWN_CHARACTERS = 6000
-SHOWN_ROWS = 40
-WIDE = 4  # columns; wider tables stand below one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,238 +56,180 @@ def choose_examples(
     return chosen
 
 
+class Marked(NamedTuple):
+    """Words or a cell, with the CSS class, tooltip and numbers of what is marked there."""
+
+    text: Cell
+    style: str = ""
+    why: str = ""
+    numbers: str = ""
+
+
+def cut_at_marks(
+    text: str, marks: Iterable[tuple[int, int, Marked]], begin: int = 0
+) -> list[Marked]:
+    """A text from ``begin`` on, cut at its marks; where two overlap, the first is marked."""
+    parts: list[Marked] = []
+    end = begin
+    for start, stop, mark in sorted(marks, key=lambda one: one[:2]):
+        if start >= end:
+            parts += [Marked(text[end:start]), mark._replace(text=text[start:stop])]
+            end = stop
+    return [*parts, Marked(text[end:][:SHOWN_CHARACTERS])]
+
+
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How answers are read and what is said of them.
+class Explained:
+    """A finding as a reader sees it.
 
     Attributes:
-        formats: table format of each system; ``None`` for texts.
-        titles: of the error types.
-        classes: CSS classes of the error types.
+        title, style: of its error type, and its CSS class.
+        where: row and column, where it has them.
+        values: what was expected and what came, where the two are values of one cell or header.
+        evidence: what it follows from.
     """
 
-    formats: Mapping[str, Format | None]
-    titles: Mapping[str, str]
-    classes: Mapping[str, str]
+    title: str
+    style: str
+    where: str
+    values: list[tuple[str, str]]
+    evidence: str
+
+    @classmethod
+    def of(cls, finding: Finding, errors: Sequence[Metric]) -> Explained:
+        """Name a finding by the task's error types."""
+        place = [error.name for error in errors].index(finding.type)
+        row = None if finding.row is None else f"row {finding.row + 1}"
+        pairs = (("expected", finding.expected), ("got", finding.got))
+        values = [(word, value) for word, value in pairs if value is not None]
+        if finding.type == "order_mismatch":
+            values = []  # two rows are compared; the evidence names both
+        where = ", ".join(part for part in (row, finding.column) if part)
+        return cls(errors[place].title, error_style(place), where, values, finding.evidence)
+
+    def line(self) -> str:
+        """All of it in one line."""
+        values = [f"{word} {value}" for word, value in self.values]
+        return "; ".join([self.title, *values, self.evidence])
 
 
-def show_example(number: int, view: SampleView, answers: Mapping[str, Shown], look: Look) -> Markup:
-    """One sample: what was asked and read, the gold, and every system's answer."""
-    gold = view.gold
-    is_wide = isinstance(gold, Table) and len(gold.columns) > WIDE
-    return tag(
-        "article",
-        tag("h3", f"{number}. {view.title} ", tag("small", view.note)),
-        tag("p", tag("b", "Query. "), view.query, class_="query") if view.query else None,
-        tag(
-            "details",
-            tag("summary", f"What the model read ({_size(view)})"),
-            _legend_of_facts(view) if view.marks else None,
-            tag("p", highlight(view), class_="context") if view.text else None,
-            *(_scrolling(show_table(table)) for table in view.tables),
-            open=view.length <= 1500,
-        ),
-        tag(
-            "div",
-            None
-            if gold is None
-            else tag(
-                "div",
-                tag("h4", "What is right ", tag("small", "gold")),
-                _scrolling(show_table(gold)) if isinstance(gold, Table) else tag("p", gold),
-                class_="answer gold",
-            ),
-            *(show_answer(system, shown, look) for system, shown in answers.items()),
-            class_="answers wide" if is_wide else "answers",
-        ),
-        class_="example",
-    )
+def error_style(place: int) -> str:
+    """The CSS class of an error type: its colour, by its place in the task's list."""
+    return f"error-{place}"
 
 
-def _size(view: SampleView) -> str:
-    return f"{view.length:,} {'characters' if view.text else 'cells'}"
+class ShownTable(NamedTuple):
+    """A table, its wrong cells marked."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Marked]]
 
 
-def _legend_of_facts(view: SampleView) -> Markup:
-    distracts = any(mark.kind == "distractor" for mark in view.marks)
-    return tag(
-        "p",
-        tag("mark", "in scope", class_="fact"),
-        " belongs into the table",
-        join("; ", tag("mark", "out of scope", class_="distractor"), " is a distractor")
-        if distracts
-        else None,
-        ". Point at a mark to see whose value it is.",
-        class_="note",
-    )
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """One system's answer with its errors marked.
+
+    Attributes:
+        system: whose.
+        answer, judgement: of it.
+        findings: why it is wrong, numbered from 1 in the marks.
+        table: that was read from it.
+        words: of a text.
+        unreadable: why no table could be read.
+    """
+
+    system: str
+    answer: Answer
+    judgement: Judgement
+    findings: list[Explained]
+    table: ShownTable | None = None
+    words: Sequence[Marked] = ()
+    unreadable: str = ""
 
 
-def highlight(view: SampleView) -> Markup:
-    """The text with its marks."""
-    parts: list[str] = []
-    end = 0
-    for mark in view.marks:
-        if mark.start < end:
-            continue  # two facts in one place: the first is marked
-        words = view.text[mark.start : mark.end]
-        parts += [
-            view.text[end : mark.start],
-            tag("mark", words, class_=mark.kind, title=mark.why),
-        ]
-        end = mark.end
-    return join(*parts, view.text[end:])
+@dataclass(frozen=True, slots=True)
+class ShownExample:
+    """One sample: what was read, the gold, and every system's answer.
+
+    Attributes:
+        view: the sample.
+        words, tables: what was read, with the facts marked.
+        gold: the right table, where it is one.
+        answers: of every system.
+    """
+
+    view: SampleView
+    words: Sequence[Marked]
+    tables: Sequence[ShownTable]
+    gold: ShownTable | None
+    answers: Sequence[ShownAnswer]
 
 
-def show_answer(system: str, shown: Shown, look: Look) -> Markup:
-    """One system's answer with the errors marked, why, and the raw text."""
-    answer, judgement = shown.answer, shown.judgement
-    raw = answer.text[:SHOWN_CHARACTERS]
-    cut = len(answer.text) - len(raw)
-    format = look.formats[system]
-    return tag(
-        "div",
-        tag("h4", system, " ", _badge(judgement, answer)),
-        show_text(answer.text, judgement.findings, look)
-        if format is None
-        else _read_table(answer.text, format, judgement.findings, look),
-        tag("ol", *(_explain(finding, look) for finding in judgement.findings), class_="findings")
-        if judgement.findings
-        else None,
-        tag(
-            "details",
-            tag("summary", f"Raw answer, {answer.completion_tokens} tokens"),
-            tag("pre", raw, f"\n[{cut:,} more characters]" if cut else None),
-        ),
-        class_="answer",
-    )
+def show_example(view: SampleView, answers: Sequence[ShownAnswer]) -> ShownExample:
+    """Mark the facts in what was read."""
+    marks = ((mark.start, mark.end, Marked("", mark.kind, mark.why)) for mark in view.marks)
+    words = cut_at_marks(view.text, marks)
+    gold = mark_cells(view.gold) if isinstance(view.gold, Table) else None
+    return ShownExample(view, words, [mark_cells(one) for one in view.tables], gold, answers)
 
 
-def _read_table(text: str, format: Format, findings: Sequence[Finding], look: Look) -> Markup:
-    extraction = extract_table(text, format)
-    if extraction.table is None:
-        return tag("p", f"No table: {extraction.reason}.", class_="note")
-    return _scrolling(show_table(extraction.table, findings, look))
+def show_answer(
+    system: str, shown: Shown, format: Format | None, errors: Sequence[Metric]
+) -> ShownAnswer:
+    """Mark what is wrong with an answer.
+
+    Args:
+        system: that answered.
+        shown: the answer and its judgement.
+        format: of the table asked for; ``None`` for texts.
+        errors: the task's error types.
+    """
+    text, findings = shown.answer.text, shown.judgement.findings
+    explained = [Explained.of(finding, errors) for finding in findings]
+    answer = ShownAnswer(system, shown.answer, shown.judgement, explained)
+    if format is None:
+        return replace(answer, words=_mark_claims(text, findings, explained))
+    read = extract_table(text, format)
+    if read.table is None:
+        return replace(answer, unreadable=str(read.reason))
+    return replace(answer, table=mark_cells(read.table, findings, explained))
 
 
-def show_text(text: str, findings: Sequence[Finding], look: Look) -> Markup:
-    """A text, its wrong claims coloured and numbered, without the thinking before it."""
+def _mark_claims(
+    text: str, findings: Sequence[Finding], explained: Sequence[Explained]
+) -> list[Marked]:
+    """A text without the thinking before it, its wrong claims numbered."""
     begin = text.rfind(END_OF_THINKING)
-    end = 0 if begin < 0 else begin + len(END_OF_THINKING)
-    placed = [
-        (finding.start, finding.end, number, finding)
-        for number, finding in enumerate(findings, 1)
+    marks = (
+        (finding.start, finding.end, Marked("", f"error {one.style}", one.line(), str(number)))
+        for number, (finding, one) in enumerate(zip(findings, explained, strict=True), 1)
         if finding.start is not None and finding.end is not None
-    ]
-    parts: list[str] = []
-    for start, stop, number, finding in sorted(placed, key=lambda one: one[:3]):
-        if start < end:
-            continue  # two claims share words: the first is marked, the list has both
-        kind = look.classes[finding.type]
-        parts += [
-            text[end:start],
-            tag("span", text[start:stop], class_=f"error {kind}", title=_say(finding, look)),
-            tag("sup", str(number)),
-        ]
-        end = stop
-    return tag("p", *parts, text[end:][:SHOWN_CHARACTERS], class_="context")
-
-
-def _badge(judgement: Judgement, answer: Answer) -> Markup:
-    if judgement.unscored:
-        return tag("span", f"unscored: {judgement.unscored}", class_="badge")
-    count = len(judgement.findings)
-    if judgement.abstained:
-        verdict = tag("span", "says nothing", class_="badge")
-    elif count:
-        verdict = tag("span", f"{count} error{'s' if count > 1 else ''}", class_="badge bad")
-    else:
-        verdict = tag("span", "no error", class_="badge good")
-    said = "".join(
-        f" {name.replace('_', ' ')} {share.part} of {share.total}"
-        for name, share in list(judgement.shares.items())[:1]
     )
-    cut = " · cut at the token limit" if answer.finish_reason == "length" else ""
-    return join(verdict, tag("small", said + cut))
+    return cut_at_marks(text, marks, 0 if begin < 0 else begin + len(END_OF_THINKING))
 
 
-def show_table(table: Table, findings: Sequence[Finding] = (), look: Look | None = None) -> Markup:
-    """A table; cells and rows with a finding are coloured, numbered, and say why."""
-    places = _place(table, findings)
-    head = tag("tr", *(tag("th", column, scope="col") for column in table.columns))
-    body = [
-        tag(
-            "tr",
-            *(
-                _show_cell(cell, places.get((row, column), []), look)
-                for column, cell in enumerate(cells)
-            ),
-        )
-        for row, cells in enumerate(table.rows[:SHOWN_ROWS])
-    ]
-    more = len(table.rows) - SHOWN_ROWS
-    note = tag("caption", f"{more} more rows are not shown") if more > 0 else None
-    return tag("table", note, tag("thead", head), tag("tbody", *body))
+def mark_cells(
+    table: Table, findings: Sequence[Finding] = (), explained: Sequence[Explained] = ()
+) -> ShownTable:
+    """A table with its findings; one of a whole row is on all its cells."""
+    places: dict[tuple[int, int], list[int]] = {}
+    for index, finding in enumerate(findings):
+        if finding.row is not None:
+            named = [i for i, column in enumerate(table.columns) if column == finding.column]
+            for column in named[:1] or range(len(table.columns)):
+                places.setdefault((finding.row, column), []).append(index)
 
+    def mark(cell: Cell, found: Sequence[int]) -> Marked:
+        if not found:
+            return Marked(cell)
+        why = "\n".join(explained[index].line() for index in found)
+        numbers = ", ".join(str(index + 1) for index in found)
+        return Marked(cell, f"error {explained[found[0]].style}", why, numbers)
 
-Numbered = tuple[int, Finding]
-
-
-def _place(table: Table, findings: Sequence[Finding]) -> dict[tuple[int, int], list[Numbered]]:
-    """Findings by (row, column) of the answer; a finding of a whole row is on all its cells."""
-    places: dict[tuple[int, int], list[Numbered]] = {}
-    for number, finding in enumerate(findings, 1):
-        if finding.row is None:
-            continue
-        named = [i for i, column in enumerate(table.columns) if column == finding.column]
-        for column in named[:1] or range(len(table.columns)):
-            places.setdefault((finding.row, column), []).append((number, finding))
-    return places
-
-
-def _show_cell(cell: Cell, findings: Sequence[Numbered], look: Look | None) -> Markup:
-    shown = tag("span", "empty", class_="blank") if cell is None else text(cell)
-    if not findings or look is None:
-        return tag("td", shown)
-    title = "\n".join(_say(finding, look) for _, finding in findings)
-    marks = ", ".join(str(number) for number, _ in findings)
-    kind = look.classes[findings[0][1].type]
-    return tag("td", shown, tag("sup", marks), class_=f"error {kind}", title=title, tabindex="0")
-
-
-def _values(finding: Finding) -> list[tuple[str, str]]:
-    """What was expected and what came, where the two are values of one cell or header."""
-    if finding.type == "order_mismatch":
-        return []  # two rows are compared; the evidence names both
-    pairs = (("expected", finding.expected), ("got", finding.got))
-    return [(word, value) for word, value in pairs if value is not None]
-
-
-def _say(finding: Finding, look: Look) -> str:
-    """A finding in one line."""
-    values = [f"{word} {value}" for word, value in _values(finding)]
-    return "; ".join([look.titles[finding.type], *values, finding.evidence])
-
-
-def _explain(finding: Finding, look: Look) -> Markup:
-    row = None if finding.row is None else f"row {finding.row + 1}"
-    where = ", ".join(part for part in (row, finding.column) if part)
-    values = [join(f" {word} ", tag("q", value)) for word, value in _values(finding)]
-    return tag(
-        "li",
-        tag("span", look.titles[finding.type], class_=f"chip {look.classes[finding.type]}"),
-        f" {where}:" if where else ":",
-        *values,
-        f" ({finding.evidence})" if values else f" {finding.evidence}",
+    return ShownTable(
+        table.columns,
+        [
+            [mark(cell, places.get((row, column), ())) for column, cell in enumerate(cells)]
+            for row, cells in enumerate(table.rows)
+        ],
     )
-
-
-def _scrolling(table: Markup) -> Markup:
-    return tag("div", table, class_="scroll")
-
-
-def legend(look: Look) -> Markup:
-    """The colours of the kinds of error."""
-    chips = (
-        tag("span", look.titles[kind], class_=f"chip {name}") for kind, name in look.classes.items()
-    )
-    return tag("p", *chips, class_="legend")

@@ -12,19 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tablemend.records import ContextKind
-from tablemend.reports.markup import Markup
-from tablemend.reports.words import DASH, TOTAL, contexts_of, errors_of
+from tablemend.reports.wording import DASH, TOTAL, contexts_of, metrics_of
 
 MARKERS = "osD^vPX*"
 # Stand-ins that matplotlib accepts and that are replaced in the SVG by the page's variables.
 INK, LINE, PAPER = "#010203", "#040506", "#070809"
-ARMS = [f"#0a0b{index:02x}" for index in range(len(MARKERS))]
+COLOURS = [f"#0a0b{index:02x}" for index in range(len(MARKERS))]
 VARIABLES = {INK: "currentColor", LINE: "var(--line)", PAPER: "var(--paper)"} | {
-    colour: f"var(--system-{index})" for index, colour in enumerate(ARMS)
+    colour: f"var(--system-{index})" for index, colour in enumerate(COLOURS)
 }
 STYLE: Any = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and restyled
@@ -60,12 +60,12 @@ def marker(index: int) -> str:
 
 def look(system_index: int) -> dict[str, Any]:
     """Colour and marker of a system; no two of 64 have both alike."""
-    return {"color": ARMS[system_index % len(ARMS)], "marker": marker(system_index)}
+    return {"color": COLOURS[system_index % len(COLOURS)], "marker": marker(system_index)}
 
 
 def plot_errors(results: Mapping[str, Any]) -> Markup:
     """Rates by kind of error and system, one panel a context."""
-    shown = errors_of(results)
+    shown = [metric for metric in metrics_of(results) if metric.kind == "error"]
     metrics = [*(metric.name for metric in shown), TOTAL]
     labels = [*(metric.title for metric in shown), "TotalHallu"]
 

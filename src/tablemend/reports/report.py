@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tablemend.errors import TablemendError
 from tablemend.generations import Generations
-from tablemend.records import Judgement, SampleView
-from tablemend.reports.examples import Shown
-from tablemend.reports.html import ShownSystems, write_html
-from tablemend.reports.markdown import write_markdown
-from tablemend.reports.shape import read_results
+from tablemend.records import ContextKind, Judgement, SampleView
+from tablemend.reports import plots
+from tablemend.reports.content import (
+    agreement_table,
+    cost_table,
+    editing_table,
+    headline,
+    pair_sentences,
+    pair_table,
+    rate_table,
+    say_differing,
+    setting_table,
+)
+from tablemend.reports.examples import (
+    SHOWN_CHARACTERS,
+    Shown,
+    ShownExample,
+    choose_examples,
+    error_style,
+    show_answer,
+    show_example,
+)
+from tablemend.reports.rendering import render, resource
+from tablemend.reports.stored_results import read_results
+from tablemend.reports.wording import (
+    contexts_of,
+    formats_of,
+    listed,
+    main_share,
+    metrics_of,
+    say_cut,
+    say_formats,
+    total_of,
+)
 from tablemend.runs import read_jsonl, write_text
+
+ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Shown]]]
+"""system -> context -> example id -> answer and judgement."""
 
 
 def write_reports(run: Path) -> dict[str, Any]:
@@ -72,3 +105,118 @@ def _read_shown(run: Path) -> ShownSystems:
         one = Shown(answers[system, context][example_id].answer, Judgement.from_json(line))
         shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
     return shown
+
+
+def terminal_table(results: Mapping[str, Any]) -> str:
+    """The rates on all contexts, for the end of the command."""
+    tables = [
+        f"On {name}, {results['n']} examples:\n"
+        f"{rate_table(results, context, metrics_of(results)).short()}"
+        for context, name in results["contexts"].items()
+    ]
+    return "\n\n".join([*(f"warning: {line}" for line in results.get("warnings", ())), *tables])
+
+
+def write_markdown(results: Mapping[str, Any]) -> str:
+    """The whole report as Markdown."""
+    return render("tablemend.reports", "report.md.j2", **_content(results))
+
+
+SECTIONS = {
+    "short": "In short",
+    "meanings": "What is counted",
+    "plots": "Plots",
+    "rates": "All rates",
+    "tests": "Do the systems differ?",
+    "editing": "Before and after editing",
+    "agreement": "Do the scorers agree?",
+    "examples": "Examples",
+    "provenance": "Where the numbers come from",
+}
+
+
+def write_html(
+    results: Mapping[str, Any], views: Mapping[str, Mapping[str, SampleView]], shown: ShownSystems
+) -> str:
+    """The whole page: no request leaves it, and every text from a model is escaped."""
+    content = _content(results)
+    cards, headlines = headline(results)
+    left_out = set() if content["edits"] else {"editing"}
+    if results["second_scorer"] is None:
+        left_out.add("agreement")
+    errors = [metric for metric in content["metrics"] if metric.kind == "error"]
+    return render(
+        "tablemend.reports",
+        "report.html.j2",
+        **content,
+        css=resource("tablemend.reports", "style.css"),
+        sections={id: title for id, title in SECTIONS.items() if id not in left_out},
+        styles={metric.name: error_style(place) for place, metric in enumerate(errors)},
+        total=total_of(results),
+        share=main_share(results),
+        last=results["contexts"][contexts_of(results)[-1]],
+        cards=cards,
+        headlines=headlines,
+        colours=len(plots.MARKERS),
+        plots={
+            "errors": plots.plot_errors(results),
+            "contexts": plots.plot_contexts(results),
+            "lengths": plots.plot_lengths(results),
+            "domains": plots.plot_domains(results),
+        },
+        tests=pair_table(results),
+        examples=_examples(results, views, shown),
+        most_characters=SHOWN_CHARACTERS,
+    )
+
+
+def _content(results: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page and the Markdown report both show."""
+    metrics = metrics_of(results)
+    several = len(results["systems"]) > 1
+    contexts = {
+        name: {
+            "rates": rate_table(results, context, metrics),
+            "editing": editing_table(results, context),
+            "tests": pair_sentences(results, context) if several else [],
+        }
+        for context, name in results["contexts"].items()
+    }
+    return {
+        "results": {"warnings": [], **results},
+        "metrics": metrics,
+        "contexts": list(contexts.items()),
+        "edits": any(settings.get("after") for settings in results["settings"].values()),
+        "agreement": agreement_table(results),
+        "differing": say_differing(results),
+        "costs": cost_table(results),
+        "settings": setting_table(results),
+        "formats": say_formats(results),
+        "cut": say_cut(results),
+        "listed": listed,
+    }
+
+
+def _examples(
+    results: Mapping[str, Any],
+    views: Mapping[str, Mapping[str, SampleView]],
+    shown: ShownSystems,
+) -> list[ShownExample]:
+    context = contexts_of(results)[-1]
+    formats = formats_of(results)
+    errors = [metric for metric in metrics_of(results) if metric.kind == "error"]
+    judgements = {
+        system: {example_id: one.judgement for example_id, one in kinds[context].items()}
+        for system, kinds in shown.items()
+    }
+    return [
+        show_example(
+            views[context][example_id],
+            [
+                show_answer(system, kinds[context][example_id], formats[system], errors)
+                for system, kinds in shown.items()
+                if example_id in kinds[context]
+            ],
+        )
+        for example_id in choose_examples(judgements)
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tablemend.exact_match import Opinion
 from tablemend.records import ContextKind, Judgement
-from tablemend.reports.results import Judgements, Tables, correct_by_holm, name_test
+from tablemend.reports.tabulation import Judgements, Tables, correct_by_holm, name_test
 from tablemend.statistics import (
     cohens_kappa,
     compare_events,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import html
 import json
 import re
 import time
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.page import embed, write_page
+from tablemend.annotation.page import write_page
 from tablemend.annotation.sample import Data, choose, read_data
 from tablemend.annotation.steps import GUIDES, STEPS
 from tablemend.cli import main
@@ -97,7 +98,7 @@ def test_the_policy_admits_the_script_and_the_style_and_nothing_else(page: Path)
 
     policy = re.search(r'Content-Security-Policy" content="(.*?)"', source)
     assert policy is not None
-    assert policy[1].replace("&#x27;", "'").split("; ") == [
+    assert html.unescape(policy[1]).split("; ") == [
         "default-src 'none'",
         f"script-src 'sha256-{digest(script[0])}'",
         f"style-src 'sha256-{digest(style[0])}'",
@@ -107,8 +108,8 @@ def test_the_policy_admits_the_script_and_the_style_and_nothing_else(page: Path)
 
 
 def test_texts_cannot_leave_their_script_element(page: Path, data: Data) -> None:
-    assert json.loads(embed([HOSTILE])) == [HOSTILE]
-    assert not set("<>&\u2028") & set(embed([HOSTILE]))
+    source = page.read_text(encoding="utf-8")
+    assert source.count("<script") == source.count("</script>") == 2 and "<!--" not in source
     read = Page(page.read_text(encoding="utf-8"))
     content = json.loads(next(text for text in read.text if text.startswith('{"format"')))
     assert [one["id"] for one in content["examples"]] == [one.id for one in choose(data, 3, 0)]

@@ -19,9 +19,8 @@ from tablemend.evaluation.llm_judge import read_verdict
 from tablemend.exact_match import Difference, Opinion
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Finding, Judgement
-from tablemend.reports.judges import agreement_rows, say_differing
-from tablemend.reports.markdown import terminal_table
-from tablemend.reports.report import write_reports
+from tablemend.reports.content import agreement_table, say_differing
+from tablemend.reports.report import terminal_table, write_reports
 from tablemend.reports.second_scorers import compare_scorers
 from tablemend.runs import Run, read_jsonl
 from tests.support.answering import AnsweringServer, answering, right_answer
@@ -94,7 +93,9 @@ def test_the_exact_judge_stands_beside_the_detector(recipe: list[str], tmp_path:
     assert (agreement["both"], agreement["neither"], agreement["disagreement"]) == (1, N - 2, 1)
     (test,) = results["second"]["paired"]["exact 1"]
     assert (test["system_a"], test["system_b"], test["n"], test["p"]) == ("base", "other", N, 1.0)
-    assert any(line.startswith("|   by exact") for line in terminal_table(results).splitlines())
+    assert any(
+        line.startswith("| TotalHallu, exact") for line in terminal_table(results).splitlines()
+    )
     for name in ("report.md", "report.html"):
         page = (tmp_path / "run" / name).read_text(encoding="utf-8")
         assert "TotalHallu, exact" in page and EXAMPLES[0].id in page
@@ -229,6 +230,7 @@ def test_tables_of_agreement_name_the_examples() -> None:
     }
     own = {"base": {"clean": {"agreement": agreement}}}
     results = {"second": {"judges": ["exact 1"], "systems": {"exact 1": own}}}
-    assert agreement_rows(results) == [["exact", "base", "clean", "9", "1", "0", "7", "\u2013"]]
+    (row,) = agreement_table(results).rows
+    assert [cell.text for cell in row] == ["exact", "base", "clean", "9", "1", "0", "7", "\u2013"]
     (said,) = say_differing(results)
     assert said == "base, clean, second scorer alone (exact): a, b, c, d, e and 2 more"

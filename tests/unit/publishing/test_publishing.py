@@ -28,7 +28,7 @@ from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
 from tablemend.publishing.recorded import chain_of, read_recorded
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, PairsCommand, SftCommand
-from tablemend.reports.words import with_interval
+from tablemend.reports.wording import with_interval
 from tablemend.runs import Run
 from tablemend.training import checkpoints, stage
 from tests.support.finished_runs import (

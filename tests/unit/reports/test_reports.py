@@ -22,23 +22,17 @@ from tablemend.records import (
     Share,
 )
 from tablemend.reports import plots
-from tablemend.reports.examples import Look, Shown, choose_examples, highlight, show_answer
-from tablemend.reports.html import write_html
-from tablemend.reports.markdown import align, terminal_table, write_markdown
-from tablemend.reports.markup import join, tag
-from tablemend.reports.results import cost, tabulate
-from tablemend.reports.words import main_share, p_value, say_tests, total_of
+from tablemend.reports.examples import Shown, choose_examples
+from tablemend.reports.rendering import align
+from tablemend.reports.report import terminal_table, write_html, write_markdown
+from tablemend.reports.tabulation import cost, tabulate
+from tablemend.reports.wording import main_share, p_value, say_tests, total_of
 from tablemend.tables.table import Table
 from tablemend.tasks.table_generation import TableGeneration
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" | ]]> {{ }}"
 TASK = TableGeneration()
 ERRORS = [metric for metric in TASK.metrics if metric.kind == "error"]
-LOOK = Look(
-    {"base": "markdown"},
-    {metric.name: metric.title for metric in ERRORS},
-    {metric.name: f"error-{place}" for place, metric in enumerate(ERRORS)},
-)
 VOID = {"meta", "br", "path", "use"}
 
 
@@ -222,33 +216,42 @@ def test_page_has_all_sections_and_plots(page):
     assert any("tablemend 0, lexical" in text for text in page.text)
 
 
+def show(text: str, *findings: Finding, ending: str = "stop", word: str = "Oslo") -> Page:
+    """The page of one answer of one system."""
+    results, _, _ = make_results(systems=("base",), contexts=("adversarial",))
+    example = make_example(word=word)
+    answer = Answer(example.id, "base", "adversarial", text, 1, 1, ending)
+    judgement = make_judgement(*findings)
+    views = {"adversarial": {example.id: TASK.show(example, "adversarial")}}
+    shown = {"base": {"adversarial": {example.id: Shown(answer, judgement)}}}
+    return Page(write_html(results, views, shown))
+
+
 def test_wrong_cells_are_coloured_and_say_why():
-    judgement = make_judgement(ATTRIBUTE, RANGE)
     text = "| City | Shops | Mayor |\n|---|---|---|\n| Oslo | 8 | |\n| Bergen | 9 | |"
-    answer = Answer("e", "base", "clean", text, 1, 1, "length")
-    shown = Page(show_answer("base", Shown(answer, judgement), LOOK))
-    assert shown.classes("td") == ["", "error error-3", ""] + ["error error-1"] * 3
-    titles = [a.get("title") for name, a in shown.elements if name == "td"]
-    assert "expected 7; got 8" in titles[1]
-    assert "Bergen is of 2021" in titles[4]
-    assert any("cut at the token limit" in text for text in shown.text)
+    page = show(text, ATTRIBUTE, RANGE, ending="length")
+    cells = [a for name, a in page.elements if name == "td" and "error" in (a.get("class") or "")]
+    assert [a["class"] for a in cells] == ["error error-3"] + ["error error-1"] * 3
+    assert "expected 7; got 8" in cells[0]["title"] and HOSTILE in cells[0]["title"]
+    assert "Bergen is of 2021" in cells[3]["title"]
+    assert any("cut at the token limit" in text for text in page.text)
 
 
 def test_answer_without_a_table_says_so():
     finding = Finding("format_error", None, None, None, None, "no readable table: nothing there")
-    answer = Answer("e", "base", "clean", "I cannot.", 1, 1, "stop")
-    shown = Page(show_answer("base", Shown(answer, make_judgement(finding)), LOOK))
-    assert "table" not in {name for name, _ in shown.elements}
-    assert any("No table" in text for text in shown.text)
-    assert "I cannot." in shown.text
+    page = show("I cannot.", finding)
+    assert any("No table" in text for text in page.text)
+    assert "I cannot." in page.text
 
 
 def test_context_marks_facts_and_distractors():
-    example = make_example(word="<b>Oslo</b>")
-    marked = highlight(TASK.show(example, "adversarial"))
-    assert "<b>" not in marked
-    assert re.sub(r"<[^>]+>", "", marked) == str(tag("p", example.adversarial_context))[3:-4]
-    assert 'class="distractor" title="Bergen: Shops (out of scope by Year)">9</mark>' in marked
+    page = show("none", word="<b>Oslo</b>")
+    context = make_example(word="<b>Oslo</b>").adversarial_context
+    assert "b" not in page.classes("mark")
+    assert context in "".join(page.text)
+    marks = [a for name, a in page.elements if name == "mark" and a.get("title")]
+    assert [a["class"] for a in marks] == ["fact", "distractor"]
+    assert marks[1]["title"] == "Bergen: Shops (out of scope by Year)"
 
 
 def test_one_domain_has_no_domain_plot():
@@ -282,11 +285,6 @@ def test_report_where_nothing_could_be_scored():
     assert "no example scored in both" in write_markdown(results)
 
 
-def test_plots_are_the_same_every_time():
-    results, *_ = make_results()
-    assert plots.plot_errors(results) == plots.plot_errors(results)
-
-
 def test_plot_colours_follow_the_page():
     drawing = plots.plot_errors(make_results()[0])
     assert "var(--system-0)" in drawing
@@ -299,8 +297,9 @@ def test_every_system_has_a_look_of_its_own():
     assert len(set(looks)) == 64
 
 
-@pytest.mark.parametrize("count", [1, 8, 9, 11, 14])
-@pytest.mark.parametrize("name", ["sft", "constrained", "sft+rationale+repair"])
+@pytest.mark.parametrize(
+    ("count", "name"), [(1, "sft"), (9, "constrained"), (14, "sft+rationale+repair")]
+)
 def test_the_legend_is_as_wide_as_the_plot_and_reads_by_row(count, name):
     systems = [f"{name}{index}" for index in range(count)]
     with mpl.rc_context(plots.STYLE):
@@ -373,8 +372,3 @@ def test_breakdowns_count_every_example_once():
     assert sum(rates["total_hallu"]["n"] for rates in domains.values()) == 12
     bins = results["by_length"]["base"]["adversarial"]
     assert sum(one["total_hallu"]["n"] for one in bins) == 12
-
-
-def test_markup_escapes_text_and_attributes():
-    assert tag("p", "<b>", tag("i", "x"), title='"') == '<p title="&quot;">&lt;b&gt;<i>x</i></p>'
-    assert join("a", None, tag("br")) == "a<br>"

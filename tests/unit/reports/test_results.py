@@ -6,7 +6,7 @@ import pytest
 
 from tablemend.detector.errors import METRICS
 from tablemend.records import Finding, Judgement, SampleView, Share
-from tablemend.reports.results import length_bins, summarise, tabulate
+from tablemend.reports.tabulation import length_bins, summarise, tabulate
 from tablemend.statistics import rate_interval
 
 

@@ -1,4 +1,4 @@
-"""What results.json must hold to be reported: a file of another shape is refused in one line."""
+"""Reading results.json: a file of another shape is refused in one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemend.errors import TablemendError
-from tablemend.records import ContextKind
+from tablemend.records import ContextKind, Metric
 from tablemend.tables.read import Format
 
 
@@ -22,14 +22,6 @@ class _Rate(_Part):
     low: float | None
     high: float | None
     n: int
-
-
-class _Cost(_Part):
-    answers: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    finish_reasons: dict[str, int]
 
 
 class _Test(_Part):
@@ -48,6 +40,14 @@ class _Test(_Part):
     ratio_high: float | None
     p: float | None
     p_holm: float | None
+
+
+class _Cost(_Part):
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    finish_reasons: dict[str, int]
 
 
 class _Agreement(_Part):
@@ -69,15 +69,6 @@ class _Second(_Part):
     systems: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
 
 
-class _Metric(_Part):
-    name: str
-    title: str
-    column: str
-    meaning: str
-    kind: str
-    types: list[str]
-
-
 class _Data(_Part):
     source: str
     hash: str
@@ -92,7 +83,7 @@ class _Results(_Part):
     contexts: dict[ContextKind, str] = Field(min_length=1)
     length_unit: str
     second_scorer: str | None
-    metrics: list[_Metric]
+    metrics: list[Metric]
     n: int
     judge: str
     data: _Data

@@ -1,0 +1,340 @@
+"""The content of a report: every table and sentence once, for the page, Markdown and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tablemend.records import ContextKind, Metric
+from tablemend.reports.rendering import align
+from tablemend.reports.wording import (
+    DASH,
+    TOTAL,
+    contexts_of,
+    interval,
+    main_share,
+    metrics_of,
+    p_value,
+    percent,
+    points,
+    say_tests,
+    second_scorers,
+    short_name,
+    tests_of,
+    total_of,
+)
+from tablemend.statistics import Rate
+
+Results = Mapping[str, Any]
+"""What results.json holds."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table: its text, and in small print an interval; a tooltip."""
+
+    text: str
+    detail: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table of a report.
+
+    Attributes:
+        head: of the columns.
+        rows: the first cell names the row.
+        strong: places of the rows that matter most.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    strong: frozenset[int] = frozenset()
+
+    def markdown(self) -> str:
+        """Aligned, with details in brackets."""
+        texts = [
+            [f"{c.text} ({c.detail})" if c.detail else c.text for c in row] for row in self.rows
+        ]
+        return align([self.head, *texts])
+
+    def short(self) -> str:
+        """Aligned, with details of strong rows alone, in rows of their own."""
+        texts: list[list[str]] = [list(self.head)]
+        for place, row in enumerate(self.rows):
+            texts.append([cell.text for cell in row])
+            if place in self.strong and any(cell.detail for cell in row):
+                texts.append(["  95 % interval", *(cell.detail for cell in row[1:])])
+        return align(texts)
+
+
+def _plain(rows: Sequence[Sequence[str]]) -> Rows:
+    head, *body = rows
+    return Rows(head, [[Cell(text) for text in row] for row in body])
+
+
+# ---- rates ----
+
+
+def rate_table(
+    results: Results,
+    context: ContextKind,
+    metrics: Sequence[Metric],
+    systems: Mapping[str, str] | None = None,
+) -> Rows:
+    """Rates in percent with their intervals, one system a column.
+
+    Args:
+        results: of the comparison.
+        context: that was shown.
+        metrics: one a row; TotalHallu also by each second scorer.
+        systems: those that are shown and what they are called; ``None``: all, by name.
+    """
+    systems = systems or {system: system for system in results["systems"]}
+    own = {system: results["systems"][system][context] for system in systems}
+    rows: list[list[Cell]] = []
+    strong = set()
+    for metric in metrics:
+        if metric.name == TOTAL:
+            strong.add(len(rows))
+        rows.append([Cell(metric.title), *(_rate(own[system][metric.name]) for system in systems)])
+        for scorer in second_scorers(results) if metric.name == TOTAL else ():
+            second = results["second"]["systems"][scorer]
+            rows.append(
+                [
+                    Cell(f"TotalHallu, {short_name(scorer)}", title=scorer),
+                    *(_rate(second[system][context][TOTAL]) for system in systems),
+                ]
+            )
+    rows.append([Cell("scored answers (n)"), *(Cell(str(one[TOTAL]["n"])) for one in own.values())])
+    for reason, name in ENDINGS.items():
+        endings = [results["cost"][system][context]["finish_reasons"] for system in systems]
+        counts = [one.get(reason, 0) for one in endings]
+        if any(counts):
+            rows.append([Cell(name), *(Cell(str(count)) for count in counts)])
+    return Rows(["%", *systems.values()], rows, frozenset(strong))
+
+
+ENDINGS = {
+    "length": "cut at the token limit",
+    "refusal": "refusals",
+    "error": "failed requests",
+}
+"""Ends of an answer that a reader of rates must know of; shown where there is any."""
+
+
+def _rate(rate: Rate) -> Cell:
+    return Cell(percent(rate["rate"]), interval(rate["low"], rate["high"]))
+
+
+# ---- tests and mitigations ----
+
+
+def pair_sentences(results: Results, context: ContextKind) -> list[str]:
+    """Every system against the first, by TotalHallu, groups and shares."""
+    first = next(iter(results["systems"]))
+    shown = [metric for metric in metrics_of(results) if metric.kind in ("group", "share")]
+    return [
+        sentence
+        for metric in sorted(shown, key=lambda metric: metric.name != TOTAL)
+        for sentence in _against(results, context, metric, first)
+    ]
+
+
+def _against(results: Results, context: ContextKind, metric: Metric, first: str) -> list[str]:
+    tests = tests_of(results["paired"], context, metric.name, first)
+    return say_tests(tests, results["systems"], metric)
+
+
+_TESTS = "context|metric|a|b|n|a only|b only|difference|ratio|p|p Holm".split("|")
+
+
+def pair_table(results: Results) -> Rows:
+    """All paired tests, between all systems."""
+    columns = {metric.name: metric.column for metric in metrics_of(results)}
+    rows = []
+    for test in results["paired"]:
+        names = [str(test[key]) for key in ("system_a", "system_b", "n", "a_only", "b_only")]
+        limits = [test[key] for key in ("low", "high", "ratio_low", "ratio_high")]
+        low, high, ratio_low, ratio_high = limits
+        rows.append(
+            [
+                *map(Cell, [test["context"], columns[test["metric"]], *names]),
+                Cell(
+                    percent(test["difference"]),
+                    "" if low is None else f"{percent(low)}, {percent(high)}",
+                ),
+                Cell("")
+                if test["ratio"] is None
+                else Cell(f"{test['ratio']:.2f}", f"{ratio_low:.2f}, {ratio_high:.2f}"),
+                *(Cell(p_value(test[key]).removeprefix("= ")) for key in ("p", "p_holm")),
+            ]
+        )
+    return Rows(_TESTS, rows)
+
+
+def editing_table(results: Results, context: ContextKind) -> Rows | None:
+    """One column for each system that edits another's answers; ``None`` where none does.
+
+    Every metric as it was before and is after, and the difference.
+    """
+    shown = metrics_of(results)
+    columns = [["%", *(metric.title for metric in shown), "edited answers", "passes"]]
+    for system, kinds in results["cost"].items():
+        before = results["settings"][system].get("after")
+        if before is None:
+            continue
+        cost = kinds[context]
+        passes = [f"{n} for {count}" for n, count in cost["passes"].items() if n != "0"]
+        columns.append(
+            [
+                f"{before} to {system}",
+                *(_before_after(results, context, metric, before, system) for metric in shown),
+                f"{cost['edited']} of {cost['answers']}",
+                ", ".join(passes) or "0",
+            ]
+        )
+    return _plain(list(zip(*columns, strict=True))) if len(columns) > 1 else None
+
+
+def _before_after(
+    results: Results, context: ContextKind, metric: Metric, before: str, system: str
+) -> str:
+    """``98.3 to 2.0: -96.3 (-98.1 to -93.5)``, in percent and points."""
+    rates = [results["systems"][name][context][metric.name]["rate"] for name in (before, system)]
+    shown = " to ".join(map(percent, rates))
+    for test in tests_of(results["paired"], context, metric.name, before, system):
+        if test["difference"] is not None:
+            sign = 1 if test["system_b"] == system else -1
+            low, high = sorted((sign * test["low"], sign * test["high"]))
+            return f"{shown}: {points(sign * test['difference'], low, high)}"
+    return shown
+
+
+# ---- the scorers' agreement ----
+
+_AGREEMENT = (
+    "second scorer|system|context|both scored|both: error|detector alone|second alone|kappa"
+).split("|")
+
+
+def agreement_table(results: Results, systems: Sequence[str] | None = None) -> Rows | None:
+    """How often each second scorer says what the detector says; ``None`` without a second one."""
+    rows = [
+        [
+            short_name(scorer),
+            system,
+            context,
+            *(str(own[name]) for name in ("n", "both", "detector_only", "second_only")),
+            DASH if own["kappa"] is None else f"{own['kappa']:.2f}",
+        ]
+        for scorer, system, context, own in _agreements(results)
+        if systems is None or system in systems
+    ]
+    return _plain([_AGREEMENT, *rows]) if rows else None
+
+
+def _agreements(results: Results) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+    return [
+        (scorer, system, context, own["agreement"])
+        for scorer in second_scorers(results)
+        for system, kinds in results["second"]["systems"][scorer].items()
+        for context, own in kinds.items()
+    ]
+
+
+def say_differing(results: Results, most: int = 5) -> list[str]:
+    """Ids of answers on which the scorers differ, in a sentence a system and context."""
+    return [
+        f"{system}, {context}, {who} alone ({short_name(scorer)}): {', '.join(ids[:most])}"
+        + (f" and {own[name] - most} more" if own[name] > most else "")
+        for scorer, system, context, own in _agreements(results)
+        for name, who in (("detector_only", "detector"), ("second_only", "second scorer"))
+        if (ids := own["examples"][name])
+    ]
+
+
+# ---- costs and settings ----
+
+SHOWN_SETTINGS = (
+    "engine model fingerprint prompt thinking format dtype temperature seed max_new_tokens prompts"
+).split()
+"""Settings of a system that the reports show, where the system has them."""
+
+
+def setting_table(results: Results, systems: Sequence[str] | None = None) -> Rows:
+    """The settings of the systems, one a column."""
+    systems = systems or list(results["settings"])
+    settings = [results["settings"][system] for system in systems]
+    names = [name for name in SHOWN_SETTINGS if any(name in one for one in settings)]
+    rows = [[name, *(str(one.get(name, DASH)) for one in settings)] for name in names]
+    return _plain([["", *systems], *rows])
+
+
+def cost_table(results: Results) -> Rows:
+    """What each system cost on each context.
+
+    Columns that nobody has anything in (tokens read before, estimates, prices) are left out.
+    """
+    costs = {
+        (system, context): own
+        for system, kinds in results["cost"].items()
+        for context, own in kinds.items()
+    }
+    columns = {
+        "answers": [str(own["answers"]) for own in costs.values()],
+        "calls": [str(own.get("calls", own["answers"])) for own in costs.values()],
+        "edits": [str(own.get("edits", 0)) for own in costs.values()],
+        "prompt tokens": [f"{own['prompt_tokens']:,}" for own in costs.values()],
+        "of them cached": [f"{own.get('cached_tokens', 0):,}" for own in costs.values()],
+        "answer tokens": [f"{own['completion_tokens']:,}" for own in costs.values()],
+        "estimated counts": [str(own.get("estimated", 0)) for own in costs.values()],
+        "seconds": [f"{own['seconds']:.1f}" for own in costs.values()],
+        "price": [f"{own['price']:.4f}" if "price" in own else "0" for own in costs.values()],
+        "endings": [
+            ", ".join(f"{name} {count}" for name, count in own["finish_reasons"].items())
+            for own in costs.values()
+        ],
+    }
+    for name in ("edits", "of them cached", "estimated counts", "price"):
+        if set(columns[name]) <= {"0"}:
+            del columns[name]
+    if columns["calls"] == columns["answers"]:
+        del columns["calls"]
+    rows = zip(*columns.values(), strict=True)
+    return _plain(
+        [
+            ["system", "context", *columns],
+            *([*where, *row] for where, row in zip(costs, rows, strict=True)),
+        ]
+    )
+
+
+# ---- the head of the page ----
+
+
+class Card(NamedTuple):
+    """One system at a glance: TotalHallu on the hardest context, and what it is read beside."""
+
+    system: str
+    rate: str
+    lines: Sequence[str]
+
+
+def headline(results: Results) -> tuple[list[Card], list[str]]:
+    """A card a system, and what differs from the first, on the last context."""
+    context = contexts_of(results)[-1]
+    share = main_share(results)
+    cards = []
+    for system, kinds in results["systems"].items():
+        total: Rate = kinds[context][TOTAL]
+        lines = [f"{interval(total['low'], total['high'])} %, n = {total['n']}"]
+        for scorer in second_scorers(results):
+            second = results["second"]["systems"][scorer][system][context][TOTAL]
+            lines.append(f"by {short_name(scorer)} {percent(second['rate'])} %")
+        if share is not None:
+            lines.append(f"{share.column} {percent(kinds[context][share.name]['rate'])} %")
+        cards.append(Card(system, f"{percent(total['rate'])} %", lines))
+    first = next(iter(results["systems"]))
+    return cards, _against(results, context, total_of(results), first)
