@@ -31,9 +31,9 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.errors import METRICS
 from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
-from tablemend.evaluation.judging import why_unscored
-from tablemend.evaluation.llm_judge import Unreadable, read_verdict
+from tablemend.evaluation.scoring import why_unscored
 from tablemend.generations import Stored
+from tablemend.prompting.replies import Unreadable, read_verdict
 from tablemend.recipe.experiment import Experiment, Model
 from tablemend.records import Answer
 from tablemend.renderer import prompt_ids
@@ -269,7 +269,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     assert (rates["unscored"]["n"], rates["unscored"]["rate"]) == (2, 0.5)
     assert (rates["total_hallu"]["n"], rates["total_hallu"]["rate"]) == (1, 1.0)
     with pytest.raises(Unreadable):
-        read_verdict("The answer looks fine to me.")
+        read_verdict("The answer looks fine to me.", "yes", "no")
 
     cache = RequestCache(tmp_path / "cache.sqlite", {"model": "m"})
     asked = Request("a", ({"role": "user", "content": "one"},), Sampling(9, 0.6), True, None, 7)

@@ -22,7 +22,7 @@ class CompareCommand(Comparison):
     backend: Literal["hf", "vllm"] | None = None
     """Comes before evaluation.backend."""
     rescore: bool = False
-    """Judge the stored answers again; generate nothing, load no model that answers."""
+    """Score the stored answers again; generate nothing, load no model that answers."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Model strings that cannot be read, beside what a recipe can contradict."""
@@ -30,22 +30,14 @@ class CompareCommand(Comparison):
         named = {
             f"evaluation.systems.{n}.model": a.model for n, a in self.evaluation.systems.items()
         }
-        has_judge = self.task in TASKS and TASKS[self.task](DEFAULTS).second_scorer is not None
-        trains = self.kind in ("dpo", "grpo") and has_judge
+        has_second = self.task in TASKS and TASKS[self.task](DEFAULTS).second_scorer is not None
+        trains = self.kind in ("dpo", "grpo") and has_second
         if trains and self.evaluation.second_scorer == "none":
             yield (
                 "evaluation.second_scorer",
-                f"{self.kind} trains on what the detector finds: its checkpoint needs a judge that "
-                "shares nothing with it, exact",
+                f"{self.kind} trains on what the detector finds: its checkpoint needs a scorer "
+                "that shares nothing with it, exact",
             )
-        judging = self.evaluation.judging_model
-        if judging is not None:
-            named["evaluation.second_scorer"] = judging
-            if judging in (
-                self.model.path,
-                *(system.model for system in self.evaluation.systems.values()),
-            ):
-                yield "evaluation.second_scorer", f"{judging} would judge its own answers"
         for path, text in {"model.path": self.model.path, **named}.items():
             if text in ("base", self.stage):
                 continue

@@ -1,4 +1,4 @@
-"""The comparison: every system answers the same samples, and one scorer judges all of them."""
+"""The comparison: every system answers the same samples, and one scorer reads all of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge, scorers
-from tablemend.evaluation.llm_judge import ask_judge
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
+from tablemend.evaluation.scoring import score, scorers
 from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.runs import Run, say, sole_writer
 
@@ -33,7 +32,6 @@ def compare(config: CompareCommand) -> dict[str, Any]:
             begin(config, run, samples)
             generate(systems, samples, config, run)
             mend(systems, samples, config, run)
-            ask_judge(samples, config, run)
-        say(f"judging {len(samples):,} examples")
-        scored = judge(samples, config, run, scoring)
+        say(f"scoring the answers to {len(samples):,} samples")
+        scored = score(samples, config, run, scoring)
         return write_results(scored, samples, config, run)

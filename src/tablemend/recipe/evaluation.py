@@ -93,9 +93,8 @@ class Evaluation(Section):
     `program+` and one of these."""
     extractor: str = "program"
     """What takes a summary apart into claims: `program`, or `llm:` and a model string."""
-    second_scorer: str = Field(default="exact", pattern=r"^(none|exact|exact\+llm:\S+)$")
-    """Judge beside the detector, which shares no code with it: `exact` compares cell by cell;
-    `exact+llm:MODEL` asks a model too (`exact+llm:openai:NAME@URL`); or `none`."""
+    second_scorer: Literal["exact", "none"] = "exact"
+    """Scorer beside the detector, which shares no code with it: `exact` compares cell by cell."""
     options: BackendOptions = BackendOptions()
     """How the models are asked; dtype and context_length are the model section's where they are
     not set here."""
@@ -141,12 +140,6 @@ class Evaluation(Section):
                 yield f"{path}.{field}", f"belongs to the system that answers, {system.after}"
         if edit is not None and not edit.asks_model and system.own_model:
             yield f"{path}.model", f"{system.mitigation} asks no model"
-
-    @property
-    def judging_model(self) -> str | None:
-        """The model that judges beside the detector, in the recipe's words."""
-        _, found, model = self.second_scorer.partition("+llm:")
-        return model if found else None
 
     def answering_system(self, system: System) -> System:
         """The system whose model answers: itself, or the one whose answers it edits."""

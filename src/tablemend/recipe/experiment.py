@@ -136,8 +136,6 @@ class Comparison(Recipe):
                 yield "dpo.pairs.errors", _not_of(task, "error type", error, errors)
         if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
-        if self.evaluation.judging_model is not None and task.second_scorer is None:
-            yield "evaluation.second_scorer", f"{task.name} has no second scorer: set none"
         for name, system in self.evaluation.systems.items():
             if system.prompt not in task.prompts:
                 path = f"evaluation.systems.{name}.prompt"

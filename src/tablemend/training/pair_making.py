@@ -12,7 +12,7 @@ from typing import Any
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge
+from tablemend.evaluation.scoring import score
 from tablemend.evaluation.systems import IN_PROCESS, hash_examples, model_of, plan_systems
 from tablemend.generations import ScoredSystems
 from tablemend.recipe.evaluation import System
@@ -66,7 +66,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             answers: ScoredSystems = {}
             if asked:
                 generate(systems, asked, sampling, run)
-                answers = judge(asked, sampling, run, {config.task_of().format: scorer})
+                answers = score(asked, sampling, run, {config.task_of().format: scorer})
             maker = PairMaker(config, scorer)
             say(f"making the pairs of {inputs['examples']:,} examples")
             pairs = maker.make(_prompts(examples, config, answers))

@@ -15,9 +15,9 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge, scorers
 from tablemend.evaluation.mending import mend
 from tablemend.evaluation.results import write_results
+from tablemend.evaluation.scoring import score, scorers
 from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.evidence.source import Source
 from tablemend.generations import ScoredSystems
@@ -90,7 +90,7 @@ def compare(tokens: list[str]) -> tuple[ScoredSystems, dict[str, Any]]:
         generate(systems, examples, config, run)
         mend(systems, examples, config, run)
     with scorers(config) as scoring:
-        scored = judge(examples, config, run, scoring)
+        scored = score(examples, config, run, scoring)
     return scored, write_results(scored, examples, config, run)
 
 

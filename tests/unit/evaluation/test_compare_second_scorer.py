@@ -1,4 +1,4 @@
-"""The second scorers of a comparison: beside the detector everywhere, asked once, read strictly."""
+"""The second scorer of a comparison: beside the detector everywhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
-from tablemend.evaluation.llm_judge import read_verdict
 from tablemend.exact_match import Difference, Opinion
-from tablemend.prompting.replies import Unreadable
 from tablemend.records import Finding, Judgement
 from tablemend.reports.content import agreement_table, say_differing
 from tablemend.reports.report import terminal_table, write_reports
@@ -31,14 +29,9 @@ EXAMPLES = list(small_world.examples(3, N))
 
 def reply(body: dict[str, Any]) -> str:
     """Answers: gold, but the first example's first key in capitals and with a word more, the
-    second's with an invented row. Verdicts: one in prose, the others by the invented row.
+    second's with an invented row.
     """
     text = body["messages"][-1]["content"]
-    if "The right table" in text:
-        if EXAMPLES[2].query in text:
-            return "It seems faithful to me."
-        wrong = "Zzz Zzz" in text.rpartition("==========\n")[0]
-        return json.dumps({"reason": "a row", "verdict": "hallucinated" if wrong else "faithful"})
     gold = right_answer(body, EXAMPLES)
     if EXAMPLES[0].query in text:
         name = next(cell for cell in EXAMPLES[0].gold_table.rows[0] if cell and cell.istitle())
@@ -126,36 +119,6 @@ def terminal_and_page(run: Path) -> str:
     return terminal_table(write_reports(run)) + (run / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_model_judges_once_and_what_it_mumbles_is_unscored(
-    recipe: list[str], server: AnsweringServer
-) -> None:
-    judge = server.model.replace("tester", "judge")
-    token = f"evaluation.second_scorer=exact+llm:{judge}"
-    results = compare(recipe, token)
-    (_, name) = results["second"]["judges"]
-    assert name == "llm:openai:judge, second_scorer/1"
-    own = results["second"]["systems"][name]["base"]["adversarial"]
-    assert (own["total_hallu"]["rate"], own["total_hallu"]["n"]) == (1 / (N - 1), N - 1)
-    assert own["unscored"]["rate"] == 1 / N
-    assert own["agreement"]["kappa"] == 1.0 and own["agreement"]["n"] == N - 1
-    asked = [body for body in server.bodies if body["model"] == "judge"]
-    assert len(asked) == N  # both systems gave the same answers, asked about once
-    assert compare(recipe, token)["second"] == results["second"]
-    assert compare(recipe, token, "rescore=true")["second"] == results["second"]
-    assert len([body for body in server.bodies if body["model"] == "judge"]) == N
-    other = server.model.replace("tester", "third")
-    silent = compare(recipe, f"evaluation.second_scorer=exact+llm:{other}", "rescore=true")
-    own = silent["second"]["systems"]["llm:openai:third, second_scorer/1"]["base"]["adversarial"]
-    assert own["unscored"]["rate"] == 1.0 and own["total_hallu"]["rate"] is None
-
-
-def test_no_model_judges_itself(recipe: list[str], server: AnsweringServer) -> None:
-    with pytest.raises(TablemendError, match="would judge its own answers"):
-        parse(CompareCommand, [*recipe, f"evaluation.second_scorer=exact+llm:{server.model}"])
-    with pytest.raises(TablemendError, match=r"evaluation\.second_scorer"):
-        parse(CompareCommand, [*recipe, "evaluation.second_scorer=llm"])
-
-
 @pytest.mark.parametrize("name", ["tiny-dpo", "tiny-grpo"])
 def test_what_is_trained_on_the_detector_has_a_second_scorer(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -164,21 +127,6 @@ def test_what_is_trained_on_the_detector_has_a_second_scorer(
     assert parse(CompareCommand, [f"recipe={name}"]).evaluation.second_scorer == "exact"
     with pytest.raises(TablemendError, match="shares nothing with it"):
         parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "faithful",
-        '{"verdict": "maybe"}',
-        '{"verdict": ["faithful"]}',
-        '{"reason": "faithful"}',
-        '{"verdict": "faithful"} {"verdict": "hallucinated"}',
-    ],
-)
-def test_a_verdict_is_never_guessed(text: str) -> None:
-    with pytest.raises(Unreadable):
-        read_verdict(text)
 
 
 def test_cut_and_failed_answers_are_scored_alike(

@@ -22,7 +22,7 @@ from tablemend.detector.query import columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.generating import generate
-from tablemend.evaluation.judging import judge, scorers
+from tablemend.evaluation.scoring import score, scorers
 from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.generations import ScoredSystems
 from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
@@ -222,7 +222,7 @@ def compare(tokens: list[str]) -> ScoredSystems:
     begin(config, run, examples)
     generate(plan_systems(config, run), examples, config, run)
     with scorers(config) as scoring:
-        return judge(examples, config, run, scoring)
+        return score(examples, config, run, scoring)
 
 
 def test_a_constrained_system_never_makes_a_format_error_of_a_whole_answer(

@@ -277,10 +277,6 @@ def test_training_on_preferences(
         (["train.context=clean"], "sums has no context 'clean'; it has digits, words, both"),
         (["train.prompt=cot"], "sums has no prompt 'cot'; it has base"),
         (["evaluation.systems.base.mitigation=spans"], "spans is for answers that are tables"),
-        (
-            ["evaluation.second_scorer=exact+llm:hf:x"],
-            "evaluation.second_scorer: sums has no second scorer: set none",
-        ),
     ],
 )
 def test_what_the_task_does_not_have_is_refused(

@@ -1,6 +1,6 @@
-"""One scorer judges the stored answers of every system, each in the format it was asked for.
+"""One scorer reads the stored answers of every system, each in the format it was asked for.
 
-Beside it stand the second scorers, which share no code with it.
+Beside it stands the second scorer, which shares no code with it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.evaluation.llm_judge import (
-    Replies,
-    judge_name,
-    judging_model,
-    opinion_of,
-    read_replies,
-)
 from tablemend.evaluation.systems import asked_of
 from tablemend.exact_match import Difference, Opinion
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
@@ -45,10 +38,10 @@ def scorers(config: Comparison) -> Iterator[Scorers]:
         yield found
 
 
-def judge(
+def score(
     examples: Sequence[Sample], config: Comparison, run: Run, scorers: Scorers
 ) -> ScoredSystems:
-    """Judge the stored answers of every system.
+    """Score the stored answers of every system.
 
     Args:
         examples: what was answered.
@@ -61,24 +54,22 @@ def judge(
             says.
     """
     generations = Generations(run.path / "generations")
-    replies = read_replies(run) if judging_model(config) is not None else {}
     return {
         system: {
-            context: _judge_part(generations, system, context, examples, config, scorers, replies)
+            context: _score_part(generations, system, context, examples, config, scorers)
             for context in config.contexts
         }
         for system in config.evaluation.systems
     }
 
 
-def _judge_part(
+def _score_part(
     generations: Generations,
     system: str,
     context: ContextKind,
     examples: Sequence[Sample],
     config: Comparison,
     scorers: Scorers,
-    replies: Replies,
 ) -> dict[str, Scored]:
     stored = generations.read(system, context)
     missing = sum(example.id not in stored for example in examples)
@@ -89,6 +80,7 @@ def _judge_part(
         )
     _refuse_other_settings(generations, system, context, config)
     task = config.task_of(config.evaluation.systems[system])
+    has_second = config.evaluation.second_scorer != "none" and task.second_scorer is not None
     submissions = [
         Submission(
             example,
@@ -103,36 +95,23 @@ def _judge_part(
         one.sample.id: Scored(
             stored[one.sample.id],
             _fault_cut(stored[one.sample.id], judgement, task),
-            tuple(_second_opinions(stored[one.sample.id], one, task, config, replies)),
+            (_second_opinion(stored[one.sample.id], one, task),) if has_second else (),
         )
         for one, judgement in zip(submissions, judgements, strict=True)
     }
 
 
-def _second_opinions(
-    stored: Stored,
-    submission: Submission[Any],
-    task: Task[Any],
-    config: Comparison,
-    replies: Replies,
-) -> Iterator[Opinion]:
-    """What the second scorers say of one answer; what was cut or failed is as for the detector."""
-    if config.evaluation.second_scorer == "none" or task.second_scorer is None:
-        return
-    model = judging_model(config)
-    names = [task.second_scorer] if model is None else [task.second_scorer, judge_name(model)]
-    if why := submission.unscored:
-        yield from (Opinion(name, hallucinated=False, unscored=why) for name in names)
-    elif is_cut(stored):
+def _second_opinion(stored: Stored, submission: Submission[Any], task: Task[Any]) -> Opinion:
+    """What the second scorer says of one answer; what was cut or failed is as for the detector."""
+    assert task.second_scorer is not None
+    if submission.unscored:
+        return Opinion(task.second_scorer, hallucinated=False, unscored=submission.unscored)
+    if is_cut(stored):
         cut = (Difference("unreadable", "cut at the token limit"),)
-        yield from (Opinion(name, True, cut, row_recall=0.0, whole=False) for name in names)
-    else:
-        opinion = task.second_opinion(submission)
-        assert opinion is not None
-        yield opinion
-        if model is not None:
-            view = task.show(submission.sample, submission.view)
-            yield opinion_of(model, view, stored.answer.text, replies)
+        return Opinion(task.second_scorer, True, cut, row_recall=0.0, whole=False)
+    opinion = task.second_opinion(submission)
+    assert opinion is not None
+    return opinion
 
 
 def is_cut(stored: Stored) -> bool:
