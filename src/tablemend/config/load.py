@@ -7,7 +7,6 @@ dotted path, where it came from and the nearest valid name.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,11 +27,6 @@ from tablemend.values.text import on_one_line
 RECIPES = Path("recipes")
 FEW = 12
 """Keys of a section that are named where none is like the one given."""
-_KEY = r"[^\\{}()\[\].:\"'\s$]+"
-_HARMLESS = re.compile(
-    r"(?<!\\)(?:\\\\)*\\\$\{"  # escaped
-    rf"|\$\{{\s*\.*{_KEY}(?:\.{_KEY}|\[{_KEY}\])*\s*\}}"  # a key of the recipe
-)
 _LONGEST = 80
 SectionT = TypeVar("SectionT", bound=Section)
 
@@ -52,7 +46,6 @@ class _Reading:
 
     values: DictConfig = field(default_factory=OmegaConf.create)
     origins: dict[str, str] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
     def origin(self, path: str) -> str:
@@ -65,16 +58,6 @@ class _Reading:
                 return self.origins[path]
             path = path.rpartition(".")[0]
         return self.origins.get("", "command line")
-
-
-RENAMED = {
-    "arms": "systems",
-    "constrain": "mitigation",
-    "mend": "mitigation",
-    "rejudge": "rescore",
-    "second_judge": "second_scorer",
-}
-"""Keys of earlier versions, for messages."""
 
 
 def load(
@@ -207,8 +190,8 @@ def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
         return False
     reading.origins[""] = str(path)
     _note_lines(node, path, "", reading.origins)
-    if _refuse_outside(OmegaConf.to_container(values), "", reading):
-        return False  # an override would already resolve what stands above it
+    if _refuse_references(OmegaConf.to_container(values), "", reading):
+        return False
     reading.values = values
     return True
 
@@ -232,7 +215,7 @@ def _override(name: str, value: str, reading: _Reading) -> None:
     try:
         yaml.compose(value, Loader=yaml.SafeLoader)  # OmegaConf's parser in C dies of deep nesting
         parsed = OmegaConf.from_dotlist([f"value={value}"])
-        if _refuse_outside(OmegaConf.to_container(parsed)["value"], name, reading):
+        if _refuse_references(OmegaConf.to_container(parsed)["value"], name, reading):
             return
         OmegaConf.update(reading.values, name, parsed._get_node("value"), force_add=True)
     except (yaml.YAMLError, *_UNREADABLE) as error:
@@ -253,52 +236,36 @@ def _why(error: Exception) -> str:
     return on_one_line((str(error).splitlines() or [type(error).__name__])[0], _LONGEST)
 
 
-def _refuse_outside(values: Any, name: str, reading: _Reading) -> bool:
-    """Refuse ``${name:...}``: a stranger's recipe could print or send what it reads outside.
-
-    Only references to keys of the recipe are ever resolved.
+def _refuse_references(values: Any, name: str, reading: _Reading) -> bool:
+    """Refuse ``${...}``: somebody else's recipe could print or send what OmegaConf reads with it.
 
     Args:
         values: what was read, nothing resolved.
         name: the key of an override; empty for a recipe.
         reading: takes the problems.
     """
-    found = list(_outside(values, name))
+    found = list(_references(values, name))
     for path, text in found:
         where = "command line" if name else reading.origin(path)
+        shown = on_one_line(text, _LONGEST)
         reading.problems.append(
-            f"{path}: {on_one_line(text, _LONGEST)}: ${{...}} may name a key of the recipe and "
-            f"nothing else; write \\${{ where the characters are meant ({where})"
+            f"{path}: {shown}: ${{...}} is not filled in: write what is meant ({where})"
         )
     return bool(found)
 
 
-def _outside(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Path and text of every value that refers to more than keys of the recipe."""
+def _references(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Path and text of every value with a reference."""
     if isinstance(value, dict | list):
         for key, below in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _outside(below, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, str) and "${" in _HARMLESS.sub("", value):
+            yield from _references(below, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, str) and "${" in value:
         yield path, value
-
-
-def _resolve(reading: _Reading) -> Any:
-    """Plain values with every ``${...}`` filled in; those that cannot be are reported."""
-    while True:
-        try:
-            return OmegaConf.to_container(reading.values, resolve=True)
-        except OmegaConfBaseException as error:
-            key, what = error.full_key or "", str(error).splitlines()[0]
-            reading.problems.append(f"{key}: {what} ({reading.origin(key)})")
-            if not key:
-                return None
-            OmegaConf.update(reading.values, key, None)
-            reading.broken.add(key)
 
 
 def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:
     """Validate; with unknown keys, once more without them, so that they hide no conflict."""
-    values = _resolve(reading)
+    values: Any = OmegaConf.to_container(reading.values)
     keys = keys_of(cls)
     while True:
         try:
@@ -351,8 +318,6 @@ def _remove(values: Any, location: Sequence[str | int]) -> None:
 def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
     """One pydantic error as lines for a person."""
     path = ".".join(str(part) for part in problem["loc"])
-    if path in reading.broken:
-        return []
     raised = problem.get("ctx", {}).get("error")
     if isinstance(raised, Conflicts):
         below = [(f"{path}.{name}".lstrip("."), message) for name, message in raised.found]
@@ -362,8 +327,7 @@ def _lines(problem: Any, keys: Sequence[Key], reading: _Reading) -> list[str]:
 
 def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
     if problem["type"] == "extra_forbidden":
-        now = RENAMED.get(path.rpartition(".")[2])
-        return f"unknown key; it is {now} now" if now else f"unknown key{_nearest_key(path, keys)}"
+        return f"unknown key{_nearest_key(path, keys)}"
     if problem["type"] == "missing":
         return "missing"
     if problem["type"] == "too_short":
@@ -373,15 +337,12 @@ def _message(problem: Any, path: str, keys: Sequence[Key]) -> str:
     text = str(problem["msg"]).removeprefix("Value error, ")
     text = text[:1].lower() + text[1:]
     if problem["type"] == "literal_error":
-        options = [part.strip("' ") for part in _options(problem["ctx"]["expected"])]
+        expected = problem["ctx"]["expected"].replace(" or ", ", ")
+        options = [part.strip("' ") for part in expected.split(", ")]
         return f"{text}, not {problem['input']!r}{nearest(str(problem['input']), options)}"
     if isinstance(problem["input"], str | int | float | bool | None):
         return f"{text}, not {problem['input']!r}"
     return text
-
-
-def _options(expected: str) -> list[str]:
-    return expected.replace(" or ", ", ").split(", ")
 
 
 def _nearest_key(path: str, keys: Sequence[Key]) -> str:

@@ -12,11 +12,12 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import END_OF_THINKING
 from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import System
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.generations import Generations, Stored, write_out
-from tablemend.mitigations.edits import Draft, Editor, Tools, without_thinking
+from tablemend.mitigations.edits import Draft, Mended, Tools
 from tablemend.mitigations.mitigation import PostEdit
 from tablemend.recipe.experiment import Comparison
 from tablemend.records import ContextKind
@@ -38,28 +39,26 @@ def mend(
     """
     generations = Generations(run.path / "generations")
     for system in systems:
-        if system.after is None:
-            continue
-        with ExitStack() as stack:
-            editor, identity = _editor(system, config, stack)
-            for context in config.contexts:
-                _mend_part(system, context, examples, generations, editor, identity)
+        if isinstance(system.mitigation, PostEdit):
+            with ExitStack() as stack:
+                tools, identity = _open(system, system.mitigation, config, stack)
+                for context in config.contexts:
+                    _mend_part(system, context, examples, generations, tools, identity)
 
 
-def _editor(system: System, config: Comparison, stack: ExitStack) -> tuple[Editor, dict[str, Any]]:
-    """What edits a system's answers, and all that its work depends on."""
-    edit = system.mitigation
-    assert isinstance(edit, PostEdit)
+def _open(
+    system: System, edit: PostEdit, config: Comparison, stack: ExitStack
+) -> tuple[Tools, dict[str, Any]]:
+    """What a mitigation works with, and all that its work depends on."""
     identity: dict[str, Any] = {"mender": edit.text if system.task.format is None else edit.table}
     tools = Tools(ProgramVerifier(), ProgramExtractor(), thinking=system.thinking != "off")
     if edit.asks_model:
-        backend = stack.enter_context(
-            open_backend(system.model, system.options, attn=config.model.attn)
-        )
+        opened = open_backend(system.model, system.options, attn=config.model.attn)
+        backend = stack.enter_context(opened)
         most = min(tools.max_new_tokens, config.evaluation.max_new_tokens)
         tools = tools._replace(backend=backend, max_new_tokens=most)
         identity["rewriting"] = backend.identity
-    return without_thinking(lambda drafts: edit.edit(drafts, tools)), identity
+    return tools, identity
 
 
 def _mend_part(
@@ -67,23 +66,20 @@ def _mend_part(
     context: ContextKind,
     examples: Sequence[Sample],
     generations: Generations,
-    editor: Editor,
+    tools: Tools,
     identity: dict[str, Any],
 ) -> None:
     """Mend one system's answers on one context."""
     assert system.after is not None
     answered = generations.read(system.after, context)
-    lacking = [example.id for example in examples if example.id not in answered]
+    lacking = sum(example.id not in answered for example in examples)
     if lacking:
         raise TablemendError(
-            f"{generations.path(system.after, context)}: {len(lacking)} of {len(examples)} answers "
+            f"{generations.path(system.after, context)}: {lacking} of {len(examples)} answers "
             f"are missing that system {system.name} is to mend"
         )
-    settings = {
-        **system.asked,
-        **identity,
-        "mends": generations.settings_key(system.after, context),
-    }
+    source = generations.settings_key(system.after, context)
+    settings = {**system.asked, **identity, "mends": source}
     if note := generations.take_up(system.name, context, settings):
         print(note, file=sys.stderr)
     stored = generations.read(system.name, context)
@@ -91,7 +87,7 @@ def _mend_part(
     stream = (
         one
         for place in range(0, len(missing), CHUNK)
-        for one in _mend_chunk(system, context, missing[place : place + CHUNK], answered, editor)
+        for one in _mend_chunk(system, context, missing[place : place + CHUNK], answered, tools)
     )
     described = f"{system.name}, {context}"
     with tqdm(total=len(missing), unit="answer", desc=described, disable=not missing) as progress:
@@ -104,36 +100,42 @@ def _mend_chunk(
     context: ContextKind,
     examples: Sequence[Sample],
     answered: dict[str, Stored],
-    editor: Editor,
+    tools: Tools,
 ) -> Iterator[Stored]:
     """Some answers, mended; those that failed or were cut stay as they are."""
     began = time.monotonic()
-    whole = [e for e in examples if answered[e.id].answer.finish_reason == "stop"]
     task = system.task
-    drafts = [
-        Draft(answered[e.id].answer.text, task.evidence(e, context), task.format, e.id)
-        for e in whole
-    ]
-    mended = dict(zip((e.id for e in whole), editor(drafts), strict=True))
-    seconds = (time.monotonic() - began) / max(1, len(whole))
+    thoughts, drafts = {}, {}
+    for example in examples:
+        answer = answered[example.id].answer
+        if answer.finish_reason == "stop":
+            thought, end, text = answer.text.rpartition(END_OF_THINKING)
+            if task.format is not None:  # a table is edited where it stands
+                thought, end, text = "", "", answer.text
+            thoughts[example.id] = thought + end
+            evidence = task.evidence(example, context)
+            drafts[example.id] = Draft(text, evidence, task.format, example.id)
+    assert isinstance(system.mitigation, PostEdit)
+    mended = system.mitigation.edit(list(drafts.values()), tools)
+    found: dict[str, Mended] = dict(zip(drafts, mended, strict=True))
+    seconds = (time.monotonic() - began) / max(1, len(found))
     for example in examples:
         before = answered[example.id]
-        found = mended.get(example.id)
-        if found is None:
-            yield replace(before, answer=replace(before.answer, system=system.name), seconds=0.0)
+        answer = replace(before.answer, system=system.name)
+        if example.id not in found:
+            yield replace(before, answer=answer, seconds=0.0)
             continue
-        answer = replace(
-            before.answer,
-            system=system.name,
-            text=found.text,
-            prompt_tokens=before.answer.prompt_tokens + found.usage.prompt_tokens,
-            completion_tokens=before.answer.completion_tokens + found.usage.completion_tokens,
-        )
+        edited = found[example.id]
         yield replace(
             before,
-            answer=answer,
+            answer=replace(
+                answer,
+                text=thoughts[example.id] + edited.text,
+                prompt_tokens=answer.prompt_tokens + edited.usage.prompt_tokens,
+                completion_tokens=answer.completion_tokens + edited.usage.completion_tokens,
+            ),
             seconds=seconds,
-            calls=before.calls + found.usage.calls,
-            edits=len(found.edits),
-            passes=found.passes,
+            calls=before.calls + edited.usage.calls,
+            edits=len(edited.edits),
+            passes=edited.passes,
         )

@@ -24,7 +24,7 @@ from tablemend.mitigations.rewrite_prompts import (
     read_cell,
     read_row,
 )
-from tablemend.mitigations.rewriting import NO_BETTER, Rewriting, count_wrong
+from tablemend.mitigations.rewriting import NO_BETTER, Rewriting
 from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
@@ -165,7 +165,7 @@ class TableRewriting(Rewriting[Place]):
             for place in self.wanted
             if place.column is not None and (place in still or now[place.row] >= was[place.row])
         ]
-        is_better = count_wrong(after) < count_wrong(self.now)
+        is_better = after.wrong < self.now.wrong
         return failing if failing or is_better else list(self.wanted)
 
     def edit(self, place: Place, new: Cell, reason: str) -> Edit:

@@ -18,7 +18,7 @@ from tablemend.mitigations.rewrite_prompts import (
     is_computed,
     read_rewrite,
 )
-from tablemend.mitigations.rewriting import NO_BETTER, Rewriting, count_wrong
+from tablemend.mitigations.rewriting import NO_BETTER, Rewriting
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import ClaimError, Verdict, Verification
 from tablemend.tables.table import Cell
@@ -137,7 +137,7 @@ class TextRewriting(Rewriting[Words]):
             inside, was_inside = inside + wrong, was_inside + was
             if wrong >= was:
                 failing.append(place)
-        is_worse = count_wrong(after) - inside > count_wrong(self.now) - was_inside
+        is_worse = after.wrong - inside > self.now.wrong - was_inside
         return list(self.wanted) if is_worse else failing
 
     def edit(self, place: Words, new: Cell, reason: str) -> Edit:

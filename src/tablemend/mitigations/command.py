@@ -48,12 +48,6 @@ def add_mend_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="MODEL", help="what rewrites for cave, such as openai:MODEL@URL"
     )
-    parser.add_argument(
-        "--passes",
-        type=int,
-        metavar="N",
-        help="most rewrites of the same words by cave (default: 2)",
-    )
     add_verifier_options(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the result there, the edits to the output"
@@ -137,16 +131,11 @@ def _why_failed(name: str, found: Sequence[Mended]) -> str:
 
 
 def _check(options: argparse.Namespace) -> None:
+    from tablemend.mitigations.mend import named
+
     if options.method is None:
         options.method = "repair" if options.model is None else "cave"
-    if options.method == "cave" and options.model is None:
-        raise TablemendError("cave needs --model, such as openai:MODEL@http://localhost:8000/v1")
-    if options.method == "repair" and options.model is not None:
-        raise TablemendError("repair asks no model: leave --model out, or say --method cave")
-    if options.passes is not None and options.method == "repair":
-        raise TablemendError("--passes is for cave: repair makes one")
-    if options.passes is not None and options.passes < 1:
-        raise TablemendError(f"--passes {options.passes}: a number from 1")
+    named(options.method, options.model)
     if options.method == "repair" and options.answer is not None and options.verifier != "program":
         raise TablemendError("an answer table is repaired by the program: leave --verifier out")
     refuse_unread(options, options.model)
@@ -172,7 +161,7 @@ def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
     from tablemend.backends.backend import open_backend
     from tablemend.evidence.source import Source
     from tablemend.faithfulness.inputs import apart
-    from tablemend.mitigations.edits import PASSES, Draft
+    from tablemend.mitigations.edits import Draft
     from tablemend.mitigations.mend import mend as mend_drafts
 
     with ExitStack() as stack:
@@ -180,8 +169,7 @@ def _mend(options: argparse.Namespace, given: Sequence[Input]) -> list[Mended]:
         model = None
         if options.model is not None:
             model = stack.enter_context(open_backend(options.model, backend_options(options)))
-        how: dict[str, Any] = {"verifier": verifier, "passes": options.passes or PASSES}
-        how |= manner(options)
+        how: dict[str, Any] = {"verifier": verifier, **manner(options)}
 
         def texts(some: Sequence[Input]) -> list[Mended]:
             extractor = open_named_extractor(options, stack)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from tablemend.backends.backend import Backend
-from tablemend.backends.requests import END_OF_THINKING
 from tablemend.detector.judge import AnswerFormat
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifier import NOTHING, Extractor, Usage, Verifier
 from tablemend.records import ClaimError, Verification
 
-PASSES = 2
-"""Of CAVE (TabFaith, section 5)."""
 MAX_NEW_TOKENS = 1024
 
 _WORD = re.compile(r"\s+|\w+(?:[.,]\w+)*|.", re.DOTALL)
@@ -44,7 +41,6 @@ class Tools(NamedTuple):
         verifier: judges claims, cells and rows.
         extractor: takes texts apart into claims.
         backend: the model; ``None`` for a mitigation that asks none.
-        passes: most times that the same words are asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
         max_new_tokens: its longest answer, thinking included.
     """
@@ -52,7 +48,6 @@ class Tools(NamedTuple):
     verifier: Verifier
     extractor: Extractor
     backend: Backend | None = None
-    passes: int = PASSES
     thinking: bool | None = None
     max_new_tokens: int = MAX_NEW_TOKENS
 
@@ -65,7 +60,7 @@ class Edit:
         old: the words or the cell before.
         new: what stands there now; ``None`` for a row that is dropped or a cell left blank.
         reason: why, in one line for a person.
-        method: what made it: ``repair/1``, ``cave/1``.
+        method: what made it: ``repair/1``, ``cave/2``.
         error_type: what was wrong, where one claim was.
         start, end: place of ``old`` in the original text; ``None`` in a table.
         row: index of the original answer table's row; ``None`` for the order of rows or columns.
@@ -125,41 +120,6 @@ class Mended:
             "notes": [] if self.before is None else list(self.before.notes),
             **asdict(self.usage),
         }
-
-
-Editor = Callable[[Sequence[Draft]], list[Mended]]
-
-
-def without_thinking(edit: Editor) -> Editor:
-    """An edit of texts that leaves what a model thought before its answer as it is."""
-
-    def edited(drafts: Sequence[Draft]) -> list[Mended]:
-        ends = [
-            0
-            if draft.format is not None or (end := draft.text.rfind(END_OF_THINKING)) < 0
-            else end + len(END_OF_THINKING)
-            for draft in drafts
-        ]
-        found = edit(
-            [one._replace(text=one.text[end:]) for one, end in zip(drafts, ends, strict=True)]
-        )
-        return [
-            replace(
-                one,
-                text=draft.text[:end] + one.text,
-                edits=tuple(_moved(edit, end) for edit in one.edits),
-                undone=tuple(_moved(edit, end) for edit in one.undone),
-            )
-            for one, draft, end in zip(found, drafts, ends, strict=True)
-        ]
-
-    return edited
-
-
-def _moved(edit: Edit, by: int) -> Edit:
-    if edit.start is None or edit.end is None:
-        return edit
-    return replace(edit, start=edit.start + by, end=edit.end + by)
 
 
 def apply_edits(original: str, edits: Sequence[Edit]) -> str:

@@ -14,11 +14,32 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.staf import open_extractor, open_verifier, opened
 from tablemend.faithfulness.verifier import Extractor, Verifier
-from tablemend.mitigations.edits import MAX_NEW_TOKENS, PASSES, Draft, Mended, Tools
+from tablemend.mitigations.edits import MAX_NEW_TOKENS, Draft, Mended, Tools
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 
 METHODS = {name: one for name, one in MITIGATIONS.items() if isinstance(one, PostEdit)}
 """Mitigations that edit, by name."""
+
+
+def named(method: str, model: object) -> PostEdit:
+    """The mitigation of this name.
+
+    Raises:
+        TablemendError: there is none, or it needs a model, or asks none.
+    """
+    edit = METHODS.get(method)
+    if edit is None:
+        raise TablemendError(
+            f"no method {method!r}{nearest(method, METHODS)}; there are {', '.join(METHODS)}"
+        )
+    if edit.asks_model and model is None:
+        raise TablemendError(
+            f"{method} needs a model to rewrite with, such as "
+            "openai:MODEL@http://localhost:8000/v1; repair needs none"
+        )
+    if not edit.asks_model and model is not None:
+        raise TablemendError(f"{method} asks no model: leave the model out, or say method cave")
+    return edit
 
 
 def mend(
@@ -28,7 +49,6 @@ def mend(
     *,
     verifier: str | Verifier = PROGRAM,
     extractor: str | Extractor = PROGRAM,
-    passes: int = PASSES,
     thinking: bool | None = None,
     max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> list[Mended]:
@@ -43,25 +63,13 @@ def mend(
         verifier: what detects (:func:`~tablemend.faithfulness.staf.open_verifier`); tables are
             repaired by the program.
         extractor: what takes a text apart.
-        passes: most rewrites of the same words, or times that a cell is asked for.
         thinking: whether the model is to think first; ``None`` asks for nothing.
         max_new_tokens: its longest answer, thinking included.
 
     Raises:
         TablemendError: no such method, ``cave`` without a model, or a model that cannot go on.
     """
-    edit = METHODS.get(method)
-    if edit is None:
-        raise TablemendError(
-            f"no method {method!r}{nearest(method, METHODS)}; there are {', '.join(METHODS)}"
-        )
-    if edit.asks_model and model is None:
-        raise TablemendError(
-            f"{method} needs a model to rewrite with, such as "
-            "openai:MODEL@http://localhost:8000/v1; repair needs none"
-        )
-    if not edit.asks_model and model is not None:
-        raise TablemendError(f"{method} asks no model: leave the model out, or say method cave")
+    edit = named(method, model)
     with (
         opened(verifier, open_verifier) as judging,
         opened(extractor, open_extractor) as parting,
@@ -69,7 +77,7 @@ def mend(
         if isinstance(model, str)
         else nullcontext(model) as backend,
     ):
-        tools = Tools(judging, parting, backend, passes, thinking, max_new_tokens)
+        tools = Tools(judging, parting, backend, thinking, max_new_tokens)
         return edit.edit(drafts, tools)
 
 

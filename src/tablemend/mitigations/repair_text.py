@@ -67,13 +67,7 @@ def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mend
     Returns:
         The text with its edits; :attr:`Mended.undone` has those that did not verify better.
     """
-    return repair_verified(text, source, verify(text, source), verify)
-
-
-def repair_verified(
-    text: str, source: Source, before: Verification, verify: Verify = verify_text
-) -> Mended:
-    """:func:`repair_text` of a text that is verified already."""
+    before = verify(text, source)
     edits = find_edits(text, source, before)
     if not edits:
         return Mended(text, (), (), before, before)
@@ -112,7 +106,7 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
     Fewer claims are wrong, no fewer supported, and every new word stands in a supported claim and
     in no wrong one.
     """
-    if _wrong(after) >= _wrong(before):
+    if after.wrong >= before.wrong:
         return False
     if after.counts["supported"] < before.counts["supported"]:
         return False
@@ -127,10 +121,6 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
         if not any(verdict.verdict == "supported" for verdict in touching):
             return False
     return True
-
-
-def _wrong(verification: Verification) -> int:
-    return sum(verdict.wrong for verdict in verification.verdicts)
 
 
 def _rests_on(verdict: Verdict, start: int, end: int) -> bool:

@@ -22,6 +22,8 @@ from tablemend.prompting.replies import Unreadable, why_no_answer
 from tablemend.records import Verdict, Verification
 from tablemend.tables.table import Cell, Table
 
+PASSES = 2
+"""Most times that the same words are asked for."""
 NO_BETTER = "it is as wrong as before"
 
 P = TypeVar("P", bound=Hashable)
@@ -175,7 +177,7 @@ def rewrite(works: Sequence[Rewriting[Any]], tools: Tools) -> None:
     for work, found in zip(moved, _verify(moved, tools), strict=True):
         work.now = found
     assert tools.backend is not None
-    for number in range(tools.passes):
+    for number in range(PASSES):
         wanted = [work.requests(f"{n}.{number}", tools) for n, work in enumerate(works)]
         if not any(wanted):
             break
@@ -201,11 +203,6 @@ def _verify(works: Sequence[Rewriting[Any]], tools: Tools) -> list[Verification]
     for work, one in zip(works, found, strict=True):
         work.usage += spent(one)
     return found
-
-
-def count_wrong(found: Verification) -> int:
-    """Claims that are contradicted or not in the source."""
-    return sum(verdict.wrong for verdict in found.verdicts)
 
 
 def spent(found: Verification) -> Usage:

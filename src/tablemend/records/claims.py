@@ -177,6 +177,11 @@ class Verification:
         return {name: found[name] for name in VERDICTS}
 
     @property
+    def wrong(self) -> int:
+        """Claims that are contradicted or not in the source."""
+        return sum(verdict.wrong for verdict in self.verdicts)
+
+    @property
     def staf(self) -> float | None:
         """Share of supported claims among those scored (equation 2); ``None`` without any.
 

@@ -105,10 +105,8 @@ def test_an_answer_table_is_mended_in_its_answer(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*TEXT, "--method", "cave"], "cave needs --model"),
+        ([*TEXT, "--method", "cave"], "cave needs a model to rewrite with"),
         ([*TEXT, "--method", "repair", "--model", "hf:a/b"], "repair asks no model"),
-        ([*TEXT, "--passes", "0", "--model", "hf:a/b"], "--passes 0"),
-        ([*TEXT, "--passes", "3"], "--passes is for cave"),
         ([*TEXT, "--thinking", "on"], "--thinking is for models"),
         ([*TABLE_ANSWER, "--verifier", "nli"], "leave --verifier out"),
         ([*TABLE_ANSWER, "--extractor", "llm:hf:a/b"], "leave it out for an answer table"),

@@ -59,11 +59,11 @@ class Knowing:
 
 
 def mend(
-    answer: Callable[[str], Answer], text: str = ANSWER, passes: int = 2, window: int = 1 << 20
+    answer: Callable[[str], Answer], text: str = ANSWER, window: int = 1 << 20
 ) -> tuple[Mended, CannedBackend]:
     backend = CannedBackend(answer, window=window)
     draft = Draft(text, Source(text=CONTEXT, query=QUERY), "auto")
-    (found,) = mend_drafts([draft], "cave", backend, verifier=Knowing(), passes=passes)  # type: ignore[arg-type]
+    (found,) = mend_drafts([draft], "cave", backend, verifier=Knowing())  # type: ignore[arg-type]
     return found, backend
 
 
@@ -120,9 +120,9 @@ def test_an_answer_that_cannot_be_read_changes_nothing(answer: Answer) -> None:
 def test_a_prompt_that_does_not_fit_leaves_its_place_as_it_was() -> None:
     _, whole = mend(good)
     sizes = sorted(len(request.messages[1]["content"]) for request in whole.asked)
-    found, backend = mend(good, passes=1, window=sizes[0])
-    assert len(backend.asked) == len(found.edits) == 1 and len(sizes) == 3
-    assert ["does not fit into a window" in edit.reason for edit in found.undone] == [True] * 2
+    found, _ = mend(good, window=sizes[0])  # a retry is short in this backend
+    assert len(found.undone) == 2 and len(sizes) == 3
+    assert all("does not fit into a window" in edit.reason for edit in found.undone)
     found, backend = mend(good, window=10)
     assert found.text == ANSWER and not backend.asked
 

@@ -22,9 +22,7 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.evidence.source import Source as Evidence
-from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.mitigations import cave_table, cave_text, repair_table, repair_text
-from tablemend.mitigations.edits import Draft, Tools, without_thinking
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import CLAIM_ERRORS, SampleView
 from tablemend.reports.report import write_reports
@@ -341,21 +339,6 @@ def test_a_text_that_no_extractor_could_take_apart_is_unscored(
     with task.scorer() as scorer:
         (found,) = scorer.score([Submission(samples[0], "table", samples[0].summary)])
     assert found.unscored.startswith("no claims") and not found.abstained
-
-
-def test_editing_leaves_thoughts_alone(samples: list[TabFaithExample]) -> None:
-    one = next(one for one in samples if one.label == "unfaithful")
-    tools = Tools(ProgramVerifier(), ProgramExtractor())
-    repair = MITIGATIONS["repair"]
-    assert isinstance(repair, PostEdit)
-    editor = without_thinking(lambda drafts: repair.edit(drafts, tools))
-    evidence = TASK.evidence(one, "table")
-    thought = f"<think>\n{one.summary}\n</think>\n\n"
-    plain, behind = editor([Draft(one.summary, evidence), Draft(thought + one.summary, evidence)])
-    assert plain.edits and behind.text == thought + plain.text
-    assert [edit.start for edit in behind.edits] == [
-        (edit.start or 0) + len(thought) for edit in plain.edits
-    ]
 
 
 def test_versions_of_edits_are_those_of_their_modules() -> None:

@@ -40,6 +40,7 @@ from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
 
 ROOT = Path(__file__).parents[3]
+THOUGHT = "<think>\nnine?\n</think>"
 WRONG = Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum")
 
 
@@ -75,7 +76,7 @@ class Adds:
                 yield Judgement(unscored=one.unscored, judge=self.name)
             else:
                 found = Finding("wrong_sum", None, None, right, one.text, "not the sum")
-                is_right = one.text.strip() == right
+                is_right = one.text.rpartition("</think>")[2].strip() == right
                 said = {"right": Share(int(is_right), 1)}
                 yield Judgement(() if is_right else (found,), said, judge=self.name)
 
@@ -155,6 +156,7 @@ def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
     """Writes the sum over whatever was answered."""
     found = []
     for draft in drafts:
+        assert draft.text == "7"  # without what was thought before
         words = draft.evidence.text.replace("+", " ").split()
         numbers = [int(word) for word in words if word.isdigit()]
         right = str(sum(numbers))
@@ -171,7 +173,7 @@ def recipe(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, first in (("train", 10), ("test", 50)):
         lines = [json.dumps(Sum(first + n, n).to_json()) for n in range(8)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-    (tmp_path / "seven.jsonl").write_text(json.dumps({"text": "7"}) + "\n")
+    (tmp_path / "seven.jsonl").write_text(json.dumps({"text": f"{THOUGHT}7"}) + "\n")
     seven = f"scripted:{tmp_path / 'seven.jsonl'}"  # a model that says so to everything
     content = {
         "kind": "experiment",
@@ -230,6 +232,8 @@ def test_supervised_fine_tuning_comparison_and_report(
         assert own["calculator"]["right"]["rate"] == 1.0
         assert own["base"]["total_hallu"]["rate"] == 1.0
         assert own["sft"]["unscored"]["n"] == 8
+    stored = list(read_jsonl(run.path / "generations" / "calculator.digits.jsonl"))
+    assert all(line["text"].startswith(THOUGHT) for line in stored)
     for report in ("report.md", "report.html"):
         text = (run.path / report).read_text(encoding="utf-8")
         assert "Wrong sum" in text and "Before and after editing" in text and "Format" not in text
