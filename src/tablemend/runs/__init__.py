@@ -1,4 +1,4 @@
-"""The run folder, the one resumable store of records by key, and files that are never half-written."""
+"""The run folder, the one resumable store of records, and files that are never half-written."""
 
 from tablemend.runs.files import (
     disk_errors,
