@@ -103,8 +103,8 @@ def _of_summaries(table: Table) -> Iterator[Example]:
     except Unverbalisable:
         return
     texts: list[tuple[str, tuple[int, ...]]] = [(summary.text, ())]
-    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    if injected := injector.plant_mixed(ERRORS, Random(f"logic:{key}:{ERRORS}")):
+    injector = Injector(summary, verbaliser)
+    if injected := injector.inject_mixed(ERRORS, Random(f"logic:{key}:{ERRORS}")):
         texts.append((injected.text, tuple(error.start for error in injected.errors)))
     for text, errors in texts:
         linking = Linking(Reading(text), Source((table,)))

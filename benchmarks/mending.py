@@ -47,8 +47,8 @@ def make_pair(named: Named, error: ClaimError) -> Pair | None:
         summary = verbaliser.summarise(Random(f"{SEED}:{named.key}:{named.table.content_hash()}"))
     except Unverbalisable:
         return None
-    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    injected = injector.plant((error,), Random(f"{SEED}:{named.key}"))
+    injector = Injector(summary, verbaliser)
+    injected = injector.inject((error,), Random(f"{SEED}:{named.key}"))
     return None if injected is None else (named, summary.text, summary.facts, injected)
 
 

@@ -4,18 +4,16 @@ python data_gen/tabfaith.py recipe=tabfaith
 python data_gen/tabfaith.py sources.general=totto_train_data.jsonl sources.clinical=mimic:FOLDER
 python data_gen/tabfaith.py generator=openai:MODEL@URL verifier=program out=data/tabfaith-model
 
-By default a program writes the summaries and plants the errors, with ground truth by construction;
+By default a program writes the summaries and injects the errors, with ground truth by construction;
 generator= asks a model instead, whose summaries a verifier labels (docs/data.md).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from tqdm import tqdm
 
 from tablemend.datasets.tabfaith.dataset import make_dataset
-from tablemend.datasets.tabfaith.settings import TabFaith, read_settings
+from tablemend.datasets.tabfaith.settings import read_settings
 from tablemend.script import run_script
 
 
@@ -23,7 +21,7 @@ def main() -> None:
     """Read the settings, make the set, print what came of it."""
     settings = read_settings()
     with tqdm(total=settings.sizes.total, unit="example", disable=None) as bar:
-        counts = make(settings, bar.update)
+        counts = make_dataset(settings, bar.update)
     examples, found = counts["examples"], counts["counts"]
     print(f"{examples['made']} of {examples['asked']} examples in {settings.out}")
     for name in ("split", "label", "type"):
@@ -37,15 +35,6 @@ def main() -> None:
     for domain, reasons in counts["skipped"].items():
         for reason, count in reasons.items():
             print(f"  {domain}, tables left out: {count} x {reason}")
-
-
-def make(settings: TabFaith, progress: Any) -> dict[str, Any]:
-    """The set, by program or by a model."""
-    if settings.generator is None:
-        return make_dataset(settings, progress)
-    from tablemend.datasets.tabfaith.model_summaries import make_model_dataset
-
-    return make_model_dataset(settings, progress)
 
 
 if __name__ == "__main__":

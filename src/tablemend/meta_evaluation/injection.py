@@ -164,10 +164,10 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
         reference = verbaliser.summarise(Random(f"{seed}:reference")).text
     except Unverbalisable:
         return []
-    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+    injector = Injector(summary, verbaliser)
     texts = [Unfaithful(summary.text, summary.facts, ())]
     for count in range(1, MOST_ERRORS + 1):
-        injected = injector.plant_mixed(count, Random(f"{seed}:{count}"))
+        injected = injector.inject_mixed(count, Random(f"{seed}:{count}"))
         if injected is not None:
             texts.append(injected)
     truth, entries = Source((table,)), parent.table_entries(table)

@@ -197,9 +197,9 @@ class TableSummary(Task[TabFaithExample]):
             return
         verbaliser = Verbaliser(sample.table)
         summary = Summary(sample.summary, sample.facts)
-        injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+        injector = Injector(summary, verbaliser)
         for type in types:
-            made = injector.plant((cast(ClaimError, type),), rng)
+            made = injector.inject((cast(ClaimError, type),), rng)
             if made is not None:
                 yield Corruption(type, type, gold.removesuffix(sample.summary) + made.text)
 

@@ -79,9 +79,9 @@ def typed_claims(tables: Iterable[Table], summaries: int, seed: int) -> Iterator
 
 def _of_summary(verbaliser: Verbaliser, source: Source, name: str) -> Iterator[TypedClaim]:
     summary = verbaliser.summarise(Random(name))
-    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+    injector = Injector(summary, verbaliser)
     for type in CLAIM_ERRORS:
-        injected = injector.plant([type], Random(f"{name}:{type}"))
+        injected = injector.inject([type], Random(f"{name}:{type}"))
         if injected is None:
             continue
         error = injected.errors[0]

@@ -28,8 +28,8 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tup
     summary = opened.summarise(rng, (low, high))
     match mistake:
         case "injected-error":
-            injector = Injector(summary, opened.sheet, opened.recomputation)
-            injected = injector.plant_mixed(1, rng)
+            injector = Injector(summary, opened)
+            injected = injector.inject_mixed(1, rng)
             return (summary.text, False) if injected is None else (injected.text, True)
         case "listed":
             sentences = dict.fromkeys(fact.sentence for fact in summary.facts)

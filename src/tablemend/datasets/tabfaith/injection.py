@@ -15,11 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from tablemend.datasets.tabfaith.edits import COMPUTED, Edit, propose
+from tablemend.datasets.tabfaith.edits import COMPUTED, MIX, Edit, propose
 from tablemend.datasets.tabfaith.lookup import read_stated, unit_words
 from tablemend.datasets.tabfaith.periods import read_period
-from tablemend.datasets.tabfaith.recomputation import Recomputation
-from tablemend.datasets.tabfaith.sheet import Sheet
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part, Role, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.datasets.tabfaith.wording import NUMBER_WORDS
@@ -28,9 +26,6 @@ from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 
 VERSION = "injection-2"
-
-MIX: dict[ClaimError, float] = {"NUM": 30.6, "REL": 23.8, "CMP": 23.1, "TMP": 13.4, "ATT": 9.1}
-"""Shares of the types in the paper's Table 1, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ def inject(
     types: Sequence[ClaimError] = (),
     count: int = 1,
 ) -> Unfaithful | None:
-    """Plant errors in a faithful summary of a table.
+    """Inject errors in a faithful summary of a table.
 
     Args:
         summary: from :func:`~tablemend.datasets.tabfaith.verbaliser.verbalise`.
@@ -67,29 +62,27 @@ def inject(
     Returns:
         ``None`` where the summary has no room for these errors.
     """
-    verbaliser = Verbaliser(table)
-    injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-    rng = Random(f"injection:{seed}")
-    return injector.plant(types, rng) if types else injector.plant_mixed(count, rng)
+    injector, rng = Injector(summary, Verbaliser(table)), Random(f"injection:{seed}")
+    return injector.inject(types, rng) if types else injector.inject_mixed(count, rng)
 
 
 class Injector:
-    """Plants errors in one summary.
+    """Injects errors in one summary.
 
     Args:
         summary: the faithful summary.
-        sheet: its table.
-        recomputation: what judges claims about the table.
+        verbaliser: of its table.
     """
 
-    def __init__(self, summary: Summary, sheet: Sheet, recomputation: Recomputation) -> None:
-        self._summary, self._sheet, self._recomputation = summary, sheet, recomputation
+    def __init__(self, summary: Summary, verbaliser: Verbaliser) -> None:
+        self._summary, self._sheet = summary, verbaliser.sheet
+        self._recomputation = verbaliser.recomputation
         self._users: dict[Span, list[int]] = {}
         for index, fact in enumerate(summary.facts):
             for span in {Span(part.start, part.end) for part in fact.parts}:
                 self._users.setdefault(span, []).append(index)
 
-    def plant(self, types: Sequence[ClaimError], rng: Random) -> Unfaithful | None:
+    def inject(self, types: Sequence[ClaimError], rng: Random) -> Unfaithful | None:
         """Errors of exactly these types, or ``None``."""
         chosen: dict[int, Edit] = {}
         for type in types:
@@ -99,7 +92,7 @@ class Injector:
             chosen[found[0]] = found[1]
         return self._apply(chosen)
 
-    def plant_mixed(
+    def inject_mixed(
         self, count: int, rng: Random, mix: dict[ClaimError, float] | None = None
     ) -> Unfaithful | None:
         """So many errors, each of a type drawn from those that still fit, or ``None``."""

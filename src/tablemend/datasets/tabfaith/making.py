@@ -1,10 +1,11 @@
-"""One example of a TabFaith set: its number alone decides what it is."""
+"""Examples by program: the number of one alone decides what it is."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.datasets.tabfaith import injection, verbaliser
 from tablemend.datasets.tabfaith.domains import DOMAINS, Domain
@@ -15,7 +16,6 @@ from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.sources import Found, Tables
 from tablemend.datasets.tabfaith.summary import Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.records import ClaimError
 
 ENGINE = f"{verbaliser.VERSION}+{injection.VERSION}"
 _TABLES = 24
@@ -24,7 +24,12 @@ _LESS = 0.55
 """How much rarer each further error is."""
 
 
-class Task(NamedTuple):
+Opened = dict[Domain, Tables]
+Record = dict[str, Any]
+"""Of one number: ``example`` or, where there is none, why it was ``dropped``; and ``notes``."""
+
+
+class Planned(NamedTuple):
     """An example to be made.
 
     Attributes:
@@ -38,8 +43,8 @@ class Task(NamedTuple):
     unfaithful: bool
 
 
-def task_of(settings: TabFaith, number: int) -> Task:
-    """The task of an example by its number over all domains.
+def plan_example(settings: TabFaith, number: int) -> Planned:
+    """What an example is to be, by its number over all domains.
 
     The unfaithful ones are spread evenly, so that every domain has its share of them.
     """
@@ -48,108 +53,97 @@ def task_of(settings: TabFaith, number: int) -> Task:
     place = number
     for domain in DOMAINS:
         if place < settings.sizes.of(domain):
-            return Task(domain, place, unfaithful)
+            return Planned(domain, place, unfaithful)
         place -= settings.sizes.of(domain)
     raise IndexError(number)
 
 
-class Maker:
-    """Makes examples.
+def record_of(
+    number: int, domain: Domain, example: TabFaithExample | None, dropped: str, notes: Counter[str]
+) -> Record:
+    """The record of one number.
+
+    Args:
+        number: over all domains.
+        domain: of its table.
+        example: what was made.
+        dropped: why it was not.
+        notes: what did not work at once.
+    """
+    if example is None:
+        return {"number": number, "dropped": f"{domain}: {dropped}", "notes": notes}
+    return {"number": number, "example": example.to_json(), "notes": notes}
+
+
+def make_example(
+    settings: TabFaith, tables: Tables, number: int, notes: Counter[str]
+) -> TabFaithExample | None:
+    """Example ``number``; ``None`` where no table tried has room for it.
+
+    An unfaithful one has errors of the types that are drawn, else of others, else fewer.
 
     Args:
         settings: what to make.
-        tables: those of each domain.
-
-    Attributes:
-        notes: what did not work at once, counted.
+        tables: those of its domain.
+        number: over all domains.
+        notes: what does not work at once is counted here.
     """
+    planned = plan_example(settings, number)
+    rng = Random(f"tabfaith:{settings.seed}:{planned.domain}:{planned.number}")
 
-    def __init__(self, settings: TabFaith, tables: dict[Domain, Tables]) -> None:
-        self._settings, self._tables = settings, tables
-        self._sentences = settings.min_sentences, settings.max_sentences
-        self.notes: Counter[str] = Counter()
-
-    def make(self, number: int) -> TabFaithExample | None:
-        """Example ``number``; ``None`` where no table tried has room for it."""
-        task = task_of(self._settings, number)
-        rng = Random(f"tabfaith:{self._settings.seed}:{task.domain}:{task.number}")
-        return self._plant(task, rng) if task.unfaithful else self._summarise(task, rng)
-
-    def _summarise(self, task: Task, rng: Random) -> TabFaithExample | None:
-        for attempt in range(_TABLES):
-            found, opened = self._open(task, attempt)
-            if opened is None:
-                continue
-            for _ in range(2):
-                summary = self._say(opened, rng)
-                if summary is not None:
-                    return self._example(task, found, summary)
-        return None
-
-    def _plant(self, task: Task, rng: Random) -> TabFaithExample | None:
-        """An unfaithful example of the types that were drawn, else of others, else with fewer."""
-        settings = self._settings
-        counts = range(settings.min_errors, settings.max_errors + 1)
-        count = rng.choices(counts, [_LESS**n for n in counts])[0]
-        weights = settings.mix.weights
-        types = rng.choices(list(weights), list(weights.values()), k=count)
-        for attempt in range(_TABLES):
-            found, opened = self._open(task, attempt)
-            for _ in range(2 if opened is not None else 0):
-                assert opened is not None
-                injected = self._try(opened, types, rng)
-                if injected is not None:
-                    return self._example(task, found, injected)
-        self.notes["no table tried has room for the errors drawn: others were injected"] += 1
-        for fewer in range(count, settings.min_errors - 1, -1):
-            for attempt in range(_TABLES):
-                found, opened = self._open(task, attempt)
-                if opened is None or (summary := self._say(opened, rng)) is None:
-                    continue
-                injected = self._injector(opened, summary).plant_mixed(fewer, rng, weights)
-                if injected is not None:
-                    return self._example(task, found, injected)
-        return None
-
-    def _try(self, opened: Verbaliser, types: list[ClaimError], rng: Random) -> Unfaithful | None:
-        summary = self._say(opened, rng)
-        return None if summary is None else self._injector(opened, summary).plant(types, rng)
-
-    def _open(self, task: Task, attempt: int) -> tuple[Found, Verbaliser | None]:
-        """The table of an attempt: no other example of a generator begins with it."""
-        tables = self._tables[task.domain]
-        found = tables[task.number + attempt * self._settings.sizes.of(task.domain)]
-        if tables.count is not None and attempt:
-            found = tables[task.number + attempt]
-        try:
-            return found, Verbaliser(found.table)
-        except Unverbalisable as error:
-            self.notes[f"a table passed over: {error}"] += 1
-            return found, None
-
-    def _say(self, opened: Verbaliser, rng: Random) -> Summary | None:
-        try:
-            return opened.summarise(rng, self._sentences)
-        except Unverbalisable as error:
-            self.notes[f"a summary passed over: {error}"] += 1
-            return None
-
-    @staticmethod
-    def _injector(opened: Verbaliser, summary: Summary) -> Injector:
-        return Injector(summary, opened.sheet, opened.recomputation)
-
-    def _example(self, task: Task, found: Found, said: Summary | Unfaithful) -> TabFaithExample:
-        errors = said.errors if isinstance(said, Unfaithful) else ()
+    def made(found: Found, written: Summary | Unfaithful) -> TabFaithExample:
+        errors = written.errors if isinstance(written, Unfaithful) else ()
         return TabFaithExample(
-            domain=task.domain,
+            domain=planned.domain,
             table=found.table,
-            summary=said.text,
-            facts=said.facts,
+            summary=written.text,
+            facts=written.facts,
             label="unfaithful" if errors else "faithful",
             errors=errors,
             labelled_by="construction",
             source=found.where,
             source_hash=found.table.content_hash(),
-            seed=self._settings.seed,
+            seed=settings.seed,
             engine=ENGINE,
         )
+
+    def summaries(each: int) -> Iterator[tuple[Found, Verbaliser, Summary]]:
+        return _summaries(settings, tables, planned.number, each, rng, notes)
+
+    if not planned.unfaithful:
+        return next((made(found, summary) for found, _, summary in summaries(2)), None)
+    counts = range(settings.min_errors, settings.max_errors + 1)
+    count = rng.choices(counts, [_LESS**n for n in counts])[0]
+    weights = settings.weights
+    types = rng.choices(list(weights), list(weights.values()), k=count)
+    for found, opened, summary in summaries(2):
+        if (injected := Injector(summary, opened).inject(types, rng)) is not None:
+            return made(found, injected)
+    notes["no table tried has room for the errors drawn: others were injected"] += 1
+    for fewer in range(count, settings.min_errors - 1, -1):
+        for found, opened, summary in summaries(1):
+            injected = Injector(summary, opened).inject_mixed(fewer, rng, weights)
+            if injected is not None:
+                return made(found, injected)
+    return None
+
+
+def _summaries(
+    settings: TabFaith, tables: Tables, number: int, each: int, rng: Random, notes: Counter[str]
+) -> Iterator[tuple[Found, Verbaliser, Summary]]:
+    """Faithful summaries of several tables; no other example of a generator begins with these."""
+    step = 1 if tables.count is not None else settings.sizes.of(tables.domain)
+    for attempt in range(_TABLES):
+        found = tables[number + attempt * step]
+        try:
+            opened = Verbaliser(found.table)
+        except Unverbalisable as error:
+            notes[f"a table passed over: {error}"] += 1
+            continue
+        for _ in range(each):
+            try:
+                summary = opened.summarise(rng, (settings.min_sentences, settings.max_sentences))
+            except Unverbalisable as error:
+                notes[f"a summary passed over: {error}"] += 1
+                continue
+            yield found, opened, summary

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
 from tablemend.backends.asking import ask, short_name
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling, stream_seed
-from tablemend.datasets.tabfaith.dataset import (
-    Opened,
-    begin,
-    finish,
-    noted,
-    numbers_of,
-    parts_of,
-    save_part,
-    state_of,
-)
+from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.examples import Label, TabFaithExample
-from tablemend.datasets.tabfaith.making import Task, task_of
+from tablemend.datasets.tabfaith.making import Opened, Record, plan_example, record_of
 from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import Found
 from tablemend.datasets.tabfaith.summary import InjectedError
-from tablemend.datasets.tablehallu.dataset import check_folder, is_finished, make_once
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import open_verifier, verify_texts
@@ -35,101 +23,75 @@ from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import Verification
 from tablemend.values.sentences import Span, sentence_spans
 
-
-class _Asked(NamedTuple):
-    """A request and what it is about."""
-
-    task: Task
-    found: Found
-    request: Request
+_TOGETHER = 100
+"""Examples that are asked for and verified together."""
 
 
-def make_model_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a set of a model's summaries, or go on with it, or find it finished.
+def engine() -> str:
+    """Which prompts are asked: part of what the files depend on."""
+    return "+".join(PROMPTS.version(stage) for stage in STAGES.values())
 
-    Each summary is taken apart and scored by the verifier: ``faithful`` where every claim is
-    supported, ``unfaithful`` where one is wrong, else ``unscored``. A part is asked for, verified
-    and written at once.
 
-    Args:
-        settings: with a generator.
-        progress: called with the number of examples that are newly done.
+def make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
+    """The records of these numbers; each summary is taken apart and scored by the verifier.
 
-    Returns:
-        The counts, as in ``counts.json``.
-
-    Raises:
-        TablemendError: no such model or verifier, no table, another set in the folder, or a
-            process that is writing into it.
-        Stopped: the server is gone; the same command goes on.
+    It is ``faithful`` where every claim is supported, ``unfaithful`` where one is wrong, else
+    ``unscored``.
     """
-    out = Path(settings.out)
-    engine = _engine(settings)
-    check_folder(out, noted(settings, engine))
-    if is_finished(out):
-        progress(settings.sizes.total)
-    return make_once(out, lambda: _make(settings, engine, progress))
-
-
-def _make(settings: TabFaith, engine: str, progress: Callable[[int], object]) -> None:
     assert settings.generator is not None
     with open_backend(settings.generator, settings.generator_options) as backend:
         verifier = open_verifier(settings.verifier, settings.generator_options)
         try:
-            opened, skipped = begin(settings, engine)
-            for part in range(parts_of(settings)):
-                if not state_of(settings, part).exists():
-                    _write_part(settings, opened, part, backend, verifier)
-                progress(len(numbers_of(settings, part)))
+            for start in range(0, len(numbers), _TOGETHER):
+                some = numbers[start : start + _TOGETHER]
+                yield from _make_some(settings, opened, some, backend, verifier)
         finally:
             verifier.close()
-    finish(settings, engine, skipped)
 
 
-def _engine(settings: TabFaith) -> str:
-    """Which prompts were asked: part of what the files depend on."""
-    return "+".join(PROMPTS.version(stage) for stage in STAGES.values())
-
-
-def _write_part(
-    settings: TabFaith, opened: Opened, part: int, backend: Backend, verifier: Verifier
-) -> None:
-    dropped: Counter[str] = Counter()
-    asked: dict[str, _Asked] = {}
-    for number in numbers_of(settings, part):
-        task = task_of(settings, number)
-        found = opened[task.domain][task.number]
+def _make_some(
+    settings: TabFaith,
+    opened: Opened,
+    numbers: Sequence[int],
+    backend: Backend,
+    verifier: Verifier,
+) -> Iterator[Record]:
+    places: dict[str, tuple[int, Domain, Found]] = {}
+    requests: list[Request] = []
+    for number in numbers:
+        planned = plan_example(settings, number)
+        found = opened[planned.domain][planned.number]
+        id = f"summary.{number}"
         try:
             messages = ask_for(
-                task.domain, found.table, (settings.min_sentences, settings.max_sentences)
+                planned.domain, found.table, (settings.min_sentences, settings.max_sentences)
             )
         except TablemendError as error:
-            dropped[f"{task.domain}: {error}"] += 1
+            yield record_of(number, planned.domain, None, str(error), Counter())
             continue
-        request = Request(
-            id=f"summary.{number}",
-            messages=messages,
-            sampling=Sampling(settings.max_new_tokens, settings.temperature),
-            thinking=None
-            if settings.generator_thinking is None
-            else settings.generator_thinking == "on",
-            seed=stream_seed(settings.seed, f"summary.{number}"),
+        thinking = settings.generator_thinking
+        requests.append(
+            Request(
+                id=id,
+                messages=messages,
+                sampling=Sampling(settings.max_new_tokens, settings.temperature),
+                thinking=None if thinking is None else thinking == "on",
+                seed=stream_seed(settings.seed, id),
+            )
         )
-        asked[request.id] = _Asked(task, found, request)
-    answers = ask(backend, [one.request for one in asked.values()])
-    told: list[tuple[_Asked, str]] = []
-    for id, one in asked.items():
+        places[id] = number, planned.domain, found
+    texts: dict[str, str] = {}
+    answers = ask(backend, requests)
+    for id, (number, domain, _) in places.items():
         try:
-            told.append((one, _read(answers[id], settings)))
+            texts[id] = _read(answers[id], settings)
         except Unreadable as error:
-            dropped[f"{one.task.domain}: {error.problem.kind}"] += 1
-    scored = verify_texts([(text, Source((one.found.table,))) for one, text in told], verifier)
-    name = short_name(backend)
-    examples = [
-        _example(settings, one, text, verification, name)
-        for (one, text), verification in zip(told, scored, strict=True)
-    ]
-    save_part(settings, part, examples, dropped, Counter())
+            yield record_of(number, domain, None, error.problem.kind, Counter())
+    asked = [(text, Source((places[id][2].table,))) for id, text in texts.items()]
+    for (id, text), verification in zip(texts.items(), verify_texts(asked, verifier), strict=True):
+        number, domain, found = places[id]
+        example = _example(settings, domain, found, text, verification, short_name(backend))
+        yield record_of(number, domain, example, "", Counter())
 
 
 def _read(completion: Completion, settings: TabFaith) -> str:
@@ -148,25 +110,29 @@ def _read(completion: Completion, settings: TabFaith) -> str:
 
 
 def _example(
-    settings: TabFaith, one: _Asked, text: str, verification: Verification, model: str
+    settings: TabFaith,
+    domain: Domain,
+    found: Found,
+    text: str,
+    verification: Verification,
+    model: str,
 ) -> TabFaithExample:
     errors = _errors(text, verification)
     label: Label = "unfaithful" if errors else "unscored"
     if not errors and verification.verdict == "supported":
         label = "faithful"
-    stage = STAGES[one.task.domain]
     return TabFaithExample(
-        domain=one.task.domain,
-        table=one.found.table,
+        domain=domain,
+        table=found.table,
         summary=text,
         facts=(),
         label=label,
         errors=errors,
         labelled_by=verification.judge,
-        source=one.found.where,
-        source_hash=one.found.table.content_hash(),
+        source=found.where,
+        source_hash=found.table.content_hash(),
         seed=settings.seed,
-        engine=f"{model}, {PROMPTS.version(stage)}",
+        engine=f"{model}, {PROMPTS.version(STAGES[domain])}",
     )
 
 

@@ -15,9 +15,10 @@ from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, recipes_of
 from tablemend.datasets.tabfaith.domains import Domain
+from tablemend.datasets.tabfaith.edits import MIX
 from tablemend.datasets.tablehallu.settings import POOL, Shares
 from tablemend.errors import TablemendError
-from tablemend.records import ClaimError
+from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"
 MIMIC = "mimic:"
@@ -92,37 +93,6 @@ class Sizes(Section):
         return int(getattr(self, domain))
 
 
-class ErrorMix(Section):
-    """Shares of the error types; any scale. The default is the paper's Table 1."""
-
-    num: float = Field(default=30.6, ge=0)
-    """A number that matches no cell."""
-    rel: float = Field(default=23.8, ge=0)
-    """A value of another row or column."""
-    cmp: float = Field(default=23.1, ge=0)
-    """A superlative, rank or direction that is turned round or given to another entity."""
-    tmp: float = Field(default=13.4, ge=0)
-    """Another period, or one that the table does not have."""
-    att: float = Field(default=9.1, ge=0)
-    """Another entity's name or attribute."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A mix of nothing."""
-        if not any(self.weights.values()):
-            yield "num", "all shares are 0: one type at least must be wanted"
-
-    @property
-    def weights(self) -> dict[ClaimError, float]:
-        """The shares by type."""
-        return {
-            "NUM": self.num,
-            "REL": self.rel,
-            "CMP": self.cmp,
-            "TMP": self.tmp,
-            "ATT": self.att,
-        }
-
-
 class TabFaith(Section):
     """A set of tables with faithful and unfaithful summaries."""
 
@@ -132,8 +102,9 @@ class TabFaith(Section):
     """How many examples each domain has."""
     faithful: float = Field(default=2 / 3, ge=0, le=1)
     """Share of faithful summaries; the paper has 1,600 of 2,400."""
-    mix: ErrorMix = ErrorMix()
-    """Which errors are injected."""
+    mix: dict[str, float] = Field(default_factory=dict)
+    """Shares of the error types that are injected, on any scale: `mix.num=1 mix.tmp=0`; the others
+    as in the paper's Table 1."""
     min_errors: int = Field(default=1, ge=1, le=5)
     """Fewest errors in an unfaithful summary."""
     max_errors: int = Field(default=5, ge=1, le=5)
@@ -150,8 +121,6 @@ class TabFaith(Section):
     """Folder to write into; an interrupted run in it is continued."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
-    shard_size: int = Field(default=100, ge=1)
-    """Examples that are written together; an interruption loses at most this many a worker."""
     generator: str | None = None
     """A model that writes the summaries: `openai:MODEL@URL`, `vllm:MODEL`, `hf:MODEL` or
     `scripted:FILE`; null: the program. Its summaries are labelled by `verifier`."""
@@ -167,12 +136,25 @@ class TabFaith(Section):
     """What labels a model's summaries: `program`, `nli:MODEL`, `llm:MODEL`, `program+nli:MODEL` or
     `program+llm:MODEL`."""
 
+    @property
+    def weights(self) -> dict[ClaimError, float]:
+        """The shares of all error types."""
+        return {type: self.mix.get(type.lower(), MIX[type]) for type in CLAIM_ERRORS}
+
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Ranges that are upside down, and settings that nobody would read."""
         if self.min_errors > self.max_errors:
             yield "min_errors", f"more than max_errors={self.max_errors}"
         if self.min_sentences > self.max_sentences:
             yield "min_sentences", f"more than max_sentences={self.max_sentences}"
+        types = [type.lower() for type in CLAIM_ERRORS]
+        for name, share in self.mix.items():
+            if name not in types:
+                yield f"mix.{name}", f"no error type; there are {', '.join(types)}"
+            elif share < 0:
+                yield f"mix.{name}", "less than 0"
+        if not any(self.weights.values()):
+            yield "mix", "all shares are 0: one type at least must be wanted"
         if self.generator is None:
             for name in (
                 "generator_options",

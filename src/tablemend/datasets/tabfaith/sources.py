@@ -43,7 +43,7 @@ class Tables:
     """
 
     def __init__(self, found: list[Found], domain: Domain, name: str, seed: int) -> None:
-        self._found, self._domain, self._name, self._seed = found, domain, name, seed
+        self._found, self.domain, self._name, self._seed = found, domain, name, seed
 
     @property
     def count(self) -> int | None:
@@ -56,8 +56,8 @@ class Tables:
             return self._found[number % len(self._found)]
         if self._name == POOL:
             return Found(make_table(self._seed, number).table, f"{POOL}:{number}")
-        table = GENERATORS[self._domain](self._seed, number)
-        return Found(table, f"{SYNTHETIC}-{self._domain}:{number}")
+        table = GENERATORS[self.domain](self._seed, number)
+        return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
 
 def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, Counter[str]]:

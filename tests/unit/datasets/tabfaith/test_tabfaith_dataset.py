@@ -15,16 +15,13 @@ import pytest
 import yaml
 
 from tablemend.config.load import ConfigError
-from tablemend.datasets.tabfaith import dataset
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
-from tablemend.datasets.tabfaith.making import task_of
-from tablemend.datasets.tabfaith.model_summaries import make_model_dataset
+from tablemend.datasets.tabfaith.making import plan_example
 from tablemend.datasets.tabfaith.prompting import STAGES, ask_for
 from tablemend.datasets.tabfaith.recomputation import Recomputation
 from tablemend.datasets.tabfaith.settings import TabFaith, read_settings
 from tablemend.errors import TablemendError
-from tablemend.runs import sole_writer
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table
 from tests.support.model_server.summaries import summarise
@@ -35,7 +32,7 @@ FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
 
 
 def settings(out: Path, **given: Any) -> TabFaith:
-    data = {"out": str(out), "sizes": SMALL, "shard_size": 10, "seed": 3, **given}
+    data = {"out": str(out), "sizes": SMALL, "seed": 3, **given}
     return TabFaith.model_validate(data)
 
 
@@ -76,7 +73,7 @@ def test_numbers_labels_and_domains_are_those_asked_for(made: Path) -> None:
 
 def test_the_papers_numbers_are_the_default() -> None:
     config = TabFaith()
-    tasks = [task_of(config, number) for number in range(config.sizes.total)]
+    tasks = [plan_example(config, number) for number in range(config.sizes.total)]
     assert Counter(task.domain for task in tasks) == {
         "general": 1600, "financial": 280, "clinical": 280, "operations": 240
     }  # fmt: skip
@@ -118,22 +115,29 @@ def test_any_number_of_workers_writes_the_same_bytes(made: Path, tmp_path: Path)
     assert bytes_of(tmp_path / "two") == bytes_of(made)
 
 
-def test_an_interrupted_run_goes_on(made: Path, tmp_path: Path, monkeypatch: Any) -> None:
+class Stop(Exception):
+    """An interruption."""
+
+
+def stopping_after(examples: int) -> Callable[[int], None]:
+    calls = []
+
+    def progress(_: int) -> None:
+        calls.append(1)
+        if len(calls) > examples:
+            raise Stop
+
+    return progress
+
+
+def test_an_interrupted_run_goes_on(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
-    real, calls = dataset.write_part, []
-
-    def stopping(*arguments: Any) -> Any:
-        calls.append(arguments[2])
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(dataset, "write_part", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        make_dataset(settings(out), nothing)
+    with pytest.raises(Stop):
+        make_dataset(settings(out), stopping_after(30))
     assert not (out / "counts.json").exists()
-    make_dataset(settings(out), nothing)
-    assert calls == [0, 1, 2, 3, 3, 4, 5, 6]
+    done: list[int] = []
+    make_dataset(settings(out), done.append)
+    assert done[0] == 30 and sum(done) == 66
     assert bytes_of(out) == bytes_of(made)
 
 
@@ -145,13 +149,14 @@ def test_a_finished_set_is_found_and_other_settings_are_refused(made: Path) -> N
     assert bytes_of(made) == before
 
 
-@pytest.mark.parametrize("generator", [None, "openai:m@http://localhost:1/v1"])
-def test_a_second_process_on_one_folder_is_refused(generator: str | None, tmp_path: Path) -> None:
-    given = settings(tmp_path, generator=generator)
-    make = make_dataset if generator is None else make_model_dataset
-    with sole_writer(tmp_path), pytest.raises(TablemendError, match=r"another process .* is writ"):
-        make(given, nothing)
-    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+def test_a_second_process_on_one_folder_is_refused(tmp_path: Path) -> None:
+    def again(_: int) -> None:
+        with pytest.raises(TablemendError, match="is being written by another process"):
+            make_dataset(settings(tmp_path), nothing)
+        raise Stop
+
+    with pytest.raises(Stop):
+        make_dataset(settings(tmp_path), again)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -160,7 +165,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         make_dataset(settings(tmp_path), nothing)
 
 
-def test_tables_that_changed_meanwhile_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
+def test_tables_that_changed_meanwhile_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "tables"
     source.mkdir()
     (source / "one.csv").write_text("Club,Points\nAlba,41\nBorea,38\nCorvo,27\nDorna,9\n")
@@ -169,15 +174,10 @@ def test_tables_that_changed_meanwhile_are_refused(tmp_path: Path, monkeypatch: 
         "sizes": {**dict.fromkeys(SMALL, 0), "general": 4},
     }
 
-    def stop(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dataset, "write_part", stop)
-        with pytest.raises(KeyboardInterrupt):
-            make_dataset(settings(tmp_path / "out", **given), nothing)
+    with pytest.raises(Stop):
+        make_dataset(settings(tmp_path / "out", **given), stopping_after(1))
     (source / "one.csv").write_text("Club,Points\nAlba,42\nBorea,38\nCorvo,27\nDorna,9\n")
-    with pytest.raises(TablemendError, match="have changed since"):
+    with pytest.raises(TablemendError, match=r"other settings \(tables was"):
         make_dataset(settings(tmp_path / "out", **given), nothing)
 
 
@@ -263,7 +263,7 @@ def test_a_models_summaries_are_labelled_by_the_verifier(
     tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     config = by_model(tmp_path / "set", model_server())
-    counts = make_model_dataset(config, nothing)
+    counts = make_dataset(config, nothing)
     examples = examples_of(tmp_path / "set")
     assert len(examples) == counts["examples"]["made"] >= 8
     for one in examples:
@@ -272,7 +272,7 @@ def test_a_models_summaries_are_labelled_by_the_verifier(
         assert (one.label == "unfaithful") == bool(one.errors)
         for error in one.errors:
             assert one.summary[error.start : error.end] == error.text and error.original == ""
-    again = make_model_dataset(config, nothing)
+    again = make_dataset(config, nothing)
     assert again == counts
 
 
@@ -280,7 +280,7 @@ def test_answers_that_are_no_summaries_are_dropped_with_the_reason(
     tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     config = by_model(tmp_path / "set", model_server("--faults=one-sentence:0.4+refusal:0.3"))
-    counts = make_model_dataset(config, nothing)
+    counts = make_dataset(config, nothing)
     reasons = " ".join(counts["dropped"])
     assert "too few or too many sentences" in reasons and "refusal" in reasons
     assert counts["examples"]["made"] + sum(counts["dropped"].values()) == 10

@@ -115,9 +115,9 @@ def many(domain: Any, tried: int, *types: ClaimError) -> list[tuple[Table, Summa
             summary = verbaliser.summarise(Random(number))
         except Unverbalisable:
             continue
-        injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
+        injector = Injector(summary, verbaliser)
         for type in types:
-            injected = injector.plant([type], Random(f"{number}{type}"))
+            injected = injector.inject([type], Random(f"{number}{type}"))
             if injected is not None:
                 found.append((table, summary, injected))
     return found
@@ -232,8 +232,8 @@ def test_types_are_drawn_by_the_papers_mix() -> None:
         table = domain_table("financial", 11, number)
         verbaliser = Verbaliser(table)
         summary = verbaliser.summarise(Random(number), (4, 5))
-        injector = Injector(summary, verbaliser.sheet, verbaliser.recomputation)
-        injected = injector.plant_mixed(2, Random(f"mix{number}"))
+        injector = Injector(summary, verbaliser)
+        injected = injector.inject_mixed(2, Random(f"mix{number}"))
         if injected is not None:
             drawn.update(error.type for error in injected.errors)
     assert sum(MIX.values()) == pytest.approx(100)
