@@ -12,13 +12,14 @@ from typing import Any
 
 import yaml
 
-from tablemend.annotation.report import OVERALL, alpha_notes, results_table
+from tablemend.annotation.report import alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
 from tablemend.datasets.tablehallu.card import FEATURES
 from tablemend.datasets.tablehallu.files import open_writer
 from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.errors import TablemendError
+from tablemend.reports.rendering import render
 from tablemend.runs import read_jsonl, sync, sync_all, write_jsonl, write_text
 
 CARD = "README.md"
@@ -154,7 +155,15 @@ def _write_card(folder: Path, data: Data, report: dict[str, Any], note: str) -> 
     old = re.search(rf"^{title}\n.*?(?=^## |\Z)", card, re.MULTILINE | re.DOTALL)
     if old:
         card = card[: old.start()] + card[old.end() :]
-    write_text(path, f"{card.rstrip()}\n\n{section(data, report, note)}\n")
+    section = render(
+        "tablemend.annotation",
+        "card_section.md.j2",
+        heading=heading(data),
+        report=report,
+        table=results_table(report),
+        notes=[*alpha_notes(report), note],
+    )
+    write_text(path, f"{card.rstrip()}\n\n{section}")
 
 
 def _new_card(folder: Path) -> str:
@@ -177,28 +186,5 @@ def _new_card(folder: Path) -> str:
 
 
 def heading(data: Data) -> str:
-    """Title of the card's section: verifications of two splits stand beside each other."""
+    """Title of the card's section, one a split; annotators are counted in it, not named."""
     return f"## Human verification{f': {data.split}' if data.split else ''}"
-
-
-def section(data: Data, report: dict[str, Any], note: str) -> str:
-    """What a data set's card says of its verification; annotators are counted, not named."""
-    split = f" of the split {data.split}" if data.split else ""
-    whole = report["results"][OVERALL]
-    people = len(report["annotators"])
-    read = "one annotator" if people == 1 else f"{people} annotators"
-    parts = [
-        heading(data),
-        f"{report['examples']} of {report['data']['examples']} examples{split} were read by "
-        f"{read}, in three steps (TableHallu, Appendix B): is the query clear and complete, does "
-        "the gold table agree with the gold context and the query, and does the adversarial "
-        "context keep the gold table the only right answer. An example is right when the "
-        "majority judges all three right. Ties, unsure and missing answers are unscored and "
-        f"count neither way: {whole['unscored']} examples. Intervals are 95 % (Wilson's; "
-        "alpha's: bootstrap over examples).",
-        results_table(report),
-        *alpha_notes(report),
-        note,
-        f"Data set hash {report['data']['hash']}.",
-    ]
-    return "\n\n".join(parts)

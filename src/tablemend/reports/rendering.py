@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -26,9 +26,17 @@ def _environment(package: str) -> Environment:
     return environment
 
 
-def render(package: str, template: str, **values: Any) -> str:
+def render(
+    package: str,
+    template: str,
+    filters: Mapping[str, Callable[..., str]] | None = None,
+    /,
+    **values: Any,
+) -> str:
     """Fill a template of a package's folder ``templates``."""
-    return _environment(package).get_template(template).render(values)
+    environment = _environment(package)
+    environment.filters.update(filters or {})
+    return environment.get_template(template).render(values)
 
 
 def resource(package: str, name: str) -> Markup:
