@@ -12,24 +12,3 @@ from tablemend.config.data import (
 )
 from tablemend.config.load import RECIPES, ConfigError, load, parse, to_yaml
 from tablemend.config.section import DType, Format, Prompt, Recipe, Section
-
-__all__ = [
-    "EXAMPLE_FILES",
-    "HUB",
-    "RECIPES",
-    "SMALL_WORLD",
-    "BackendOptions",
-    "ConfigError",
-    "DType",
-    "Data",
-    "Format",
-    "Mixture",
-    "Part",
-    "Prompt",
-    "Recipe",
-    "Section",
-    "Source",
-    "load",
-    "parse",
-    "to_yaml",
-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -140,7 +140,7 @@ class _Asked:
         failures: Counter[str] = Counter()
         in_a_row = 0
         for parts in self._rounds():
-            progress.set_description(_describe(parts, self.backend))
+            progress.set_description(self.backend.name)
             completions = self.backend.generate(self._requests(parts))
             assert isinstance(completions, Generator)
             stream = write_out(generations, self.settings, map(_stored, completions))
@@ -223,15 +223,14 @@ class _Asked:
 
     def _requests(self, parts: Sequence[Part]) -> Iterator[Request]:
         """Requests of the same example and context one after the other."""
-        wanted: dict[str, list[tuple[ContextKind, System]]] = {}
-        examples: dict[str, Sample] = {}
-        for system, context, missing in parts:
-            for example in missing:
-                examples[example.id] = example
-                wanted.setdefault(example.id, []).append((context, system))
-        for example_id, asked in wanted.items():
-            for context, system in sorted(asked, key=lambda pair: pair[0]):  # stable
-                yield self._request(system, context, examples[example_id])
+        order = {example_id: place for place, example_id in enumerate(self._examples)}
+        wanted = [
+            (order[example.id], context, system, example)
+            for system, context, missing in parts
+            for example in missing
+        ]
+        for _, context, system, example in sorted(wanted, key=lambda one: one[:2]):  # stable
+            yield self._request(system, context, example)
 
     def _request(self, system: System, context: ContextKind, example: Sample) -> Request:
         name = _name(system.name, context, example.id)
@@ -263,11 +262,6 @@ def grammar_of(system: System, context: ContextKind, sample: Sample) -> str | No
         return None
     assert format is not None
     return held.grammar(system.task.evidence(sample, context), format)
-
-
-def _describe(parts: Iterable[Part], backend: Backend) -> str:
-    names = [f"{system.name}, {context}" for system, context, _ in parts]
-    return names[0] if len(names) == 1 else backend.name
 
 
 def _name(system: str, context: ContextKind, example_id: str) -> str:

@@ -6,13 +6,3 @@ faults. This room imports nothing of tablemend, so that a fault of the one is no
 
 from tablemend.exact_match.exact import JUDGE, Difference, Opinion, compare_exactly
 from tablemend.exact_match.reading import Grid, Unreadable, read_answer
-
-__all__ = [
-    "JUDGE",
-    "Difference",
-    "Grid",
-    "Opinion",
-    "Unreadable",
-    "compare_exactly",
-    "read_answer",
-]

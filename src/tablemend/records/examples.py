@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -150,18 +151,7 @@ class Example:
         data = {name: getattr(self, name) for name in self.__slots__}
         data["constraints"] = asdict(self.constraints)
         data["gold_table"] = self.gold_table.to_json()
-        data["facts"] = [
-            {
-                "row": fact.row,
-                "entity": fact.entity,
-                "column": fact.column,
-                "value": fact.value,
-                "violates": fact.violates,
-                "clean": None if fact.clean is None else list(fact.clean),
-                "adversarial": list(fact.adversarial),
-            }
-            for fact in self.facts
-        ]
+        data["facts"] = [fact._asdict() for fact in self.facts]
         data["calls"] = [call._asdict() for call in self.calls]
         return data
 
@@ -171,13 +161,11 @@ class Example:
         constraints = data["constraints"]
         facts = tuple(
             Fact(
-                fact["row"],
-                fact["entity"],
-                fact["column"],
-                fact["value"],
-                fact["violates"],
-                None if fact["clean"] is None else Mention(*fact["clean"]),
-                Mention(*fact["adversarial"]),
+                **{
+                    **fact,
+                    "clean": _mention(fact["clean"]),
+                    "adversarial": _mention(fact["adversarial"]),
+                }
             )
             for fact in data["facts"]
         )
@@ -198,3 +186,7 @@ class Example:
             "calls": tuple(Call(**call) for call in data.get("calls", ())),
         }
         return cls(**fields)
+
+
+def _mention(place: Sequence[int] | None) -> Mention | None:
+    return None if place is None else Mention(*place)

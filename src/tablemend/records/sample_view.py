@@ -58,11 +58,7 @@ class SampleView:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return {
-            **{name: getattr(self, name) for name in ("id", "view", "title", "note", "domain")},
-            "query": self.query,
-            "text": self.text,
-            "marks": [list(mark) for mark in self.marks],
+        return {name: getattr(self, name) for name in self.__slots__} | {
             "tables": [table.to_json() for table in self.tables],
             "gold": self.gold.to_json() if isinstance(self.gold, Table) else self.gold,
         }

@@ -19,32 +19,3 @@ from tablemend.runs.files import (
 from tablemend.runs.locks import LOCK, sole_writer
 from tablemend.runs.run import MOVE_AWAY, RUNS, Run, folder_of, say, surroundings
 from tablemend.runs.store import Store, hash_settings, refuse_other, settings_of
-
-__all__ = [
-    "LOCK",
-    "MOVE_AWAY",
-    "RUNS",
-    "Run",
-    "Store",
-    "disk_errors",
-    "folder_of",
-    "hash_file",
-    "hash_settings",
-    "hash_text",
-    "is_special",
-    "moved_beside",
-    "read_jsonl",
-    "read_object",
-    "refuse_other",
-    "replace_file",
-    "say",
-    "settings_of",
-    "sole_writer",
-    "surroundings",
-    "sync",
-    "sync_all",
-    "write_json",
-    "write_jsonl",
-    "write_text",
-    "written_to",
-]

@@ -49,7 +49,8 @@ def read_records(
     if source.source == SMALL_WORLD:
         raise TablemendError(f"{SMALL_WORLD} has samples of table_generation alone: {command}")
     records, where = _records(source, command)
-    return _take(_parse(records, where, parse, command), source, "example")
+    hint = f"make the data with {command}"
+    return _take(_parse(records, where, parse, "tablemend example", hint), source, "example")
 
 
 def read_training(
@@ -79,7 +80,11 @@ def read_chats(source: Source) -> list[Chat]:
         TablemendError: as for :func:`read_examples`.
     """
     records, where = _records(source)
-    return _take(_parse_chats(records, where), source, "chat")
+    hint = (
+        'each is an object {"messages": [{"role": "user", "content": "..."}, '
+        '{"role": "assistant", "content": "..."}]}'
+    )
+    return _take(_parse(records, where, Chat.of, "chat", hint), source, "chat")
 
 
 def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
@@ -177,27 +182,16 @@ def _parse(
     records: Iterator[dict[str, Any]],
     where: str,
     parse: Callable[[dict[str, Any]], Item],
-    command: str,
+    what: str,
+    hint: str,
 ) -> Iterator[Item]:
     for number, record in enumerate(records, 1):
         try:
             yield parse(record)
         except (KeyError, TypeError, AttributeError, ValueError, TablemendError) as error:
+            why = str(error) if isinstance(error, TablemendError) else repr(error)
             raise TablemendError(
-                f"{where}: record {number} is no tablemend example ({error!r}): "
-                f"make the data with {command}"
-            ) from error
-
-
-def _parse_chats(records: Iterator[dict[str, Any]], where: str) -> Iterator[Chat]:
-    for number, record in enumerate(records, 1):
-        try:
-            yield Chat.of(record)
-        except (AttributeError, TablemendError) as error:
-            raise TablemendError(
-                f"{where}: record {number} is no chat ({error}): each is an object "
-                '{"messages": [{"role": "user", "content": "..."}, '
-                '{"role": "assistant", "content": "..."}]}'
+                f"{where}: record {number} is no {what} ({why}): {hint}"
             ) from error
 
 

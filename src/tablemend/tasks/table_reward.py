@@ -19,7 +19,7 @@ from tablemend.detector.judge import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError
-from tablemend.records import ContextKind, Example
+from tablemend.records import Example
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.table import Cell, Table, TableError
 from tablemend.tables.write import write_table
@@ -122,20 +122,6 @@ def score_answer(
     return Score(parts, paid / whole)
 
 
-def score_example(text: str, example: Example, kind: ContextKind, rules: Rules) -> Score:
-    """:func:`score_answer` for an example with one of its contexts."""
-    quote = None
-    if rules.quotes:
-        quote = Quote(example.context(kind), _quoted(tablehallu.quotation(example, kind)))
-    return score_answer(text, example.gold_table, SortRule.of(example.constraints), rules, quote)
-
-
-def gold_answer(example: Example, kind: ContextKind, rules: Rules) -> str:
-    """What earns the whole reward; a thought that is the model's own is left empty."""
-    thought: tablehallu.Thinking = "quote" if rules.quotes else "empty"
-    return tablehallu.target(example, kind, thought if rules.thinks else "off", rules.format)
-
-
 class TableReward:
     """The reward of table generation.
 
@@ -150,11 +136,16 @@ class TableReward:
 
     def score(self, sample: Example, view: str, text: str) -> Score:
         """What an answer earns (:func:`score_answer`)."""
-        return score_example(text, sample, view, self._rules)
+        quote = None
+        if self._rules.quotes:
+            quote = Quote(sample.context(view), _quoted(tablehallu.quotation(sample, view)))
+        order = SortRule.of(sample.constraints)
+        return score_answer(text, sample.gold_table, order, self._rules, quote)
 
     def gold(self, sample: Example, view: str) -> str:
-        """What earns the whole reward."""
-        return gold_answer(sample, view, self._rules)
+        """What earns the whole reward; a thought that is the model's own is left empty."""
+        thinking = "quote" if self._rules.quotes else "empty" if self._rules.thinks else "off"
+        return tablehallu.target(sample, view, thinking, self._rules.format)
 
 
 def _grade(

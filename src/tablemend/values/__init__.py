@@ -6,18 +6,3 @@ from tablemend.values.dates import parse_date
 from tablemend.values.inclusion import includes
 from tablemend.values.numbers import Number, parse_number
 from tablemend.values.units import Unit, header_unit
-
-__all__ = [
-    "Number",
-    "Unit",
-    "Value",
-    "header_unit",
-    "includes",
-    "is_blank",
-    "is_numeric",
-    "parse_date",
-    "parse_number",
-    "read_value",
-    "same_value",
-    "standardise",
-]

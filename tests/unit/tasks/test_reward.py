@@ -26,9 +26,9 @@ from tablemend.tasks.table_reward import (
     IMPURE,
     Rules,
     Score,
+    TableReward,
     credit_cell,
     score_answer,
-    score_example,
 )
 from tablemend.tasks.tablehallu import OutputFormat
 from tablemend.values.units import header_unit
@@ -343,7 +343,7 @@ def test_the_context_copied_earns_less_than_a_few_rows_that_belong() -> None:
 
 
 def _earned(table: Table, example: Example) -> float:
-    return score_example(tablehallu.answer(table), example, "clean", RULES).reward
+    return TableReward(RULES).score(example, "clean", tablehallu.answer(table)).reward
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -356,7 +356,7 @@ def test_gold_earns_exactly_1(format: OutputFormat, thinking: tablehallu.Thinkin
     for example in small_world.examples(seed=6, n=100):
         for kind in CONTEXT_KINDS:
             text = tablehallu.target(example, kind, thinking, format)
-            assert score_example(text, example, kind, rules).reward == 1.0
+            assert TableReward(rules).score(example, kind, text).reward == 1.0
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -373,7 +373,7 @@ def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
         found = judge_answer(text, example.gold_table, example.adversarial_context, order, format)
         assert found.findings, table
         injected += 1
-        assert 0.0 <= score_example(text, example, "clean", rules).reward < 1.0
+        assert 0.0 <= TableReward(rules).score(example, "clean", text).reward < 1.0
     assert injected
 
 
@@ -450,7 +450,7 @@ def test_a_quotation_is_the_contexts_sentences_and_nothing_else(
         gold = tablehallu.quotation(example, "adversarial").splitlines()
         lines = quote(gold, example.adversarial_context)
         text = quoting(lines, example.gold_table)
-        found = score_example(text, example, "adversarial", QUOTING)
+        found = TableReward(QUOTING).score(example, "adversarial", text)
         if len(gold) > 1 and share is not None:
             assert found.parts["quote"] == pytest.approx(share)
         elif len(gold) > 1:
@@ -458,7 +458,7 @@ def test_a_quotation_is_the_contexts_sentences_and_nothing_else(
         assert found.parts["format"] == (1.0 if pure else IMPURE)
         assert (found.reward == 1.0) == (share == 1 or lines == gold)
         nothing = quoting(lines, Table.of(example.gold_table.columns, []))
-        assert score_example(nothing, example, "adversarial", QUOTING).reward == 0.0
+        assert TableReward(QUOTING).score(example, "adversarial", nothing).reward == 0.0
 
 
 def test_ordinary_white_space_and_empty_cells_are_free() -> None:
