@@ -247,13 +247,6 @@ def test_a_judge_that_cannot_be_loaded_is_refused_before_any_generation(recipe, 
     assert not (tmp_path / "run" / "generations").exists()
 
 
-def test_more_examples_than_the_test_set_has_are_refused(recipe, tmp_path):
-    compare(recipe, "evaluation.n=2")
-    assert json.loads((tmp_path / "run" / "results.json").read_text())["n"] == 2
-    with pytest.raises(TablemendError, match=r"gives 6 examples, evaluation\.n asks for 7: lower"):
-        compare(recipe, "evaluation.n=7")
-
-
 def test_context_beyond_the_window_is_refused_before_any_generation(recipe, tmp_path):
     with pytest.raises(TablemendError, match=r"(base|cot|tuned)\.(clean|adversarial)\..* window"):
         compare(recipe, "model.context_length=200")
@@ -299,15 +292,6 @@ def test_without_vllm_a_comparison_is_refused_before_anything_is_loaded(recipe, 
         plan_systems(config, Run.of(config))
 
 
-def test_check_prints_the_configuration_and_stops(recipe, tmp_path):
-    done = subprocess.run(
-        command(*recipe, "--check"), cwd=ROOT, env=environment(), capture_output=True, text=True
-    )
-    assert done.returncode == 0
-    assert yaml.safe_load(done.stdout)["evaluation"]["max_new_tokens"] == 24
-    assert not (tmp_path / "run").exists()
-
-
 def make_stored(example_id: str) -> Stored:
     return Stored(Answer(example_id, "base", "clean", "text", 1, 1, "stop"), 0.1)
 
@@ -331,8 +315,3 @@ def test_what_is_no_answer_is_refused_by_file_and_example(tmp_path):
     (tmp_path / "base.clean.jsonl").write_text("\n".join([*lines, ""]))
     with pytest.raises(TablemendError, match=r"base\.clean\.jsonl: 'a' is no stored answer"):
         Generations(tmp_path).read("base", "clean")
-
-
-def test_report_without_results_is_refused(tmp_path):
-    with pytest.raises(TablemendError, match="run the comparison first"):
-        write_reports(tmp_path)

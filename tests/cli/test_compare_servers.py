@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import runpy
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
@@ -20,8 +19,6 @@ import yaml
 from tablemend.backends.names import ModelName
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.detector.judge import judge_answer
-from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
@@ -30,7 +27,6 @@ from tablemend.generations import Scored, Stored
 from tablemend.records import Answer, Judgement
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, read_jsonl, sole_writer
-from tablemend.tasks import tablehallu
 from tests.support.answering import AnsweringServer, answering, asked, right_answer
 from tests.support.files import file_size_limit
 
@@ -108,23 +104,6 @@ def test_each_system_is_asked_and_scored_in_its_own_format(recipe, tmp_path: Pat
     assert "No table" not in page  # the page reads each answer in its system's format
     with pytest.raises(TablemendError, match="format was 'json', is 'markdown'"):
         compare(recipe({**systems, "js": {}}), "rescore=true")
-
-
-@pytest.mark.parametrize("output", get_args(tablehallu.OutputFormat))
-def test_what_a_model_is_trained_to_write_is_what_the_prompt_asks_for(output) -> None:
-    for example in EXAMPLES:
-        text = tablehallu.answer(example.gold_table, output)
-        marker, _, table = text.partition("\n")
-        assert marker == tablehallu.MARKER
-        if output == "json":
-            ((_, rows),) = json.loads(table).items()
-            assert [list(row) for row in rows] == [list(example.gold_table.columns)] * len(rows)
-        if output == "latex":
-            assert table.startswith("\\begin{tabular}") and table.endswith("\\end{tabular}")
-        judgement = judge_answer(
-            text, example.gold_table, example.gold_context, SortRule.of(example.constraints), output
-        )
-        assert (judgement.findings, judgement.share("cell_recall")) == ((), 1.0)
 
 
 def test_the_thinking_switch_is_sent(recipe, server) -> None:
@@ -323,19 +302,6 @@ def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
     assert (spent["requests"], spent["completion_tokens"]) == (20, 1000)
 
 
-def test_judging_again_asks_nobody(recipe, server, monkeypatch) -> None:
-    tokens = recipe({"base": {}, "cot": {"prompt": "cot"}})
-    first = compare(tokens)
-    server.bodies.clear()
-
-    def refuse(*_, **__):
-        raise AssertionError("a backend was opened")
-
-    monkeypatch.setattr("tablemend.evaluation.generating.open_backend", refuse)
-    assert compare(tokens, "rescore=true") == first
-    assert server.bodies == []
-
-
 def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:
     halves = {EXAMPLES[0].id, EXAMPLES[1].id}
 
@@ -363,11 +329,10 @@ def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:
     assert rates["unscored"]["rate"] == 3 / N
 
 
-@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
-def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_path, server) -> None:
+def test_a_cut_table_is_the_same_one_error_in_every_format(recipe, tmp_path, server) -> None:
     def reply(body):
         text = right_answer(body, MANY)
-        text = text[: int(len(text) * share)]
+        text = text[: int(len(text) * 0.9)]
         return {"finish_reason": "length", "message": {"content": text}}
 
     server.reply = reply
@@ -381,18 +346,6 @@ def test_a_cut_table_is_the_same_one_error_in_every_format(share, recipe, tmp_pa
     assert found == {(1, "cut at the token limit, after 50 tokens")}
     assert len(scored) == 3 * N and not any(one["abstained"] for one in scored)
     assert "answers cut at the token limit are format errors" in write_markdown(results)
-
-
-def test_a_refusal_is_scored_by_its_text_and_counted(recipe, server) -> None:
-    refusal = {"finish_reason": "content_filter", "message": {"content": "I cannot help."}}
-    server.reply = lambda body: (
-        refusal if asked(body, MANY)[0].id == EXAMPLES[0].id else right_answer(body, MANY)
-    )
-    results = compare(recipe({"base": {}}))
-    rates = results["systems"]["base"]["adversarial"]
-    assert rates["format_error"]["rate"] == 1 / N and rates["unscored"]["rate"] == 0.0
-    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"refusal": 1, "stop": N - 1}
-    assert "refusals" in write_markdown(results)
 
 
 def test_prices_and_spending_are_reported_and_no_key_is_written(
@@ -551,29 +504,6 @@ def test_systems_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_mo
     assert "fingerprint" in report and "engine openai" in report
 
 
-def test_a_server_that_knows_the_examples_is_a_model_too(
-    recipe, tmp_path, capsys, model_server
-) -> None:
-    path = tmp_path / "examples.jsonl"
-    path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in EXAMPLES))
-    tokens = recipe({"base": {"model": model_server(f"--examples={path}")}})
-    results = compare(tokens)
-    assert results["systems"]["base"]["adversarial"]["unscored"]["rate"] == 0.0
-    assert results["cost"]["base"]["adversarial"]["finish_reasons"] == {"stop": N}
-    stored = lines(tmp_path, "base")
-    capsys.readouterr()
-    assert compare(tokens) == results
-    assert lines(tmp_path, "base") == stored
-    assert "kept as" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("place", ["model.path", "evaluation.systems.base.model"])
-def test_an_engine_without_a_model_is_refused(place, recipe) -> None:
-    """YAML takes the colon at its end for a mapping."""
-    with pytest.raises(TablemendError, match=rf"{re.escape(place)}: .*string"):
-        parse(CompareCommand, recipe({"base": {}}, f"{place}=scripted:"))
-
-
 def test_a_broken_manifest_is_one_line(recipe, tmp_path, server, monkeypatch, capsys) -> None:
     tokens = recipe({"base": {}})
     compare(tokens)
@@ -614,20 +544,3 @@ def test_results_of_another_shape_are_refused_in_one_line(
     assert run_script("report.py", [f"run={tmp_path}/"], monkeypatch) == 2
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1 and said in shown and "Traceback" not in shown
-
-
-def test_results_that_lack_a_metric_are_refused(recipe, tmp_path) -> None:
-    compare(recipe({"base": {}}))
-    path = tmp_path / "run" / "results.json"
-    whole = json.loads(path.read_text())
-    write_reports(tmp_path / "run")
-    for spoil, said in (
-        (lambda r: r["systems"]["base"]["adversarial"].pop("attribute"), "lacks attribute"),
-        (lambda r: r["settings"].clear(), r"settings: of other systems \(base\)"),
-        (lambda r: r["cost"]["base"]["adversarial"].pop("seconds"), "seconds: Field required"),
-    ):
-        results = json.loads(json.dumps(whole))
-        spoil(results)
-        path.write_text(json.dumps(results))
-        with pytest.raises(TablemendError, match=said):
-            write_reports(tmp_path / "run")

@@ -24,7 +24,6 @@ from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
     STAGES,
     Comparison,
-    DpoCommand,
     DpoExperiment,
     Experiment,
     GrpoCommand,
@@ -62,11 +61,6 @@ def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().split("kind:")[0]
     assert f"train/sft.py recipe={name}" in head
     assert "Hardware" in head
-
-
-def test_the_recipes_of_the_issue_are_there() -> None:
-    sizes = ("0.6b", "1.7b", "4b", "8b", "14b", "32b")
-    assert {"tiny", *(f"qwen3-{size}" for size in sizes)} <= set(EXPERIMENTS)
 
 
 @pytest.fixture(scope="module")
@@ -291,25 +285,14 @@ def test_a_recipe_of_another_kind_is_refused(tmp_path: Path) -> None:
         ("kind: experiment\n  name: [", "not readable as YAML"),
         ("- a\n- b\n", "a mapping"),
         ("kind: experiment\nname: a\nname: b\n", "duplicate"),
+        (b"kind: \xff\xfe", "not UTF-8"),
     ],
 )
-def test_unreadable_recipe_files(tmp_path: Path, text: str, message: str) -> None:
+def test_unreadable_recipe_files(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = tmp_path / "bad.yaml"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     (found,) = problems(f"recipe={path}")
     assert message in found and str(path) in found
-
-
-def test_a_recipe_that_is_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_bytes(b"kind: \xff\xfe")
-    assert "not UTF-8" in problems(f"recipe={path}")[0]
-
-
-def test_the_model_is_frozen() -> None:
-    config = parse(Experiment, ["recipe=tiny"])
-    with pytest.raises(ValueError, match="frozen"):
-        config.train.micro_batch = 1  # type: ignore[misc]
 
 
 def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,22 +304,6 @@ def test_help_lists_recipes_and_every_key(capsys: pytest.CaptureFixture[str]) ->
     for key in ("train.learning_rate: float", "overwrite: bool = False", "systems.<name>.prompt"):
         assert key in page
     assert "base|careful|follow|cot" in page
-
-
-@pytest.mark.parametrize(
-    ("script", "arguments"),
-    [
-        ("eval/validate.py", "[key.sub=value ...] [--check]"),
-        ("eval/compare.py", "recipe=NAME [key.sub=value ...] [--check]"),
-        ("data_gen/tablehallu.py", "[engine=program|llm | recipe=NAME] [key.sub=value"),
-    ],
-)
-def test_help_begins_with_the_command_as_it_is_typed(script: str, arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.stdout.startswith(f"usage: python {script} {arguments}"), done.stderr
-    assert done.stdout.count("usage:") == 1
 
 
 def test_a_class_without_recipes_takes_overrides_alone() -> None:
@@ -408,18 +375,6 @@ def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> N
     assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
 
 
-@pytest.mark.parametrize(
-    ("name", "cls"), [("tiny", SftCommand), ("tiny-dpo", DpoCommand), ("tiny-grpo", GrpoCommand)]
-)
-def test_compare_reads_what_a_training_noted(
-    name: str, cls: type[SftCommand], tmp_path: Path
-) -> None:
-    path = tmp_path / "noted.yaml"
-    path.write_text(to_yaml(parse(cls, [f"recipe={name}", "overwrite=true", "show=3"])))
-    assert parse(CompareCommand, [f"recipe={path}"]).name == name
-    assert parse(cls, [f"recipe={path}"]) == parse(cls, [f"recipe={name}"])
-
-
 def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
     assert parse(CompareCommand, ["recipe=tiny"]).train is not None
     (line,) = problems("recipe=tablehallu-eval", cls=SftCommand)
@@ -438,6 +393,7 @@ def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
             ["recipe=tablehallu-eval", "evaluation.systems.x.model=sft"],
             "evaluation.systems.x.model",
         ),
+        (["recipe=tiny", "evaluation.systems.x={model: dpo}"], "evaluation.systems.x.model"),
         (["recipe=tiny", "train=null"], "train"),
         (["recipe=tiny", "data.train=null"], "data.train"),
         (["recipe=tiny", "model.path=openai:m@http://localhost/v1"], "model.path"),
@@ -483,18 +439,6 @@ def test_where_no_key_is_like_it_the_section_is_named() -> None:
 def test_gpus_to_plan_for_are_said_to_check_alone() -> None:
     with pytest.raises(ConfigError, match="gpus: only --check reads it"):
         load(SftCommand, ["recipe=tiny", "gpus=16"])
-
-
-@pytest.mark.parametrize(("source", "needed"), [("hub:a/b", "a name"), ("data/x", "train|valid")])
-def test_a_split_is_asked_for_as_the_source_names_it(source: str, needed: str) -> None:
-    found = problems("recipe=tiny", f"data.test={{source: {source}}}")
-    (line,) = [line for line in found if line.startswith("data.test.split")]
-    assert needed in line
-
-
-def test_a_key_that_has_moved_is_found_again() -> None:
-    (line,) = problems("recipe=tiny", "evaluation.batch_size=4", cls=CompareCommand)
-    assert "did you mean evaluation.options.batch_size?" in line
 
 
 def test_an_system_has_its_own_format_thinking_and_options() -> None:
@@ -544,11 +488,6 @@ def test_a_section_of_another_kind_is_refused(
     path = tmp_path / "wrong.yaml"
     path.write_text(yaml.safe_dump(recipe))
     assert line in "\n".join(problems(f"recipe={path}", cls=CompareCommand))
-
-
-def test_an_system_of_another_stage_is_refused(tmp_path: Path) -> None:
-    (line,) = problems("recipe=tiny", "evaluation.systems.new={model: dpo}")
-    assert "this recipe's own checkpoint is sft" in line
 
 
 def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:

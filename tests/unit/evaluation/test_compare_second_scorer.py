@@ -17,7 +17,6 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.exact_match import Difference, Opinion
 from tablemend.records import Finding, Judgement
-from tablemend.reports.content import agreement_table, say_differing
 from tablemend.reports.report import terminal_table, write_reports
 from tablemend.reports.second_scorers import compare_scorers
 from tablemend.runs import Run, read_jsonl
@@ -165,20 +164,3 @@ def test_agreement_counts_what_both_scored() -> None:
     found = compare_scorers(judgements, opinions)
     assert found["examples"] == {"detector_only": ["b"], "second_only": ["c"]}
     assert (found["n"], found["disagreement"], found["kappa"]) == (4, 2, 0.0)
-
-
-def test_tables_of_agreement_name_the_examples() -> None:
-    agreement = {
-        "n": 9,
-        "both": 1,
-        "detector_only": 0,
-        "second_only": 7,
-        "kappa": None,
-        "examples": {"detector_only": [], "second_only": list("abcdefg")},
-    }
-    own = {"base": {"clean": {"agreement": agreement}}}
-    results = {"second": {"judges": ["exact 1"], "systems": {"exact 1": own}}}
-    (row,) = agreement_table(results).rows
-    assert [cell.text for cell in row] == ["exact", "base", "clean", "9", "1", "0", "7", "\u2013"]
-    (said,) = say_differing(results)
-    assert said == "base, clean, second scorer alone (exact): a, b, c, d, e and 2 more"

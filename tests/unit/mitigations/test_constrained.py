@@ -25,7 +25,7 @@ from tablemend.evaluation.generating import generate
 from tablemend.evaluation.scoring import score, scorers
 from tablemend.evaluation.systems import begin, plan_systems, read_test
 from tablemend.generations import ScoredSystems
-from tablemend.mitigations.constrained import WIDTHS, answer_grammar, keeps_header
+from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.runs import Run
 from tablemend.tables.extract import extract_table
@@ -261,7 +261,3 @@ def test_a_server_that_passes_over_the_grammar_is_found_out(tmp_path: Path) -> N
         kept.mkdir()
         scored = compare(comparison(kept, server.model))
     assert all(not one.judgement.findings for one in scored["constrained"]["clean"].values())
-
-
-def test_widths_of_free_headers_are_what_a_table_has() -> None:
-    assert WIDTHS[0] == 1 and len(EXAMPLES[0].gold_table.columns) in WIDTHS

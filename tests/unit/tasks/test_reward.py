@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from random import Random
@@ -469,14 +466,6 @@ def test_ordinary_white_space_and_empty_cells_are_free() -> None:
     assert score(text.replace("| - |", "| n/a |")).reward < 1.0
 
 
-def test_a_long_title_is_prose() -> None:
-    rules = RULES._replace(format="json")
-    rows = [dict(zip(GOLD.columns, row, strict=True)) for row in GOLD.rows]
-    named, told = (json.dumps({title: rows}) for title in ("wells", "I made sure that " * 20))
-    assert score("####\n" + named, rules).reward == 1.0
-    assert score("####\n" + told, rules).parts["format"] == IMPURE
-
-
 def test_a_gold_table_that_cannot_be_scored_is_refused() -> None:
     with pytest.raises(TablemendError, match="more than once"):
         score_answer("", Table.of(["A", "A"], [["1", "2"]]), None, RULES)
@@ -625,8 +614,3 @@ def test_mending_an_error_never_costs(data: st.DataObject, table: Table, parts: 
 def test_any_text_has_a_score(text: str) -> None:
     assert 0.0 <= score(text).reward < 1.0
     assert 0.0 <= score(f"####\n{text}\n| Town | Wells |\n|---|---|\n| {text} | 4 |").reward < 1.0
-
-
-def test_the_reward_loads_no_torch() -> None:
-    code = "import sys, tablemend.tasks.table_reward; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
