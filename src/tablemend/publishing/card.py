@@ -51,7 +51,7 @@ def write_card(
     Args:
         recorded: its training.
         scores: its comparison; ``None`` where there was none.
-        command: name, licence, benchmark.
+        command: name, licence.
         tokenizer: the one that is published.
         lacking: what is missing; said at its head.
     """

@@ -42,16 +42,15 @@ class PublishCommand(ReportCommand):
     """System of the base; null is the one with the same prompt, else the first."""
     license: str | None = None
     """Licence of the weights, by its name on the Hub (`apache-2.0`)."""
-    benchmark: str | None = None
-    """Data set on the Hub that holds the test examples, for `.eval_results`; null: that of a
-    `hub:` test set, and no `.eval_results` for any other."""
     out: str | None = None
     """Folder to write; null is `publish` in the run folder."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """What is no name on the Hub, and what only a push reads."""
-        for key, name in (("repo_id", self.repo_id), ("benchmark", self.benchmark)):
-            if name is not None and not ON_HUB.fullmatch(name):
-                yield key, f"{name!r} is no name on the Hub: OWNER/NAME, of letters, digits, - _ ."
+        if not ON_HUB.fullmatch(self.repo_id):
+            yield (
+                "repo_id",
+                f"{self.repo_id!r} is no name on the Hub: OWNER/NAME, of letters, digits, - _ .",
+            )
         if not self.push and not self.private:
             yield "private", "only a push reads it: set push=true"

@@ -20,7 +20,6 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import run_folder
 from tablemend.publishing.card import write_card
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.metadata import eval_results
 from tablemend.publishing.recorded import KINDS, Recorded, read_recorded
 from tablemend.publishing.reproduction import BEHIND, placed_chain, recipe_of
 from tablemend.publishing.scores import missing, read_scores
@@ -37,7 +36,6 @@ from tablemend.training import checkpoints
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model")
 """Files of a checkpoint that others need; no pickle is among them."""
-EVAL_RESULTS = ".eval_results"
 LEFT_OUT = (checkpoints.MARKER, "trainer_state.json")
 
 
@@ -78,10 +76,6 @@ def write_folder(command: PublishCommand) -> Published:
         shutil.rmtree(partial, ignore_errors=True)
         _copy_weights(recorded, source, partial, tokenizer)
         _copy_evidence(recorded, partial)
-        if scores is not None:
-            date = recorded.run.recorded("compare").get("time")
-            if entries := eval_results(scores, command, date):
-                write_text(partial / EVAL_RESULTS / "tablehallu.yaml", entries)
         write_card(recorded, scores, command, tokenizer, lacking).save(partial / "README.md")
         _leave_out_paths(partial)
         checkpoints.put_in_place(out, partial)
@@ -219,4 +213,4 @@ def _is_ours(out: Path) -> bool:
     """
     folders = {path.name for path in out.iterdir() if path.is_dir()}
     recipes = [out / BEHIND / f"{stage}.yaml" for stage in KINDS]
-    return any(path.is_file() for path in recipes) and folders <= {BEHIND, EVAL_RESULTS}
+    return any(path.is_file() for path in recipes) and folders <= {BEHIND}

@@ -6,12 +6,15 @@ from huggingface_hub import HfApi, get_token
 
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.folder import EVAL_RESULTS, Published
+from tablemend.publishing.folder import Published
 from tablemend.publishing.reproduction import BEHIND
 
 STALE = (
-    *("*.safetensors", "*.safetensors.index.json", "adapter_config.json"),
-    *(f"{EVAL_RESULTS}/*", f"{BEHIND}/*"),
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "adapter_config.json",
+    f"{BEHIND}/*",
+    ".eval_results/*",
 )
 """What an earlier push may have left that this one does not replace: weights, numbers."""
 

@@ -1,4 +1,4 @@
-"""The head of a model card and ``.eval_results``: what the Hub reads by program."""
+"""The head of a model card: what the Hub reads by program."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
-from huggingface_hub import EvalResult, EvalResultEntry, ModelCardData
-from huggingface_hub import eval_result_entries_to_yaml as entries_to_yaml
+from huggingface_hub import EvalResult, ModelCardData
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.config import HUB
@@ -34,7 +32,7 @@ def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand)
     more: dict[str, Any] = {}
     if local_folder(path) is None:  # only a name on the Hub is one for its readers
         more["base_model_relation"] = "adapter" if is_adapter else "finetune"
-    results = model_index(scores, command) if scores is not None else []
+    results = model_index(scores) if scores is not None else []
     return ModelCardData(
         base_model=path if more else None,
         datasets=sorted({one.removeprefix(HUB) for one in sources}) or None,
@@ -68,7 +66,7 @@ def _strings(data: Any, name: str) -> Iterator[str]:
 
 
 def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate]]:
-    """Context, metric, its name, judge, rate: what is published as a number of the checkpoint."""
+    """Context, metric, its name, scorer, rate: what is published as a number of the checkpoint."""
     results = scores.results
     assert scores.system is not None
     for context in scores.contexts:
@@ -76,25 +74,25 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
         for metric in metrics_of(results):
             if metric.name == TOTAL or metric.kind == "share":
                 yield context, metric.name, metric.title, results["judge"], own[metric.name]
-        for judge in second_scorers(results):
-            second = results["second"]["systems"][judge][scores.system][context]
-            name = f"TotalHallu, {short_name(judge)}"
-            slug = re.sub(r"\W+", "_", short_name(judge))
-            yield context, f"total_hallu_{slug}", name, judge, second["total_hallu"]
+        for scorer in second_scorers(results):
+            second = results["second"]["systems"][scorer][scores.system][context]
+            name = f"TotalHallu, {short_name(scorer)}"
+            slug = re.sub(r"\W+", "_", short_name(scorer))
+            yield context, f"total_hallu_{slug}", name, scorer, second["total_hallu"]
 
 
-def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
-    """The checkpoint's rates in the older ``model-index`` of the card's head."""
+def model_index(scores: Scores) -> list[EvalResult]:
+    """The checkpoint's rates in the ``model-index`` of the card's head."""
     if scores.system is None:
         return []
     data = scores.results["data"]
-    benchmark = _benchmark(scores, command)
+    source = str(data["source"]).removeprefix(HUB)
     return [
         EvalResult(
             task_type="text-generation",
             task_name=TASKS.get(scores.results["task"], scores.results["task"]),
-            dataset_type=benchmark or data["source"].replace("/", "-"),
-            dataset_name=benchmark or data["source"],
+            dataset_type=source if data["source"].startswith(HUB) else source.replace("/", "-"),
+            dataset_name=source,
             dataset_config=context,
             dataset_split=data.get("split") or "test",
             dataset_revision=data.get("revision"),
@@ -102,46 +100,14 @@ def model_index(scores: Scores, command: PublishCommand) -> list[EvalResult]:
             metric_type=metric,
             metric_name=f"{name} ({context} contexts)",
             metric_value=round(rate["rate"], 4),
-            metric_args={"judge": judge, **_limits_of(rate)},
+            metric_args={"scorer": scorer, **_limits_of(rate)},
         )
-        for context, metric, name, judge, rate in _measured(scores)
+        for context, metric, name, scorer, rate in _measured(scores)
         if rate["rate"] is not None
     ]
-
-
-def eval_results(scores: Scores, command: PublishCommand, date: str | None) -> str:
-    """The same numbers for ``.eval_results/``; empty where the test data is not on the Hub."""
-    benchmark = _benchmark(scores, command)
-    if benchmark is None or scores.system is None:
-        return ""
-    entries = [
-        EvalResultEntry(
-            dataset_id=benchmark,
-            task_id=f"{context}_{metric}",
-            value=round(rate["rate"], 4),
-            dataset_revision=scores.results["data"].get("revision"),
-            date=date,
-            notes=", ".join([name, f"judge: {judge}", *_limits_said(rate)]),
-        )
-        for context, metric, name, judge, rate in _measured(scores)
-        if rate["rate"] is not None
-    ]
-    return str(yaml.safe_dump(entries_to_yaml(entries), sort_keys=False, allow_unicode=True))
-
-
-def _benchmark(scores: Scores, command: PublishCommand) -> str | None:
-    source = str(scores.results["data"]["source"])
-    return command.benchmark or (source.removeprefix(HUB) if source.startswith(HUB) else None)
 
 
 def _limits_of(rate: Rate) -> dict[str, Any]:
     if rate["low"] is None or rate["high"] is None:
         return {"n": rate["n"]}
     return {"low": round(rate["low"], 4), "high": round(rate["high"], 4), "n": rate["n"]}
-
-
-def _limits_said(rate: Rate) -> list[str]:
-    found = _limits_of(rate)
-    return [f"n {found['n']}"] + (
-        [f"95 % interval {found['low']} to {found['high']}"] if "low" in found else []
-    )
