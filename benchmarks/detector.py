@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from tablemend.detector.judge import Submission, judge_answers
+from tablemend.detector.algorithm import Submission, detect_in_answers
 from tablemend.detector.order import SortRule
 from tablemend.tables.table import Table
 
@@ -85,7 +85,7 @@ def measure(count: int, seed: int) -> float:
     """Processor seconds of judging ``count`` answers."""
     meter = Meter(make_submissions(count, seed))
     start = time.process_time()
-    scored = sum(1 for judgement in judge_answers(meter) if not judgement.unscored)
+    scored = sum(1 for judgement in detect_in_answers(meter) if not judgement.unscored)
     seconds = time.process_time() - start - meter.seconds
     assert scored == count, "every answer has a verdict"
     return seconds

@@ -29,7 +29,7 @@ from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.engine import examples as make_examples
 from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows, with_rows
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.detector.judge import judge, judge_answer
+from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.evidence.source import Source
@@ -79,7 +79,7 @@ def measure(examples: list[Example], make: Make, model: Backend | None) -> Count
     for (example, item), one in zip(injected, mended, strict=True):
         order = SortRule.of(example.constraints)
         before, after = (
-            judge_answer(text, example.gold_table, item.context, order, "markdown")
+            detect_in_answer(text, example.gold_table, item.context, order, "markdown")
             for text in (item.text, one.text)
         )
         assert one.before is not None  # an answer with a table
@@ -262,7 +262,7 @@ def print_agreement(title: str, items: Iterable[tuple[str, Table, Table]]) -> No
     """Verdicts on cells and rows of models' tables beside what the detector says with gold."""
     counts: Counter[tuple[str, str]] = Counter()
     for text, gold, answer in items:
-        found = {(f.row, f.column): f.type for f in judge(answer, gold, text).findings}
+        found = {(f.row, f.column): f.type for f in detect_errors(answer, gold, text).findings}
         for verdict in verify_answer_claims(answer_claims(answer), Source(text=text)):
             claim = verdict.claim
             if claim.column == answer.columns[primary_key(answer)]:

@@ -17,8 +17,8 @@ from tablemend.backends.checkpoints import Checkpoint  # noqa: E402
 from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
 from tablemend.datasets.tablehallu import small_world  # noqa: E402
+from tablemend.detector.algorithm import Submission, detect_in_answers  # noqa: E402
 from tablemend.detector.errors import METRICS  # noqa: E402
-from tablemend.detector.judge import Submission, judge_answers  # noqa: E402
 from tablemend.detector.order import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
 from tablemend.renderer import prompt_ids  # noqa: E402
@@ -142,7 +142,7 @@ def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -
         )
         for number, example in enumerate(examples)
     )
-    total = summarise(list(judge_answers(submissions)), METRICS)["total_hallu"]
+    total = summarise(list(detect_in_answers(submissions)), METRICS)["total_hallu"]
     assert total["n"] == len(examples) and total["rate"] is not None
     return total["rate"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tablemend.cli import main
-from tablemend.detector.judge import DETECTOR_VERSION
+from tablemend.detector.algorithm import DETECTOR_VERSION
 from tablemend.evaluation.detect import read_submissions
 from tablemend.tables.read import SUFFIXES
 from tablemend.tables.table import Table
@@ -236,7 +236,7 @@ def test_an_answer_that_a_defect_of_ours_ends_does_not_end_the_batch(
     def fail(*_: object) -> None:
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr("tablemend.detector.judge.check_format", fail)
+    monkeypatch.setattr("tablemend.detector.algorithm.check_format", fail)
     good = {"answer": "no table", "gold": GOLD.to_json(), "context": ""}
     lines: list[object] = [good, {**good, "answer": write_table(GOLD, "markdown")}]
     assert main(["detect", batch(folder, lines), "--json"]) == 1

@@ -28,8 +28,8 @@ from tablemend.backends.cache import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
 from tablemend.datasets.tablehallu import small_world
+from tablemend.detector.algorithm import Submission, detect_in_answers
 from tablemend.detector.errors import METRICS
-from tablemend.detector.judge import Submission, judge_answers
 from tablemend.errors import TablemendError
 from tablemend.evaluation.scoring import why_unscored
 from tablemend.generations import Stored
@@ -265,7 +265,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
     assert why == "status 503"
     gold = EXAMPLES[0].gold_table
     asked_for = [Submission("", gold, "", failed=why), Submission("no table", gold, "")]
-    rates = summarise(list(judge_answers(asked_for)), METRICS)
+    rates = summarise(list(detect_in_answers(asked_for)), METRICS)
     assert (rates["unscored"]["n"], rates["unscored"]["rate"]) == (2, 0.5)
     assert (rates["total_hallu"]["n"], rates["total_hallu"]["rate"]) == (1, 1.0)
     with pytest.raises(Unreadable):

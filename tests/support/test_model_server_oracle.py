@@ -34,7 +34,7 @@ from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import PoolTopics
-from tablemend.detector.judge import judge_answer
+from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.errors import TablemendError
 from tablemend.prompting import replies
@@ -395,7 +395,7 @@ def table_chat(example: Example, output: str = "markdown", **more: Any) -> Chat:
 
 def errors_in(text: str, example: Example) -> dict[str, int]:
     rule = sort_rule_from_query(example.query, example.gold_table.columns)
-    scored = judge_answer(text, example.gold_table, example.adversarial_context, rule)
+    scored = detect_in_answer(text, example.gold_table, example.adversarial_context, rule)
     assert scored.unscored == ""
     return {name: count for name, count in scored.counts.items() if count}
 

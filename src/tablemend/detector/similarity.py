@@ -1,7 +1,7 @@
 """Do two texts mean the same? Pluggable: lexical by default, sentence embeddings by choice.
 
 The paper embeds both cells with ``all-mpnet-base-v2`` and accepts a cosine over 0.8
-(TableHallu, C.1). A judge asks only for pairs that standardisation and inclusion left open and
+(TableHallu, C.1). The detector asks only for pairs that standardisation and inclusion left open and
 that no number or negation has already decided.
 """
 
@@ -19,7 +19,7 @@ from tablemend.values.text import tokens_of
 
 THRESHOLD = 0.8
 CACHED_TEXTS = 50_000
-"""Vectors that an embedding judge keeps; of 768 float32 they take 150 MB."""
+"""Vectors that an embedding model's similarity keeps; of 768 float32 they take 150 MB."""
 PAPER_MODEL = "sentence-transformers/all-mpnet-base-v2"
 MOST_PAIRS = 40_000
 """Of words without an equal; where there are more, none is taken for an initial or a slip of the
@@ -31,7 +31,7 @@ class Similarity(Protocol):
     """Scores pairs of standardised texts; deterministic and symmetric.
 
     Attributes:
-        name: stands in the judge string of every report.
+        name: stands in every report, behind the detector's version.
     """
 
     name: str

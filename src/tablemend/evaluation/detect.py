@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config.nearest import check_fields
-from tablemend.detector.errors import ERROR_TYPES, METRICS
-from tablemend.detector.judge import (
+from tablemend.detector.algorithm import (
     DETECTOR_VERSION,
     AnswerFormat,
     Submission,
-    judge_answer,
-    judge_answers,
-    judge_name,
+    detect_in_answer,
+    detect_in_answers,
+    detector_name,
     why_no_table,
 )
+from tablemend.detector.errors import ERROR_TYPES, METRICS
 from tablemend.detector.order import SortRule
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.detector.similarity import PAPER_MODEL, load_similarity
@@ -99,7 +99,7 @@ def detect(options: argparse.Namespace) -> int:
     order = sort_rule_from_query(query, gold.columns) if query else None
     similarity = load_similarity(options.similarity)
     format = answer_format(options.answer, options.format)
-    judgement = judge_answer(answer, gold, context, order, format, similarity)
+    judgement = detect_in_answer(answer, gold, context, order, format, similarity)
     if judgement.unscored:
         raise TablemendError(f"{options.gold}: {judgement.unscored}; no answer can be scored by it")
     if options.json:
@@ -118,7 +118,7 @@ def detect_batch(options: argparse.Namespace) -> int:
 
     similarity = load_similarity(options.similarity)
     submissions = read_submissions(options.batch, options.format)
-    judgements = list(judge_answers(submissions, similarity))
+    judgements = list(detect_in_answers(submissions, similarity))
     if not judgements:
         raise TablemendError(f"the batch file {options.batch} holds no answer")
     for number, one in enumerate(judgements, 1):
@@ -126,7 +126,7 @@ def detect_batch(options: argparse.Namespace) -> int:
             print(f"{options.batch}, answer {number}: {one.unscored}", file=sys.stderr)
     status = int(any(one.unscored.startswith(DEFECT) for one in judgements))
     rates = summarise(judgements, METRICS)
-    judge = judge_name(similarity)
+    judge = detector_name(similarity)
     if options.json:
         print(json.dumps({**rates, "judge": judge}, indent=2))
         return status

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tablemend.config.nearest import check_fields
-from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source

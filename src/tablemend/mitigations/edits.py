@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from tablemend.backends.backend import Backend
-from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.algorithm import AnswerFormat
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.verifier import NOTHING, Extractor, Usage, Verifier
 from tablemend.records import ClaimError, Verification

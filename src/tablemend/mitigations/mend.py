@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.config.backend import BackendOptions
 from tablemend.config.nearest import nearest
-from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tablemend.claims.answers import answer_claims
-from tablemend.detector.judge import AnswerFormat
+from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted, sort_rows
 from tablemend.detector.query import sort_rule_from_query

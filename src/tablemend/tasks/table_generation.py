@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tablemend.config import Format, Source
 from tablemend.datasets.tablehallu.planting import PLANTS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
+from tablemend.detector.algorithm import Submission as Scored
+from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import METRICS
-from tablemend.detector.judge import Submission as Scored
-from tablemend.detector.judge import judge_answers, judge_name
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.exact_match import JUDGE, Opinion, compare_exactly
@@ -147,11 +147,11 @@ class TableScorer:
     """The detector on answers in one format."""
 
     def __init__(self, format: Any, similarity: Similarity) -> None:
-        self.name = judge_name(similarity)
+        self.name = detector_name(similarity)
         self._format, self._similarity = format, similarity
 
     def score(self, answers: Iterable[Submission[Example]]) -> Iterator[Judgement]:
-        """One judgement an answer (:func:`~tablemend.detector.judge.judge_answers`)."""
+        """One judgement an answer (:func:`~tablemend.detector.algorithm.detect_in_answers`)."""
         submissions = (
             Scored(
                 one.text,
@@ -163,4 +163,4 @@ class TableScorer:
             )
             for one in answers
         )
-        return judge_answers(submissions, self._similarity)
+        return detect_in_answers(submissions, self._similarity)

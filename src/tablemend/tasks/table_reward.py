@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from tablemend.detector.judge import Alignment, align
+from tablemend.detector.algorithm import Alignment, align
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
 from tablemend.detector.order import SortRule, ordered_pairs
 from tablemend.errors import TablemendError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablemend.detector.judge import DETECTOR_VERSION, judge
+from tablemend.detector.algorithm import DETECTOR_VERSION, detect_errors
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Pair
 from tablemend.records import Judgement
@@ -28,7 +28,7 @@ def test_a_shortened_column_name_is_a_format_error_and_ends_the_checks() -> None
         [name.replace("Top Firm Backed", "Top Firm") for name in FUNDS.columns],
         [[*row[:3], "999", *row[4:]] for row in FUNDS.rows],
     )
-    judgement = judge(answer, FUNDS, "", SortRule("Amount (USD Million)", "ascending"))
+    judgement = detect_errors(answer, FUNDS, "", SortRule("Amount (USD Million)", "ascending"))
     assert found(judgement) == {"format_error": 1}
     assert "'Top Firm Backed'" in judgement.findings[0].evidence
     assert {finding.type for finding in judgement.findings} == {"format_error"}
@@ -43,14 +43,14 @@ def test_columns_in_another_order_are_a_format_error_with_full_recall() -> None:
     answer = Table.of(
         [FUNDS.columns[i] for i in order], [[row[i] for i in order] for row in FUNDS.rows]
     )
-    judgement = judge(answer, FUNDS, "")
+    judgement = detect_errors(answer, FUNDS, "")
     assert found(judgement) == {"format_error": 1}
     assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
 
 
 def test_print_of_a_header_is_free() -> None:
     answer = Table.of([f"**{name.upper()}** " for name in FUNDS.columns], FUNDS.rows)
-    assert found(judge(answer, FUNDS, "")) == {}
+    assert found(detect_errors(answer, FUNDS, "")) == {}
 
 
 def test_a_table_of_years_has_the_year_as_key_and_blanks_before_attributes() -> None:
@@ -70,7 +70,7 @@ def test_a_table_of_years_has_the_year_as_key_and_blanks_before_attributes() -> 
             ["2018", "12.0", "4.75", "N/A"],
         ],
     )
-    judgement = judge(answer, gold, "")
+    judgement = detect_errors(answer, gold, "")
     assert found(judgement) == {"attribute": 1, "blank_filling": 2}
     assert [(f.type, f.row, f.column) for f in judgement.findings] == [
         ("blank_filling", 0, "Growth (%)"),
@@ -94,7 +94,7 @@ def test_the_key_is_the_discovery_and_not_the_year_before_it() -> None:
     )
     extra = ["2004", "Thiourea routes for additions", "Scientists in South Korea", "South Korea"]
     answer = Table.of(gold.columns, [*gold.rows[:2], extra, gold.rows[2]])
-    judgement = judge(answer, gold, context, SortRule("Year", "ascending"))
+    judgement = detect_errors(answer, gold, context, SortRule("Year", "ascending"))
     assert found(judgement) == {"out_of_range": 1}
     assert judgement.findings[0].row == 2
     assert judgement.share("row_recall") == 1.0
@@ -120,7 +120,7 @@ def test_rows_of_nowhere_are_fabricated_and_rows_of_the_context_out_of_range() -
         ],
     )
     context = "Japan, Canada and South Korea lead. Sweden's uptake reached 8.9 percent last year."
-    judgement = judge(answer, gold, context)
+    judgement = detect_errors(answer, gold, context)
     assert found(judgement) == {"attribute": 1, "out_of_range": 1, "entity_fabrication": 1}
     assert judgement.findings[0].got == "robust"
     assert [f.got for f in judgement.findings[1:]] == ["Sweden", "UAE"]
@@ -155,8 +155,8 @@ def reword(rows: list[int]) -> Table:
 
 
 def test_repeated_countries_are_told_apart_by_their_rows() -> None:
-    assert found(judge(reword([0, 1, 2, 3, 4]), TESTING, "", BY_START)) == {}
-    judgement = judge(reword([0, 1, 3, 2, 4]), TESTING, "", BY_START)
+    assert found(detect_errors(reword([0, 1, 2, 3, 4]), TESTING, "", BY_START)) == {}
+    judgement = detect_errors(reword([0, 1, 3, 2, 4]), TESTING, "", BY_START)
     assert found(judgement) == {"order_mismatch": 1}
     finding = judgement.findings[0]
     assert (finding.row, finding.column, finding.expected, finding.got) == (
@@ -169,23 +169,25 @@ def test_repeated_countries_are_told_apart_by_their_rows() -> None:
 
 def test_any_order_of_repeated_keys_is_matched_without_cell_errors() -> None:
     for rows in ([4, 3, 2, 1, 0], [2, 1, 4, 0, 3], [3, 0, 4, 2, 1]):
-        assert found(judge(reword(rows), TESTING, "", BY_START)) == {"order_mismatch": 1}
-        assert found(judge(reword(rows), TESTING, "")) == {}
+        assert found(detect_errors(reword(rows), TESTING, "", BY_START)) == {"order_mismatch": 1}
+        assert found(detect_errors(reword(rows), TESTING, "")) == {}
 
 
 def test_a_wrong_sort_cell_is_an_attribute_and_no_order_error() -> None:
     rows = [list(row) for row in TESTING.rows]
     rows[1][1] = "2019"
-    assert found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START)) == {"attribute": 1}
+    assert found(detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START)) == {
+        "attribute": 1
+    }
     rows[3][1] = None
-    judgement = judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START)
+    judgement = detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START)
     assert found(judgement) == {"attribute": 2}
 
 
 def test_an_extra_row_with_a_repeated_key_leaves_the_true_rows_matched() -> None:
     extra = ["Japan", "2012", "30", "Osprey", "Permitted", "2013"]
     answer = Table.of(TESTING.columns, [extra, *TESTING.rows])
-    judgement = judge(answer, TESTING, "Japan", BY_START)
+    judgement = detect_errors(answer, TESTING, "Japan", BY_START)
     assert found(judgement) == {"out_of_range": 1}
     assert judgement.findings[0].row == 0
 
@@ -194,10 +196,10 @@ def test_an_extra_row_that_takes_a_missing_row_s_place_is_no_order_error() -> No
     """The rows are in order as they are written; which of its country the third is, is a guess."""
     extra = ["United States", "2015", "30", "Osprey", "Permitted", "2013"]
     rows = [*TESTING.rows[:3], extra, TESTING.rows[3]]
-    counts = found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
+    counts = found(detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
     assert counts == {"attribute": 4, "blank_filling": 1}
     rows = [TESTING.rows[3], *TESTING.rows[:3], extra]
-    counts = found(judge(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
+    counts = found(detect_errors(Table.of(TESTING.columns, rows), TESTING, "", BY_START))
     assert counts["order_mismatch"] == 1
 
 
@@ -217,9 +219,9 @@ class Counting:
 
 def test_similarity_is_pluggable_and_named_in_the_judgement() -> None:
     answer = Table.of(FUNDS.columns, [["Erle-Gruppe", *FUNDS.rows[0][1:]], *FUNDS.rows[1:]])
-    assert found(judge(answer, FUNDS, "")) == {"entity_fabrication": 1}
+    assert found(detect_errors(answer, FUNDS, "")) == {"entity_fabrication": 1}
     similarity = Counting(("erle-gruppe", "alder partners"))
-    judgement = judge(answer, FUNDS, "", similarity=similarity)
+    judgement = detect_errors(answer, FUNDS, "", similarity=similarity)
     assert found(judgement) == {}
     assert judgement.judge == f"tablemend {DETECTOR_VERSION}, counting"
     assert similarity.calls == [[("alder partners", "erle-gruppe")]]

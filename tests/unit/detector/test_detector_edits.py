@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tablemend.datasets.tablehallu.topics import make_table
-from tablemend.detector.judge import judge, judge_answer
+from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
 from tablemend.detector.order import SortRule
 from tablemend.records import Judgement
@@ -51,7 +51,7 @@ def test_each_edit_is_flagged_as_its_type_alone(name: str, tables: list[Table]) 
         edited = edit(table, random.Random(number))
         if edited is not None:
             tried += 1
-            judgement = judge(edited, table, context_of(table))
+            judgement = detect_errors(edited, table, context_of(table))
             assert found(judgement) == {expected: 1}, (table, edited, judgement.findings)
     assert tried > (60 if name == "blank filled" else 500)
 
@@ -74,11 +74,11 @@ def test_each_edit_is_flagged_in_invented_tables(name: str) -> None:
     expected, edit = EDITS[name]
     tried = 0
     for number, table in enumerate(invented_tables()):
-        assert found(judge(table, table, "")) == {}
+        assert found(detect_errors(table, table, "")) == {}
         edited = edit(table, random.Random(number))
         if edited is not None:
             tried += 1
-            judgement = judge(edited, table, context_of(table))
+            judgement = detect_errors(edited, table, context_of(table))
             assert found(judgement) == {expected: 1}, (table, edited, judgement.findings)
     assert tried >= (100 if name == "blank filled" else 195)
 
@@ -89,7 +89,7 @@ def test_the_gold_table_is_clean_in_every_format(tables: list[Table]) -> None:
         for turn, format in enumerate(FORMATS):
             text = write_table(table, format)
             asked = "auto" if (number + turn) % 5 == 0 and format != "csv" else format
-            judgement = judge_answer(text, table, "", rule, asked)
+            judgement = detect_in_answer(text, table, "", rule, asked)
             assert not judgement.unscored
             assert found(judgement) == {}, (asked, text, judgement.findings)
             assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
@@ -127,11 +127,11 @@ def test_shuffled_rows_are_an_order_mismatch_alone(tables: list[Table]) -> None:
         rule = SortRule(gold.columns[column], "ascending")
         expected = {} if tuple(rows) == gold.rows else {"order_mismatch": 1}
         shuffled = Table.of(gold.columns, rows)
-        assert found(judge(shuffled, gold, "", rule)) == expected, (gold, shuffled)
-        assert found(judge(shuffled, gold, "")) == {}
+        assert found(detect_errors(shuffled, gold, "", rule)) == expected, (gold, shuffled)
+        assert found(detect_errors(shuffled, gold, "")) == {}
         falling = Table.of(gold.columns, gold.rows[::-1])
-        assert found(judge(gold, gold, "", rule)) == {}
-        assert found(judge(falling, falling, "", rule._replace(order="descending"))) == {}
+        assert found(detect_errors(gold, gold, "", rule)) == {}
+        assert found(detect_errors(falling, falling, "", rule._replace(order="descending"))) == {}
         tried += 1
     assert tried > 200
 
@@ -157,7 +157,9 @@ def test_wrong_cells_anywhere_are_never_order_errors(tables: list[Table]) -> Non
         for row in rows:
             row[column] = "8317.25"
         rule = SortRule(gold.columns[column], "ascending")
-        assert set(found(judge(Table.of(gold.columns, rows), gold, "", rule))) == {"attribute"}
+        assert set(found(detect_errors(Table.of(gold.columns, rows), gold, "", rule))) == {
+            "attribute"
+        }
 
 
 def respell(cell: str | None) -> str | None:
@@ -178,7 +180,7 @@ def respell(cell: str | None) -> str | None:
 def test_other_spellings_are_no_findings(tables: list[Table]) -> None:
     for table in tables:
         answer = Table.of(table.columns, [[respell(cell) for cell in row] for row in table.rows])
-        judgement = judge(answer, table, "")
+        judgement = detect_errors(answer, table, "")
         assert found(judgement) == {}, (table, answer, judgement.findings)
         assert judgement.share("cell_recall") == 1.0
 
@@ -196,5 +198,5 @@ def test_several_errors_are_counted_each(tables: list[Table]) -> None:
         source = random.Random(number)
         edited = plant(table, source, [EDITS[name][1] for name in names])
         if edited is not None:
-            counts = Counter(found(judge(edited, table, context_of(table))))
+            counts = Counter(found(detect_errors(edited, table, context_of(table))))
             assert counts == Counter(EDITS[name][0] for name in names), (table, edited)

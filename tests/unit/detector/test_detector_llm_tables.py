@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablemend.detector.judge import judge
+from tablemend.detector.algorithm import detect_errors
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import read_table
 from tablemend.tables.table import Table, TableError
@@ -19,7 +19,7 @@ Read = Callable[[str], list[dict[str, Any]]]
 
 
 def found(table: Table, gold: Table, text: str) -> Counter[str]:
-    return Counter({name: n for name, n in judge(table, gold, text).counts.items() if n})
+    return Counter({name: n for name, n in detect_errors(table, gold, text).counts.items() if n})
 
 
 def shared_columns(gold: Table, answer: Table) -> tuple[Table, Table]:
@@ -84,7 +84,7 @@ def test_no_invented_player_stands_in_the_text(shared_data: Read) -> None:
     """The two verdicts on an unmatched row agree with a plain search in the text."""
     kinds: Counter[str] = Counter()
     for text, gold, answer in box_scores(shared_data("text2table_rotowire")):
-        for finding in judge(answer, gold, text).findings:
+        for finding in detect_errors(answer, gold, text).findings:
             if finding.type == "entity_fabrication":
                 name = re.escape(finding.got or "")
                 assert not re.search(rf"(?<!\w){name}(?!\w)", text), finding
@@ -103,7 +103,7 @@ def test_gold_fields_are_clean(name: str, shared_data: Read) -> None:
             gold = Table.of(["Field", "Value"], record["gold_text_supported"])
         else:
             gold = read_table(record["gold_table"], "markdown")
-        judgement = judge(gold, gold, record["text"])
+        judgement = detect_errors(gold, gold, record["text"])
         assert judgement.unscored == ""
         assert judgement.findings == ()
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (1.0, 1.0)
@@ -115,7 +115,7 @@ def test_most_values_that_a_model_copied_are_accepted(shared_data: Read) -> None
     for record in shared_data("text2table_wikibio"):
         gold = read_table(record["gold_table"], "markdown")
         answer = read_table(record["gemini_table"], "markdown")
-        judgement = judge(answer, gold, record["text"])
+        judgement = detect_errors(answer, gold, record["text"])
         shared += judgement.shares["row_recall"].part
         wrong += judgement.counts["attribute"]
     assert shared > 1000
@@ -141,7 +141,7 @@ def test_fields_of_one_sentence_by_three_models(shared_data: Read) -> None:
             answer = without_headings(found.table.rows if found.table else ())
             if not gold.rows or not answer.rows:
                 continue
-            judgement = judge(answer, gold, record["text_detok"])
+            judgement = detect_errors(answer, gold, record["text_detok"])
             assert judgement.unscored == "" and judgement.counts["format_error"] == 0
             flagged = {finding.row for finding in judgement.findings}
             names = Counter(row[0] for table in (gold, answer) for row in table.rows)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemend.detector.judge import Submission, judge_answers
+from tablemend.detector.algorithm import Submission, detect_in_answers
 from tablemend.detector.similarity import (
     PAPER_MODEL,
     THRESHOLD,
@@ -157,7 +157,7 @@ def test_gold_texts_are_embedded_once_for_all_chunks(fake_package: None) -> None
         f"| Name | City |\n|---|---|\n| Ann | {city} |\n" for city in ("Rome", "Lima", "Bonn")
     ]
     submissions = [Submission(answer, gold, "") for answer in answers]
-    list(judge_answers(submissions, load_similarity(PAPER_MODEL), chunk=1))
+    list(detect_in_answers(submissions, load_similarity(PAPER_MODEL), chunk=1))
     assert FakeModel.encoded == [["oslo", "rome"], ["lima"], ["bonn"]]
 
 

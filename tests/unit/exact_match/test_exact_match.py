@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.detector.judge import judge as detect
+from tablemend.detector.algorithm import detect_errors as detect
 from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import answer

@@ -9,7 +9,7 @@ import pytest
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.detector.judge import judge
+from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.order import SortRule, is_sorted, sort_rows
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example
@@ -84,7 +84,7 @@ def test_the_answers_format_and_surroundings_stay(output: OutputFormat) -> None:
     assert found.text.startswith("I checked it.\n\n####\n") and found.text.endswith("That is all.")
     read = extract_table(found.text, output)
     assert read.format == output and read.table is not None
-    assert judge(read.table, GOLD, CONTEXT).findings == ()
+    assert detect_errors(read.table, GOLD, CONTEXT).findings == ()
     assert len(found.edits) == 2
     unchanged = f"So: {answer(GOLD, output)}"
     assert repair_answer(unchanged, CONTEXT, QUERY, output).text == unchanged
@@ -143,8 +143,8 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
             continue
         context, order = example.adversarial_context, SortRule.of(example.constraints)
         mended = repair_table(edited, context, example.query).table
-        one = judge(edited, example.gold_table, context, order)
-        other = judge(mended, example.gold_table, context, order)
+        one = detect_errors(edited, example.gold_table, context, order)
+        other = detect_errors(mended, example.gold_table, context, order)
         before += one.hallucinated
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")

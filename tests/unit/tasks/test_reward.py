@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows
-from tablemend.detector.judge import judge_answer
+from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
 from tablemend.errors import TablemendError
 from tablemend.recipe.reward import Reward
@@ -367,7 +367,9 @@ def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
             continue
         text = tablehallu.answer(table, format)
         order = SortRule.of(example.constraints)
-        found = judge_answer(text, example.gold_table, example.adversarial_context, order, format)
+        found = detect_in_answer(
+            text, example.gold_table, example.adversarial_context, order, format
+        )
         assert found.findings, table
         injected += 1
         assert 0.0 <= TableReward(rules).score(example, "clean", text).reward < 1.0

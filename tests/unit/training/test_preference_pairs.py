@@ -13,8 +13,8 @@ import yaml
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.planting import PLANTS
+from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
-from tablemend.detector.judge import judge_answer
 from tablemend.detector.order import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
@@ -53,7 +53,7 @@ def maker(*overrides: str) -> PairMaker:
 def scored(text: str, example: Example, finish: FinishReason = "stop") -> Scored:
     answer = Answer(example.id, "sample-0", "adversarial", text, 1, 1, finish)
     order = SortRule.of(example.constraints)
-    judgement = judge_answer(
+    judgement = detect_in_answer(
         text, example.gold_table, example.adversarial_context, order, "markdown"
     )
     return Scored(Stored(answer, 0.0), judgement)
@@ -98,7 +98,7 @@ def test_each_injected_error_is_found_as_its_type(name: str) -> None:
         tried += 1
         order = SortRule.of(example.constraints)
         text, context = tablehallu.answer(table), example.adversarial_context
-        judgement = judge_answer(text, example.gold_table, context, order, "markdown")
+        judgement = detect_in_answer(text, example.gold_table, context, order, "markdown")
         found += plant.type in {finding.type for finding in judgement.findings}
     assert tried >= 10
     # shuffled rows may still be in order where the sort column has ties

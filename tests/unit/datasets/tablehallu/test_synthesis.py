@@ -36,7 +36,7 @@ from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu.verification import meets, verify
-from tablemend.detector.judge import judge
+from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.records import Example
@@ -237,7 +237,7 @@ def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
     for example in examples(settings("source=pool", "n=48", "seed=4")):
         rule = SortRule(example.constraints.sort_column, example.constraints.sort_order)
         table = example.gold_table
-        found = judge(table, table, example.adversarial_context, rule)
+        found = detect_errors(table, table, example.adversarial_context, rule)
         assert not found.unscored
         assert not found.findings, (table, found.findings)
         assert primary_key(table) == 0
@@ -453,7 +453,7 @@ def test_real_tables_give_verified_examples(
         assert verify(example) is None
         assert Example.from_json(json.loads(json.dumps(example.to_json()))) == example
         table, rule = example.gold_table, SortRule.of(example.constraints)
-        found = judge(table, table, example.adversarial_context, rule)
+        found = detect_errors(table, table, example.adversarial_context, rule)
         assert not found.unscored
         assert not found.findings
         assert primary_key(table) == 0

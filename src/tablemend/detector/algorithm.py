@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One answer to judge.
+    """One answer to be scored.
 
     Attributes:
         text: the raw generation.
@@ -64,21 +64,21 @@ class Alignment(NamedTuple):
     matched: dict[int, int]
 
 
-def judge(
+def detect_errors(
     answer: Table,
     gold: Table,
     context: str,
     order: SortRule | None = None,
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
-    """Judge a table that has been read already; see :func:`judge_answers`."""
+    """The errors of a table that has been read already; see :func:`detect_in_answers`."""
     scores: dict[Pair, float] = {}
     found = Extraction(answer, "")
-    steps = _judge_table(found, gold, context, order, scores, judge_name(similarity))
+    steps = _detect_in_table(found, gold, context, order, scores, detector_name(similarity))
     return _run_together([steps], scores, similarity)[0]
 
 
-def judge_answer(
+def detect_in_answer(
     text: str,
     gold: Table,
     context: str,
@@ -86,17 +86,17 @@ def judge_answer(
     format: AnswerFormat = "auto",
     similarity: Similarity = _LEXICAL,
 ) -> Judgement:
-    """Judge one raw answer; see :func:`judge_answers`."""
+    """The errors of one raw answer; see :func:`detect_in_answers`."""
     one = Submission(text, gold, context, order, format)
     scores: dict[Pair, float] = {}
-    steps = _judge_submission(one, scores, judge_name(similarity))
+    steps = _detect_in_submission(one, scores, detector_name(similarity))
     return _run_together([steps], scores, similarity)[0]
 
 
-def judge_answers(
+def detect_in_answers(
     submissions: Iterable[Submission], similarity: Similarity = _LEXICAL, chunk: int = 1024
 ) -> Iterator[Judgement]:
-    """Judge a stream of answers, in order, in bounded memory.
+    """The errors of a stream of answers, in order, in bounded memory.
 
     The similarity is asked for all open pairs of ``chunk`` answers at once, de-duplicated.
 
@@ -109,15 +109,15 @@ def judge_answers(
         One judgement a submission. A failed request, an unusable gold table or a defect of ours
         gives an unscored one, with the reason.
     """
-    name = judge_name(similarity)
+    name = detector_name(similarity)
     stream = iter(submissions)
     while part := list(islice(stream, chunk)):
         scores: dict[Pair, float] = {}
-        runs = [_or_unscored(_judge_submission(one, scores, name), name) for one in part]
+        runs = [_or_unscored(_detect_in_submission(one, scores, name), name) for one in part]
         yield from _run_together(runs, scores, similarity)
 
 
-def judge_name(similarity: Similarity) -> str:
+def detector_name(similarity: Similarity) -> str:
     """What reports print: detector version and similarity."""
     return f"tablemend {DETECTOR_VERSION}, {similarity.name}"
 
@@ -152,14 +152,16 @@ def _or_unscored(steps: Steps[Judgement], name: str) -> Steps[Judgement]:
         return _unscored(defect(error), name)
 
 
-def _judge_submission(one: Submission, scores: dict[Pair, float], name: str) -> Steps[Judgement]:
+def _detect_in_submission(
+    one: Submission, scores: dict[Pair, float], name: str
+) -> Steps[Judgement]:
     if one.failed:
         return _unscored(f"no answer: {one.failed}", name)
     found = extract_table(one.text, one.format)
-    return (yield from _judge_table(found, one.gold, one.context, one.order, scores, name))
+    return (yield from _detect_in_table(found, one.gold, one.context, one.order, scores, name))
 
 
-def _judge_table(
+def _detect_in_table(
     found: Extraction,
     gold_table: Table,
     context: str,

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tablemend.detector.judge import (
+from tablemend.detector.algorithm import (
     DETECTOR_VERSION,
     Submission,
-    judge,
-    judge_answer,
-    judge_answers,
+    detect_errors,
+    detect_in_answer,
+    detect_in_answers,
     why_no_table,
 )
 from tablemend.detector.keys import primary_key
@@ -55,14 +55,14 @@ def test_a_raw_answer_is_read_from_prose_fences_and_markers() -> None:
         f"<think>| a |\n|---|\n| 1 |</think>\nHere it is:\n\n####\n{table}\nHope it helps.",
         f"```markdown\n{table}\n```",
     ):
-        judgement = judge_answer(text, GOLD, "", RULE)
+        judgement = detect_in_answer(text, GOLD, "", RULE)
         assert (found(judgement), judgement.share("row_recall")) == ({}, 1.0)
 
 
 def test_an_empty_table_abstains_in_every_format() -> None:
     answers = {format: write_table(Table.of(GOLD.columns, []), format) for format in FORMATS}
     for format, text in [*answers.items(), ("json", "[]"), ("json", '{"Trees": []}')]:
-        judgement = judge_answer(text, GOLD, "", RULE, format)
+        judgement = detect_in_answer(text, GOLD, "", RULE, format)
         assert (found(judgement), judgement.abstained) == ({}, True)
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
         assert (judgement.shares["row_recall"].total, judgement.shares["cell_recall"].total) == (
@@ -73,22 +73,24 @@ def test_an_empty_table_abstains_in_every_format() -> None:
 
 def test_the_format_of_an_answer_is_found_unless_one_is_asked_for() -> None:
     for format in ("markdown", "json", "latex", "html"):
-        assert judge_answer(write_table(GOLD, format), GOLD, "").share("row_recall") == 1.0
-    default = inspect.signature(judge_answer).parameters["format"].default
+        assert detect_in_answer(write_table(GOLD, format), GOLD, "").share("row_recall") == 1.0
+    default = inspect.signature(detect_in_answer).parameters["format"].default
     assert default == Submission("", GOLD, "").format == "auto"
 
 
 def test_a_table_that_cannot_be_compared_says_why() -> None:
     twice = "| Name | Year | Year |\n|---|---|---|\n| Alder | 1990 | 1991 |\n"
-    assert why_no_table(judge_answer(twice, GOLD, "")) == ("a column stands more than once: 'Year'")
-    assert why_no_table(judge_answer("sorry", GOLD, "")).startswith("no readable table: ")
-    assert why_no_table(judge_answer("| Name |\n|---|\n| Elm |\n", GOLD, "")) == ""
-    assert why_no_table(judge_answer("[]", GOLD, "")) == ""
+    assert why_no_table(detect_in_answer(twice, GOLD, "")) == (
+        "a column stands more than once: 'Year'"
+    )
+    assert why_no_table(detect_in_answer("sorry", GOLD, "")).startswith("no readable table: ")
+    assert why_no_table(detect_in_answer("| Name |\n|---|\n| Elm |\n", GOLD, "")) == ""
+    assert why_no_table(detect_in_answer("[]", GOLD, "")) == ""
 
 
 def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
     for text in ("", "I cannot do that.", "<think>still thinking", '{"a": 1'):
-        judgement = judge_answer(text, GOLD, "", RULE, "auto")
+        judgement = detect_in_answer(text, GOLD, "", RULE, "auto")
         assert found(judgement) == {"format_error": 1}
         assert judgement.findings[0].evidence.startswith("no readable table: ")
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
@@ -97,16 +99,16 @@ def test_no_table_is_a_format_error_and_recalls_nothing() -> None:
 
 def test_an_empty_table_abstains_and_is_no_success() -> None:
     for rows in ([], [[None] * 4], [["-", "N/A", None, ""]] * 3):
-        judgement = judge(Table.of(GOLD.columns, rows), GOLD, "", RULE)
+        judgement = detect_errors(Table.of(GOLD.columns, rows), GOLD, "", RULE)
         assert judgement.abstained
         assert found(judgement) == {}
         assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (0.0, 0.0)
-    other = judge(Table.of(["Other"], []), GOLD, "")
+    other = detect_errors(Table.of(["Other"], []), GOLD, "")
     assert other.abstained and found(other) == {"format_error": 1}
 
 
 def test_missing_rows_cost_recall_and_are_no_finding() -> None:
-    judgement = judge(Table.of(GOLD.columns, GOLD.rows[1:3]), GOLD, "", RULE)
+    judgement = detect_errors(Table.of(GOLD.columns, GOLD.rows[1:3]), GOLD, "", RULE)
     assert found(judgement) == {}
     assert (judgement.shares["row_recall"].part, judgement.shares["row_recall"].total) == (2, 4)
     assert (judgement.shares["cell_recall"].part, judgement.shares["cell_recall"].total) == (7, 14)
@@ -127,7 +129,7 @@ def test_missing_rows_cost_recall_and_are_no_finding() -> None:
 def test_a_finding_says_what_where_and_why(
     answer: Table, finding: tuple[str, int, str | None, str | None, str | None]
 ) -> None:
-    judgement = judge(answer, GOLD, "The elm stands apart; firs do not matter.", RULE)
+    judgement = detect_errors(answer, GOLD, "The elm stands apart; firs do not matter.", RULE)
     (only,) = judgement.findings
     assert (only.type, only.row, only.column, only.expected, only.got) == finding
     assert only.evidence
@@ -136,7 +138,7 @@ def test_a_finding_says_what_where_and_why(
 
 def test_a_repeated_row_is_out_of_range_and_says_so() -> None:
     answer = Table.of(GOLD.columns, [*GOLD.rows, GOLD.rows[0], ["Cedar", "2002", "Rome", "1"]])
-    judgement = judge(answer, GOLD, "")
+    judgement = detect_errors(answer, GOLD, "")
     assert found(judgement) == {"out_of_range": 2}
     assert [f.row for f in judgement.findings] == [4, 5]
     assert "repeats row 1" in judgement.findings[0].evidence
@@ -146,7 +148,7 @@ def test_a_repeated_row_is_out_of_range_and_says_so() -> None:
 def test_extra_rows_do_not_disturb_the_order_of_the_others() -> None:
     extra = ["Elm", "1900", "Oslo", "1"]
     answer = Table.of(GOLD.columns, [*GOLD.rows[:3], extra, GOLD.rows[3]])
-    assert found(judge(answer, GOLD, "elm", RULE)) == {"out_of_range": 1}
+    assert found(detect_errors(answer, GOLD, "elm", RULE)) == {"out_of_range": 1}
 
 
 def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
@@ -159,7 +161,7 @@ def test_what_cannot_be_scored_is_neither_right_nor_wrong() -> None:
         (Submission("", GOLD, "", failed="timed out"), "no answer: timed out"),
     ]
     for submission, reason in cases:
-        (judgement,) = judge_answers([submission])
+        (judgement,) = detect_in_answers([submission])
         assert reason in judgement.unscored
         assert not judgement.hallucinated and not judgement.abstained
 
@@ -217,15 +219,17 @@ def submissions(count: int) -> Iterator[Submission]:
 
 
 def test_a_stream_is_scored_as_its_answers_one_by_one() -> None:
-    alone = [judge_answer(one.text, one.gold, one.context, one.order) for one in submissions(60)]
+    alone = [
+        detect_in_answer(one.text, one.gold, one.context, one.order) for one in submissions(60)
+    ]
     for chunk in (1, 7, 1000):
-        assert list(judge_answers(submissions(60), chunk=chunk)) == alone
+        assert list(detect_in_answers(submissions(60), chunk=chunk)) == alone
 
 
 def test_pairs_are_asked_once_for_many_answers() -> None:
     similarity = Recorder()
     same = [Submission(write_table(change(0, 2, "Osloh"), "markdown"), GOLD, "")] * 50
-    list(judge_answers(same, similarity))
+    list(detect_in_answers(same, similarity))
     assert similarity.calls == [[("oslo", "osloh")]]
 
 
@@ -238,20 +242,20 @@ def test_a_stream_is_read_a_chunk_at_a_time() -> None:
             taken += 1
             yield Submission("nothing", GOLD, "")
 
-    stream = judge_answers(endless(), chunk=10)
+    stream = detect_in_answers(endless(), chunk=10)
     next(stream)
     assert taken == 10
 
 
 def test_findings_survive_json() -> None:
-    for finding in judge(change(2, 0, "Fir"), GOLD, "").findings:
+    for finding in detect_errors(change(2, 0, "Fir"), GOLD, "").findings:
         assert Finding(**finding.to_json()) == finding
 
 
 def test_an_endless_answer_is_scored_in_time() -> None:
     header = write_table(Table.of(GOLD.columns, []), "markdown")
     endless = header + "\n" + "| Alder | 1990 | Oslo | 5 |\n" * 30_000
-    judgement = judge_answer(endless, GOLD, "Alder", RULE)
+    judgement = detect_in_answer(endless, GOLD, "Alder", RULE)
     assert (judgement.shares["row_recall"].part, found(judgement)) == (1, {"out_of_range": 29_999})
     for text in (endless * 12, "word " * 2_000_000):  # ten megabytes
-        assert judge_answer(text, GOLD, "").counts["format_error"] == 1
+        assert detect_in_answer(text, GOLD, "").counts["format_error"] == 1
