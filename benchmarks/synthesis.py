@@ -19,7 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.tablehallu.engine import Engine, open_engine
+from tablemend.datasets.tablehallu.engine import Maker, open_maker
 from tablemend.datasets.tablehallu.files import encode
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
@@ -42,7 +42,7 @@ class Benchmark(Section):
     """Examples of the stream along which memory is read."""
 
 
-def measure(engine: Engine, start: int, n: int, write: bool) -> tuple[float, float]:
+def measure(engine: Maker, start: int, n: int, write: bool) -> tuple[float, float]:
     """Examples a CPU second: over all, and of the best chunk (other work on the core slows)."""
     total, made, best = 0.0, 0, 0.0
     for first in range(start, start + n, CHUNK):
@@ -75,7 +75,7 @@ def resident_mib() -> float:
 
 def stream_examples(source: str, n: int) -> None:
     """Make ``n`` examples and let them go, and print the memory about ten times on the way."""
-    engine = open_engine(Synthesis(source=source))
+    engine = open_maker(Synthesis(source=source))
     made = 0
     for number in range(n + 1):
         if number % -(-n // 10) == 0 or number == n:
@@ -95,7 +95,7 @@ def main() -> None:
     gc.disable()  # as the writer does
     stream_examples(source, settings.stream)
     for difficulty in DIFFICULTIES:
-        engine = open_engine(Synthesis(source=source, difficulty=difficulty))
+        engine = open_maker(Synthesis(source=source, difficulty=difficulty))
         measure(engine, 0, WARM, write=False)
         for write in (False, True):
             rate, best = measure(engine, WARM, settings.n, write)

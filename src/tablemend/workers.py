@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import active_children
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
+
+from tablemend.errors import TablemendError
 
 T = TypeVar("T")
 
@@ -37,3 +40,52 @@ def map_in(
         for worker in set(active_children()) - before:
             worker.terminate()
         raise
+
+
+def map_in_workers(
+    start: Callable[..., Callable[[int], T]],
+    arguments: tuple[Any, ...],
+    numbers: Sequence[int],
+    workers: int,
+) -> Iterator[T]:
+    """What a function makes of numbers, in their order; in this process where one is enough.
+
+    Args:
+        start: of a module; called once in each process, gives the function.
+        arguments: what it is called with.
+        numbers: what the function is called with.
+        workers: how many processes.
+
+    Raises:
+        TablemendError: a process died.
+    """
+    if workers == 1 or len(numbers) < 2:
+        yield from map(start(*arguments), numbers)
+        return
+    # spawn: a forked worker would inherit locks of threads that it does not have.
+    with ProcessPoolExecutor(
+        min(workers, len(numbers)),
+        mp_context=get_context("spawn"),
+        initializer=_start,
+        initargs=(start, arguments),
+    ) as pool:
+        try:
+            yield from map_in(pool, _call, numbers, chunksize=4)
+        except BrokenProcessPool as error:
+            raise TablemendError(
+                "a worker died, most likely for want of memory; the same command continues, "
+                "with fewer workers= if it happens again"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+_FUNCTIONS: list[Callable[[int], Any]] = []  # one in each worker process
+
+
+def _start(start: Callable[..., Callable[[int], Any]], arguments: tuple[Any, ...]) -> None:
+    _FUNCTIONS.append(start(*arguments))
+
+
+def _call(number: int) -> Any:
+    return _FUNCTIONS[0](number)

@@ -103,7 +103,7 @@ class GivesUp:
 
 
 def test_the_rate_counts_examples_that_were_made() -> None:
-    from tablemend.datasets.tablehallu.engine import open_engine
+    from tablemend.datasets.tablehallu.engine import open_maker
     from tablemend.datasets.tablehallu.settings import Synthesis
 
     synthesis = benchmark("synthesis")
@@ -111,7 +111,7 @@ def test_the_rate_counts_examples_that_were_made() -> None:
     assert synthesis.measure(nothing, 10, 7, write=True) == (0.0, 0.0)
     assert nothing.asked == list(range(10, 17))
     synthesis.CHUNK = 2
-    rate, best = synthesis.measure(open_engine(Synthesis(source="pool")), 0, 5, write=True)
+    rate, best = synthesis.measure(open_maker(Synthesis(source="pool")), 0, 5, write=True)
     assert rate > 0 and best > 0
 
 

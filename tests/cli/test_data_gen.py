@@ -12,16 +12,16 @@ import pytest
 from datasets import load_dataset
 
 from tablemend.config import Source, parse
-from tablemend.datasets.tablehallu import dataset
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.engine import Engine, split_of
-from tablemend.datasets.tablehallu.files import encode
-from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.datasets.build import MADE
+from tablemend.datasets.splits import SPLITS, split_of
+from tablemend.datasets.tablehallu.dataset import make_dataset, reason_kind
+from tablemend.datasets.tablehallu.engine import Engine
+from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
-from tablemend.runs import sole_writer
+from tablemend.runs import Store
 from tablemend.tables.csvtable import write_csv
 from tablemend.tasks.sources import read_examples
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def settings(out: Path, *tokens: str) -> Synthesis:
-    return parse(Synthesis, ["source=pool", "n=40", "shard_size=10", f"out={out}", *tokens])
+    return parse(Synthesis, ["source=pool", "n=40", f"out={out}", *tokens])
 
 
 def make(out: Path, *tokens: str) -> dict[str, bytes]:
@@ -57,8 +57,7 @@ def test_datasets_loads_it_offline(
     for split in loaded:
         for record in loaded[split]:
             example = Example.from_json(record)
-            assert split_of(example.source_hash, settings(out)) == split
-            assert json.loads(encode(example)) == json.loads(json.dumps(example.to_json()))
+            assert split_of(example.source_hash, settings(out).shares) == split
             for fact in example.facts:
                 start, end = fact.adversarial[:2]
                 assert example.adversarial_context[start:end] == fact.value
@@ -105,28 +104,32 @@ def test_an_interrupted_run_continues_to_the_same_bytes(
 
     monkeypatch.setattr(Engine, "make", note)
     assert make(out) == whole
-    assert made == list(range(stop_at // 10 * 10, 40))
+    assert made == list(range(stop_at, 40))
     made.clear()
     assert make(out) == whole
     assert not made
 
 
-def test_a_run_interrupted_while_joining_continues(
-    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["train.jsonl", "README.md", "counts.json"])
+def test_a_run_interrupted_while_its_files_are_written_continues(
+    name: str, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dataset, "join_parts", fail)
-        with pytest.raises(OSError, match="space"):
-            make(tmp_path / "out")
-    assert make(tmp_path / "out") == whole
+    out = tmp_path / "out"
+    (out / name / "in the way").mkdir(parents=True)
+    (out / MADE).touch()
+    with pytest.raises(OSError, match="directory"):
+        make(out)
+    (out / name / "in the way").rmdir()
+    (out / name).rmdir()
+    assert make(out) == whole
 
 
 def test_a_second_process_on_one_folder_is_refused(tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "out"
-    with sole_writer(out), pytest.raises(TablemendError, match=r"another process .* is writing"):
+    with (
+        Store(out / MADE, "number"),
+        pytest.raises(TablemendError, match=r"being written by another process"),
+    ):
         make(out)
     assert make(out) == whole
 
@@ -155,7 +158,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(KeyboardInterrupt):
             make(tmp_path / "out", *tokens)
     table.write_text("Ship,Guns,Crew,Sails\n" + rows + "Ship z,1,2,3\n")
-    with pytest.raises(TablemendError, match="has changed"):
+    with pytest.raises(TablemendError, match="have changed"):
         make(tmp_path / "out", *tokens)
 
 
@@ -218,51 +221,8 @@ def test_a_recipe_gives_the_settings(tmp_path: Path) -> None:
     assert "seed: 5" in done.stdout
 
 
-def test_a_run_interrupted_while_tidying_loses_nothing(
-    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-
-    def tidy_half(parts: Path, **_: object) -> None:
-        for path in parts.glob("train-*"):
-            path.unlink()
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dataset, "rmtree", tidy_half)
-        with pytest.raises(KeyboardInterrupt):
-            make(out)
-    assert make(out) == whole
-
-
-@pytest.mark.parametrize("written", [0, 1, 2])
-def test_a_run_interrupted_at_its_start_continues(
-    written: int, tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    calls = []
-
-    def count(write):
-        def counted(path: Path, data: object) -> None:
-            calls.append(path)
-            if len(calls) > written:
-                path.parent.mkdir(exist_ok=True)
-                path.with_name(f".{path.name}.1.tmp").write_text("half")
-                raise KeyboardInterrupt
-            write(path, data)
-
-        return counted
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dataset, "write_json", count(dataset.write_json))
-        patch.setattr(dataset, "write_jsonl", count(dataset.write_jsonl))
-        with pytest.raises(KeyboardInterrupt):
-            make(out)
-    assert {name: data for name, data in make(out).items() if name[0] != "."} == whole
-
-
 def test_reasons_are_counted_without_their_numbers() -> None:
-    kinds = {dataset.reason_kind(f"row {row} has {row * 3} cells") for row in (1, 20, 12345)}
+    kinds = {reason_kind(f"row {row} has {row * 3} cells") for row in (1, 20, 12345)}
     assert kinds == {"row # has # cells"}
 
 
@@ -274,50 +234,20 @@ def test_settings_that_give_no_example_are_refused_with_the_reason(tmp_path: Pat
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_a_full_disk_ends_in_one_line_and_loses_nothing(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    make_one = Engine.make
-
-    def stop(engine: Engine, number: int) -> Example | None:
-        if number == 10:  # the first of the second part
-            raise KeyboardInterrupt
-        return make_one(engine, number)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "make", stop)
-        with pytest.raises(KeyboardInterrupt):
-            make(out, f"format={form}", "n=20")
-    complete = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert any(path.suffix == f".{form}" for path in complete)
-    (out / "parts" / f".train-000001.{form}.tmp").symlink_to("/dev/full")
-    command = ("source=pool", "n=20", "shard_size=10", f"format={form}", f"out={out}")
-    done = run(*command)
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(form: str, tmp_path: Path) -> None:
+    out, tokens = tmp_path / "out", ("source=pool", "n=20", f"format={form}")
+    out.mkdir()
+    (out / f".train.{form}.tmp").symlink_to("/dev/full")
+    done = run(*tokens, f"out={out}")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: no space left on the disk")
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == complete
-    assert not [path for path in out.rglob("*") if path.is_symlink()]
-    done = run(*command)
+    assert {path.name for path in out.iterdir()} == {MADE}
+    done = run(*tokens, f"out={out}")
     assert done.returncode == 0, done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == make(
         tmp_path / "whole", f"format={form}", "n=20"
     )
-
-
-def test_joining_on_a_full_disk_leaves_no_half_file(
-    tmp_path: Path, whole: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("tablemend.datasets.tablehallu.files.copyfileobj", fail)
-        with pytest.raises(OSError, match="space"):
-            make(tmp_path / "out")
-    assert not list((tmp_path / "out").glob(".*"))
-    assert make(tmp_path / "out") == whole
 
 
 @pytest.mark.parametrize("name", ["qwen3-0.6b", "qwen3-8b", "qwen3-32b"])

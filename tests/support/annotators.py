@@ -15,7 +15,7 @@ from tablemend.annotation.report import make_report
 from tablemend.annotation.sample import Data, read_data
 from tablemend.annotation.steps import STEPS
 from tablemend.cli import main
-from tablemend.datasets.tablehallu.files import open_writer
+from tablemend.datasets.tablehallu.files import encode, example_file
 from tablemend.records import Example
 
 Choices = dict[str, dict[str, str | None]]
@@ -25,10 +25,9 @@ SEVERAL = 40
 
 def write_data(folder: Path, examples: Iterable[Example], form: str = "jsonl") -> Path:
     folder.mkdir(parents=True)
-    writer = open_writer(folder, "test", form)
-    for example in examples:
-        writer.write(example)
-    writer.close()
+    with example_file(folder / f"test.{form}") as write:
+        for example in examples:
+            write(encode(example))
     return folder
 
 

@@ -15,9 +15,9 @@ import yaml
 from tablemend.annotation.report import alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
-from tablemend.datasets.tablehallu.card import FEATURES
-from tablemend.datasets.tablehallu.files import open_writer
-from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.datasets.card import features
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tablehallu.files import EXAMPLE, encode, example_file
 from tablemend.errors import TablemendError
 from tablemend.reports.rendering import render
 from tablemend.runs import read_jsonl, sync, sync_all, write_jsonl, write_text
@@ -120,16 +120,10 @@ def _files(data: Data, everything: bool) -> list[Path]:
 
 
 def _write_split(folder: Path, name: str, data: Data, failed: set[str]) -> None:
-    path = Path(name)
-    writer = open_writer(folder, path.stem, path.suffix.removeprefix("."))
-    try:
+    with example_file(folder / name) as write:
         for example in data.examples.values():
             if example.id not in failed:
-                writer.write(example)
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
+                write(encode(example))
 
 
 def _write_verdicts(folder: Path, data: Data, report: dict[str, Any]) -> None:
@@ -180,7 +174,7 @@ def _new_card(folder: Path) -> str:
                 ],
             }
         ],
-        "dataset_info": {"features": FEATURES},
+        "dataset_info": {"features": features(EXAMPLE)},
     }
     return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Query-driven table generation\n"
 

@@ -11,6 +11,7 @@ from tablemend.runs.files import (
     replace_file,
     sync,
     sync_all,
+    to_line,
     write_json,
     write_jsonl,
     write_text,

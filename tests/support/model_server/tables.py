@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 from tablemend.config import EXAMPLE_FILES, Source
+from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu.names import invent_word
-from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.tables.table import Cell, Table

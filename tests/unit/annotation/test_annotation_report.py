@@ -17,7 +17,7 @@ from tablemend.annotation.verdicts import combine, rule
 from tablemend.cli import main
 from tablemend.config import Source
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.files import open_writer
+from tablemend.datasets.tablehallu.files import encode, example_file
 from tablemend.records import Example
 from tablemend.statistics import rate_interval
 from tablemend.tasks.sources import read_examples
@@ -216,10 +216,9 @@ def test_one_annotator_has_no_alpha(
 @pytest.fixture
 def scored(folder: Path, tmp_path: Path, examples: list[Example]) -> tuple[Path, Path, list[str]]:
     """A folder with another split and a card, answers by which three examples fail, and those."""
-    writer = open_writer(folder, "train", "parquet")
-    for example in small_world.examples(seed=77, n=5):
-        writer.write(example)
-    writer.close()
+    with example_file(folder / "train.parquet") as write:
+        for example in small_world.examples(seed=77, n=5):
+            write(encode(example))
     (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Mine\n\nText.\n")
     (folder / "counts.json").write_text("{}")
     data = read_data(str(folder))

@@ -11,7 +11,7 @@ import pytest
 
 from tablemend.annotation.outcome import _new_folder
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.files import open_writer
+from tablemend.datasets.tablehallu.files import encode, example_file
 from tablemend.runs import replace_file, sync, write_text
 from tablemend.training import checkpoints
 
@@ -78,9 +78,8 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, synced: Sy
 def test_data_and_manifests_too(tmp_path: Path, synced: Synced) -> None:
     write_text(tmp_path / "manifest.json", "{}")
     for form in ("jsonl", "parquet"):
-        writer = open_writer(tmp_path, "train", form)
-        writer.write(small_world.example(1, 0))
-        writer.close()
+        with example_file(tmp_path / f"train.{form}") as write:
+            write(encode(small_world.example(1, 0)))
     with _new_folder(tmp_path / "verified") as folder:
         (folder / "test.jsonl").write_text("{}")
     found = synced()

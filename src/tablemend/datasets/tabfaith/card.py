@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tablemend.datasets.card import command_of, table_of, write_card
+from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
-from tablemend.datasets.tablehallu.settings import POOL, SPLITS
+from tablemend.datasets.tablehallu.settings import POOL
 from tablemend.records import CLAIM_ERRORS
 
 PART = {"role": str, "start": int, "end": int, "text": str, "style": str}

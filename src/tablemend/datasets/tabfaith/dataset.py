@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tablemend.datasets.build import build, note_tables
+from tablemend.datasets.splits import SPLITS, split_of
 from tablemend.datasets.tabfaith.card import card_of
 from tablemend.datasets.tabfaith.domains import DOMAINS
 from tablemend.datasets.tabfaith.making import (
@@ -26,21 +28,19 @@ from tablemend.datasets.tabfaith.making import (
 )
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.datasets.tabfaith.sources import open_tables
-from tablemend.datasets.tablehallu.dataset import map_in_workers, reason_kind
-from tablemend.datasets.tablehallu.engine import split_of
-from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.datasets.tablehallu.dataset import reason_kind
 from tablemend.errors import TablemendError
 from tablemend.runs import (
     Store,
     hash_file,
-    refuse_other,
     replace_file,
     surroundings,
     write_json,
     write_text,
 )
+from tablemend.workers import map_in_workers
 
-COUNTS, MANIFEST, STORE = "counts.json", "manifest.json", "examples.store"
+MANIFEST = "manifest.json"
 FREE = ("workers", "out", "generator_options")
 """Settings that change nothing in the files."""
 NO_ROOM = "no table tried has room for it"
@@ -62,29 +62,23 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
             written.
         Stopped: a model's server is gone; the same command goes on.
     """
-    out, total = Path(settings.out), settings.sizes.total
     engine, make = ENGINE, _make_records
     if settings.generator is not None:
         from tablemend.datasets.tabfaith import model_summaries  # loads the verifiers
 
         engine, make = model_summaries.engine(), model_summaries.make_records
-    noted = _noted(settings, engine)
-    if (out / COUNTS).exists():
-        manifest = json.loads((out / MANIFEST).read_text("utf-8"))
-        refuse_other(manifest["settings"], noted, f"out={out}")
-        progress(total)
-    else:
-        _refuse_other_files(out)
+
+    def make_files(store: Store) -> dict[str, Any]:
         opened, skipped, digest = _open_sources(settings)
-        with Store(out / STORE, "number", {**noted, "tables": digest}) as store:
-            missing = [number for number in range(total) if number not in store]
-            progress(total - len(missing))
-            for record in make(settings, opened, missing):
-                store.put(record)
-                progress(1)
-            _finish(settings, engine, store, skipped)
-        (out / STORE).unlink()
-    return dict(json.loads((out / COUNTS).read_text("utf-8")))
+        note_tables(store, digest, "sources")
+        missing = [number for number in range(settings.sizes.total) if number not in store]
+        progress(settings.sizes.total - len(missing))
+        for record in make(settings, opened, missing):
+            store.put(record)
+            progress(1)
+        return _finish(settings, engine, store, skipped)
+
+    return build(Path(settings.out), _noted(settings, engine), make_files)
 
 
 def _noted(settings: TabFaith, engine: str) -> dict[str, Any]:
@@ -93,12 +87,6 @@ def _noted(settings: TabFaith, engine: str) -> dict[str, Any]:
     if settings.generator is not None:  # the same model may answer from another address
         given["generator"] = settings.generator.partition("@")[0]
     return {"engine_version": engine, **given}
-
-
-def _refuse_other_files(out: Path) -> None:
-    found = [path.name for path in out.iterdir()] if out.is_dir() else [out.name] * out.exists()
-    if found and STORE not in found:
-        raise TablemendError(f"out={out} holds something else; give another out=")
 
 
 def _open_sources(settings: TabFaith) -> tuple[Opened, dict[str, dict[str, int]], str]:
@@ -119,32 +107,24 @@ def _open_sources(settings: TabFaith) -> tuple[Opened, dict[str, dict[str, int]]
 
 def _make_records(settings: TabFaith, opened: Opened, numbers: Sequence[int]) -> Iterator[Record]:
     """By program, in the order of the numbers."""
-    _start_worker(settings, opened)
-    if settings.workers == 1 or len(numbers) < 2:
-        yield from map(_make_record, numbers)
-        return
-    workers = min(settings.workers, len(numbers))
-    yield from map_in_workers(_make_record, numbers, workers, _start_worker, (settings, opened))
+    return map_in_workers(_RecordMaker, (settings, opened), numbers, settings.workers)
 
 
-_WORK: dict[str, Any] = {}  # of each worker process
+class _RecordMaker:
+    def __init__(self, settings: TabFaith, opened: Opened) -> None:
+        self._settings, self._opened = settings, opened
 
-
-def _start_worker(settings: TabFaith, opened: Opened) -> None:
-    _WORK.update(settings=settings, opened=opened)
-
-
-def _make_record(number: int) -> Record:
-    settings, notes = _WORK["settings"], Counter[str]()
-    domain = plan_example(settings, number).domain
-    example = make_example(settings, _WORK["opened"][domain], number, notes)
-    return record_of(number, domain, example, NO_ROOM, notes)
+    def __call__(self, number: int) -> Record:
+        settings, notes = self._settings, Counter[str]()
+        domain = plan_example(settings, number).domain
+        example = make_example(settings, self._opened[domain], number, notes)
+        return record_of(number, domain, example, NO_ROOM, notes)
 
 
 def _finish(
     settings: TabFaith, engine: str, store: Store, skipped: dict[str, dict[str, int]]
-) -> None:
-    """Write the splits, the manifest and the card, and then the counts."""
+) -> dict[str, Any]:
+    """Write the splits, the manifest and the card; the counts."""
     out = Path(settings.out)
     counts, dropped, notes = Counter[str](), Counter[str](), Counter[str]()
     paths = {split: out / f"{split}.jsonl" for split in SPLITS}
@@ -156,7 +136,7 @@ def _finish(
             dropped[record["dropped"]] += 1
             continue
         example = record["example"]
-        split = split_of(example["source_hash"], settings)
+        split = split_of(example["source_hash"], settings.shares)
         files[split].write((json.dumps(example, ensure_ascii=False) + "\n").encode())
         counts[f"split {split}"] += 1
         _count(example, counts)
@@ -186,7 +166,7 @@ def _finish(
         {"settings": _noted(settings, engine), "files": hashes, "surroundings": surroundings()},
     )
     write_text(out / "README.md", card_of(settings, engine, found))
-    write_json(out / COUNTS, found)
+    return found
 
 
 def _count(example: Record, counts: Counter[str]) -> None:

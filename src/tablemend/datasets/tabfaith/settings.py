@@ -14,9 +14,10 @@ from tablemend.config import HUB, Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
 from tablemend.config.load import ConfigError, recipes_of
+from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.edits import MIX
-from tablemend.datasets.tablehallu.settings import POOL, Shares
+from tablemend.datasets.tablehallu.settings import POOL
 from tablemend.errors import TablemendError
 from tablemend.records import CLAIM_ERRORS, ClaimError
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from hashlib import sha256
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -22,14 +21,7 @@ from tablemend.datasets.tablehallu.distractors import Rows, choose_distractors
 from tablemend.datasets.tablehallu.kernel import Kernel, Prepared, Rejected, draw_kernel
 from tablemend.datasets.tablehallu.query import write_query
 from tablemend.datasets.tablehallu.sentences import Speaker
-from tablemend.datasets.tablehallu.settings import (
-    POOL,
-    SPLITS,
-    Difficulty,
-    Shares,
-    Split,
-    Synthesis,
-)
+from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable, open_source
 from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu.verification import Limits, verify
@@ -60,15 +52,6 @@ class Skipped(NamedTuple):
     reason: str
 
 
-@dataclass
-class Tally:
-    """What came of the draws so far."""
-
-    made: int = 0
-    given_up: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-
-
 class OpenTable:
     """Everything about one table that its examples share."""
 
@@ -83,50 +66,61 @@ class OpenTable:
         self.speaker = Speaker(typed, self.prepared.repeated)
 
 
-class HasShares(Protocol):
-    """Settings of any data set that is split by its tables."""
+class Maker(Protocol):
+    """Makes the examples of a source by their number.
 
-    @property
-    def shares(self) -> Shares:
-        """Share of each split."""
+    Attributes:
+        rejected: how many draws were rejected so far, by reason.
+    """
+
+    rejected: Counter[str]
+
+    def make(self, number: int) -> Example | None:
+        """Example ``number``; ``None`` where no valid one was drawn."""
 
 
-def split_of(source_hash: str, settings: HasShares) -> Split:
-    """The split of a table; its content alone decides, so no table stands on two sides."""
-    position = int(source_hash[:12], 16) / 16**12
-    reached = 0.0
-    for split in SPLITS:
-        reached += getattr(settings.shares, split)
-        if position < reached:
-            return split
-    return "test" if settings.shares.test else "train"
+class SmallWorld:
+    """Examples of the small world, verified like any other."""
+
+    def __init__(self, settings: Synthesis) -> None:
+        self._seed = settings.seed
+        size = small_world.DEFAULT_SIZE
+        low, high = size.attributes
+        self._limits = Limits(size.rows, (low + 1, high + 1))
+        self.rejected: Counter[str] = Counter()
+
+    def make(self, number: int) -> Example | None:
+        """See :class:`Maker`."""
+        example = small_world.example(self._seed, number)
+        if (invalid := verify(example, self._limits)) is None:
+            return example
+        self.rejected[invalid] += 1
+        return None
 
 
 class Engine:
-    """Makes examples from the tables of one source.
+    """Examples cut from the tables of a source.
 
     Args:
         settings: what to make.
-        source: where the tables are; opened from the settings by default.
-        usable: the tables found by :func:`scan`; not needed for the endless pool.
+        source: where the tables are.
+        usable: the tables found by :func:`find_tables`.
     """
 
-    def __init__(
-        self, settings: Synthesis, usable: list[Usable], source: Source | None = None
-    ) -> None:
+    def __init__(self, settings: Synthesis, source: Source, usable: list[Usable]) -> None:
         self._settings = settings
         self._usable = usable
-        self._source = source or open_source(settings)
+        self._source = source
         self._limits = Limits(
             (settings.shape.min_rows, settings.shape.max_rows),
             (settings.shape.min_columns, settings.shape.max_columns),
         )
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
-        self.tally = Tally()
+        self.rejected: Counter[str] = Counter()
 
     def make(self, number: int) -> Example | None:
-        """Example ``number``; ``None`` where no table that was tried gave a valid one.
+        """See :class:`Maker`.
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
         """
@@ -137,20 +131,18 @@ class Engine:
             try:
                 table = self._open(self._place(number, attempt, rng))
             except TablemendError as error:
-                self.tally.rejected[str(error)] += 1
+                self.rejected[str(error)] += 1
                 continue
             for _ in range(TRIES_A_TABLE):
                 try:
                     example = self._draw(table, difficulty, rng)
                 except Rejected as reason:
-                    self.tally.rejected[str(reason)] += 1
+                    self.rejected[str(reason)] += 1
                     continue
                 if (invalid := verify(example, self._limits)) is not None:
-                    self.tally.rejected[invalid] += 1
+                    self.rejected[invalid] += 1
                     continue
-                self.tally.made += 1
                 return example
-        self.tally.given_up += 1
         return None
 
     def _read(self, place: Place) -> OpenTable:
@@ -287,21 +279,59 @@ def _state_distractors(
     return found
 
 
-def scan(source: Source, settings: Synthesis) -> Iterator[Usable | Skipped]:
-    """Look at every table of a source once; a table that was there before is skipped."""
-    seen: set[str] = set()
+def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
+    """Look at every table of a source once; the pool has no end and needs no look.
+
+    A table that was there before is skipped.
+
+    Raises:
+        TablemendError: none is usable.
+    """
+    usable: dict[str, Usable] = {}
+    skipped: list[Skipped] = []
+    if settings.source == POOL:
+        return [], []
     for place in source.places():
         try:
             table = OpenTable(source.read(place), settings)
         except TablemendError as error:
-            yield Skipped(source.where(place), str(error))
+            skipped.append(Skipped(source.where(place), str(error)))
             continue
         source_hash = table.prepared.typed.source_hash
-        if source_hash in seen:
-            yield Skipped(source.where(place), "the same table as an earlier one")
-            continue
-        seen.add(source_hash)
-        yield Usable(place, source_hash)
+        if source_hash in usable:
+            skipped.append(Skipped(source.where(place), "the same table as an earlier one"))
+        else:
+            usable[source_hash] = Usable(place, source_hash)
+    if not usable:
+        reasons = Counter(entry.reason for entry in skipped).most_common(3)
+        listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
+        raise TablemendError(
+            f"source={settings.source}: none of {len(skipped)} tables is usable ({listing}); "
+            "smaller shape.min_columns or shape.min_rows may help"
+        )
+    return list(usable.values()), skipped
+
+
+def hash_tables(usable: Iterable[Usable]) -> str:
+    """Hash of the tables that examples are cut from."""
+    return sha256("".join(table.source_hash for table in usable).encode()).hexdigest()[:16]
+
+
+def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:
+    """What makes the examples of the settings.
+
+    Args:
+        settings: what to make.
+        usable: the tables, where they were looked for already.
+
+    Raises:
+        TablemendError: the source has no usable table.
+    """
+    if settings.source == SMALL_WORLD:
+        return SmallWorld(settings)
+    source = open_source(settings)
+    found = find_tables(source, settings)[0] if usable is None else usable
+    return Engine(settings, source, found)
 
 
 def examples(settings: Synthesis) -> Iterator[Example]:
@@ -310,52 +340,5 @@ def examples(settings: Synthesis) -> Iterator[Example]:
     Raises:
         TablemendError: the source has no usable table.
     """
-    if settings.source == SMALL_WORLD:
-        yield from small_world.examples(settings.seed, settings.n)
-        return
-    engine = open_engine(settings)
-    for number in range(settings.n):
-        if (example := engine.make(number)) is not None:
-            yield example
-
-
-def open_engine(settings: Synthesis) -> Engine:
-    """An engine over all usable tables of a source that is not the small world."""
-    source = open_source(settings)
-    if settings.source == POOL:
-        return Engine(settings, [], source)
-    found = list(scan(source, settings))
-    usable = [entry for entry in found if isinstance(entry, Usable)]
-    if not usable:
-        raise no_table(settings, [entry for entry in found if isinstance(entry, Skipped)])
-    return Engine(settings, usable, source)
-
-
-def no_table(settings: Synthesis, skipped: list[Skipped]) -> TablemendError:
-    """The error for a source without a usable table."""
-    reasons = Counter(entry.reason for entry in skipped).most_common(3)
-    listing = "; ".join(f"{count}x {reason}" for reason, count in reasons)
-    return TablemendError(
-        f"source={settings.source}: none of {len(skipped)} tables is usable ({listing}); "
-        "smaller shape.min_columns or shape.min_rows may help"
-    )
-
-
-def small_world_limits() -> Limits:
-    """Sizes that the small world may have."""
-    size = small_world.DEFAULT_SIZE
-    low, high = size.attributes
-    return Limits(size.rows, (low + 1, high + 1))
-
-
-def make_small(settings: Synthesis, numbers: range, tally: Tally) -> Iterator[Example]:
-    """Small-world examples of a range of numbers, each verified like any other."""
-    limits = small_world_limits()
-    made = small_world.examples(settings.seed, len(numbers), start=numbers.start)
-    for example in islice(made, len(numbers)):
-        if (invalid := verify(example, limits)) is not None:
-            tally.rejected[invalid] += 1
-            tally.given_up += 1
-        else:
-            tally.made += 1
-            yield example
+    maker = open_maker(settings)
+    return (example for number in range(settings.n) if (example := maker.make(number)) is not None)

@@ -8,11 +8,10 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import HUB, SMALL_WORLD, Section
+from tablemend.datasets.splits import Shares
 
 POOL = "pool"
 Difficulty = Literal["easy", "medium", "hard"]
-Split = Literal["train", "validation", "test"]
-SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
 
 class Shape(Section):
@@ -33,23 +32,6 @@ class Shape(Section):
             yield "min_rows", f"more than shape.max_rows={self.max_rows}"
         if self.min_columns > self.max_columns:
             yield "min_columns", f"more than shape.max_columns={self.max_columns}"
-
-
-class Shares(Section):
-    """Share of the source tables in each split; a table's content hash decides."""
-
-    train: float = Field(default=0.8, ge=0, le=1)
-    """Share for training."""
-    validation: float = Field(default=0.1, ge=0, le=1)
-    """Share for validation."""
-    test: float = Field(default=0.1, ge=0, le=1)
-    """Share for testing."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Shares that do not make a whole."""
-        total = self.train + self.validation + self.test
-        if abs(total - 1) > 1e-9:
-            yield "train", f"the three shares add up to {total:g}, not to 1"
 
 
 class Synthesis(Section):
@@ -91,8 +73,6 @@ class Synthesis(Section):
     """Processes; the data are the same for any number."""
     format: Literal["jsonl", "parquet"] = "jsonl"
     """Format of the files."""
-    shard_size: int = Field(default=1000, ge=1)
-    """Examples that are written together; an interruption loses at most this many a worker."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Settings that the source does not read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.errors import TablemendError, install
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tablemend.datasets.tablehallu.engine import split_of
-from tablemend.datasets.tablehallu.files import Writer, open_writer
-from tablemend.datasets.tablehallu.settings import SPLITS, Split, Synthesis
+from tablemend.datasets.splits import SPLITS, Split, split_of
+from tablemend.datasets.tablehallu.files import encode, example_file
 from tablemend.datasets.tablehallu_llm.card import write_card
 from tablemend.datasets.tablehallu_llm.counts import Counts
 from tablemend.datasets.tablehallu_llm.duplicates import KernelIndex
@@ -42,8 +41,7 @@ def join_rows(settings: LlmSynthesis, index: RowIndex) -> dict[str, Any]:
     (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
     (out / CARD).unlink(missing_ok=True)
     counts = Counts()
-    asked = Synthesis(shares=settings.shares)
-    with _split_files(out, settings.format) as files, _Rejected(out / REJECTED) as rejected:
+    with _split_files(out, settings.format) as write, _Rejected(out / REJECTED) as rejected:
         rows = _found_repeats(out, index) if settings.kernel == "llm" else _all(index)
         for row, repeated in rows:
             counts.add(row)
@@ -54,8 +52,8 @@ def join_rows(settings: LlmSynthesis, index: RowIndex) -> dict[str, Any]:
                 counts.reject(rejection.stage, rejection.kind)
                 counts.near_duplicates += 1
             elif row.example is not None:
-                split = split_of(_split_key(row.example, settings), asked)
-                files.write(row.example, split)
+                split = split_of(_split_key(row.example, settings), settings.shares)
+                write(row.example, split)
                 counts.take(row.example, split)
             rejected.write(row.number, rejections)
     found = counts.to_json(settings, SPLITS)
@@ -100,35 +98,20 @@ def _split_key(example: Example, settings: LlmSynthesis) -> str:
     return split_key(example.topic) if settings.kernel == "llm" else example.source_hash
 
 
-class _SplitFiles:
-    """One file a split, made when its first example comes."""
-
-    def __init__(self, out: Path, form: str) -> None:
-        self._out, self._form = out, form
-        self.writers: dict[Split, Writer] = {}
-
-    def write(self, example: Example, split: Split) -> None:
-        """Append an example to the file of its split."""
-        if split not in self.writers:
-            self.writers[split] = open_writer(self._out, split, self._form)
-        self.writers[split].write(example)
-
-
 @contextmanager
-def _split_files(out: Path, form: str) -> Iterator[_SplitFiles]:
-    """Files that get their names when all are whole; those of an earlier join go."""
-    files = _SplitFiles(out, form)
-    try:
-        yield files
-        for split in SPLITS:
-            if split in files.writers:
-                files.writers[split].close()
-            else:
-                (out / f"{split}.{form}").unlink(missing_ok=True)
-    except BaseException:
-        for writer in files.writers.values():
-            writer.discard()
-        raise
+def _split_files(out: Path, form: str) -> Iterator[Callable[[Example, Split], None]]:
+    """What writes examples into the file of their split, which comes with the first of them."""
+    found: dict[Split, Callable[[str], object]] = {}
+    with ExitStack() as stack:
+
+        def write(example: Example, split: Split) -> None:
+            if split not in found:
+                found[split] = stack.enter_context(example_file(out / f"{split}.{form}"))
+            found[split](encode(example))
+
+        yield write
+    for split in set(SPLITS) - found.keys():
+        (out / f"{split}.{form}").unlink(missing_ok=True)
 
 
 class _Rejected:

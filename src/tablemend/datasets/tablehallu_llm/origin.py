@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from tablemend.datasets.tablehallu.engine import ENGINE as PROGRAM
-from tablemend.datasets.tablehallu.engine import Engine, Skipped, Usable, no_table, scan
+from tablemend.datasets.tablehallu.engine import Engine, find_tables, hash_tables
 from tablemend.datasets.tablehallu.settings import POOL, Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu_llm.paraphrase import ENGINE as PARAPHRASE
@@ -49,11 +48,6 @@ def open_origin(settings: LlmSynthesis) -> Origin:
 def _open_program(asked: Synthesis) -> tuple[Engine, str]:
     """The program engine, and a hash of the tables that it has."""
     source = open_source(asked)
-    if asked.source == POOL:  # without an end: its version is the engine's
-        return Engine(asked, [], source), POOL
-    found = list(scan(source, asked))
-    usable = [entry for entry in found if isinstance(entry, Usable)]
-    if not usable:
-        raise no_table(asked, [entry for entry in found if isinstance(entry, Skipped)])
-    digest = sha256("".join(entry.source_hash for entry in usable).encode())
-    return Engine(asked, usable, source), digest.hexdigest()[:16]
+    usable, _ = find_tables(source, asked)
+    # The pool has no end: its version is the engine's.
+    return Engine(asked, source, usable), POOL if asked.source == POOL else hash_tables(usable)

@@ -17,7 +17,8 @@ from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
-from tablemend.datasets.tablehallu.settings import POOL, Shape, Shares, Synthesis, SynthesisRecipe
+from tablemend.datasets.splits import Shares
+from tablemend.datasets.tablehallu.settings import POOL, Shape, Synthesis, SynthesisRecipe
 from tablemend.errors import TablemendError
 
 Maker = Literal["llm", "program"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rationale_check import check_rationale
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.engine import examples
-from tablemend.datasets.tablehallu.rationale import WORDINGS, NoRationale, rationale
+from tablemend.datasets.tablehallu.rationale import NoRationale, rationale
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.records import Condition, Example
 
@@ -72,22 +71,14 @@ def test_every_step_of_the_engine_holds(large: list[Example], kind: str) -> None
     assert relations == {"below", "above", "before", "after", "not"}
 
 
-@pytest.mark.parametrize("name", ["wikitablequestions", "tabfact", "finqa", "tatqa"])
 def test_every_step_over_real_tables_holds(
-    name: str, shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
+    shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
 ) -> None:
-    path = tmp_path / f"{name}.jsonl"
-    records = shared_data(name)
+    path = tmp_path / "tables.jsonl"
+    records = shared_data("wikitablequestions")
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     for example in examples(parse(Synthesis, [f"source={path}", "n=60", "seed=7"])):
         assert check_rationale(example, rationale(example)) == []
-
-
-def test_the_wording_follows_from_the_example_alone() -> None:
-    texts = [rationale(example) for example in SMALL]
-    assert texts == [rationale(example) for example in SMALL]
-    heads = {text.split(":")[0] for text in texts}
-    assert heads == {words.scope for words in WORDINGS}
 
 
 Edit = Callable[[list[str], Random], list[str]]
@@ -178,62 +169,6 @@ def test_the_checker_sees_every_edit(edit: Edit) -> None:
         edited = "\n".join(edit(text.split("\n"), rng))
         assert edited != text
         assert check_rationale(example, edited), edited
-
-
-def test_the_checker_tells_twins_apart() -> None:
-    """The years of an entity's two other rows, exchanged: each stands beside its name."""
-    seen = 0
-    for example in SMALL:
-        lines = rationale(example).split("\n")
-        dropped = [n for n, line in enumerate(lines) if " is not " in line]
-        for one in dropped:
-            for other in dropped:
-                same = lines[one].split(":")[0] == lines[other].split(":")[0]
-                if one < other and same and lines[one] != lines[other]:
-                    lines[one], lines[other] = lines[other], lines[one]
-                    assert check_rationale(example, "\n".join(lines))
-                    lines[one], lines[other] = lines[other], lines[one]
-                    seen += 1
-    assert seen > 20
-
-
-def test_the_checker_sees_edits_of_numbers_in_the_engine(large: list[Example]) -> None:
-    """A relation turned round, and a limit that the query does not set."""
-    turned = {"below": "above", "above": "below", "before": "after", "after": "before"}
-    seen = 0
-    for example in large:
-        text = rationale(example)
-        for line in text.split("\n"):
-            match = re.search(r" is (below|above|before|after) ", line)
-            if match is None:
-                continue
-            for wrong in (
-                line.replace(match[0], f" is {turned[match[1]]} "),
-                re.sub(r" is (below|above|before|after) \S+,", r" is \1 0,", line),
-            ):
-                assert check_rationale(example, text.replace(line, wrong)), wrong
-            seen += 1
-            break
-    assert seen > 30
-
-
-def test_what_a_model_may_write_is_read_without_an_error() -> None:
-    """Characters left out, doubled or cut off: always a list of problems, never an error."""
-    rng = Random(3)
-    seen: Counter[bool] = Counter()
-    for example in SMALL:
-        text = rationale(example)
-        at = rng.randrange(len(text))
-        until = at + rng.randint(1, 12)
-        for edited in (text[:at] + text[until:], text[:until] + text[at:], text[:at], text[at:]):
-            seen[bool(check_rationale(example, edited))] += 1
-            assert edited == text or check_rationale(example, edited), edited
-    assert seen[True] > 700
-
-
-def test_no_lines_are_no_rationale() -> None:
-    for text in ("", "Scope", "\n\n", "####"):
-        assert check_rationale(SMALL[0], text)
 
 
 @pytest.mark.parametrize(

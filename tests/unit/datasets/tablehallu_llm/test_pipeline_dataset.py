@@ -20,8 +20,8 @@ from datasets import load_dataset
 from tablemend.backends.limits import BudgetSpent
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
+from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.settings import SPLITS
 from tablemend.datasets.tablehallu_llm import dataset, join, preview, row_files
 from tablemend.datasets.tablehallu_llm.dataset import make_llm_dataset
 from tablemend.datasets.tablehallu_llm.failures import HeldBack

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablemend.backends.requests import Completion, Request, Sampling
-from tablemend.datasets.tablehallu.engine import open_engine
+from tablemend.datasets.tablehallu.engine import open_maker
 from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.datasets.tablehallu_llm.asking import Asked
 from tablemend.datasets.tablehallu_llm.program_rows import NO_EXAMPLE, make_program_row
@@ -58,7 +58,7 @@ def make(model: Rewriter, example: Example | None, **given: Any) -> Row:
 
 @pytest.fixture(scope="module")
 def example() -> Example:
-    made = open_engine(settings(perturbation="program").program_settings()).make(7)
+    made = open_maker(settings(perturbation="program").program_settings()).make(7)
     assert made is not None
     return made
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import Source
+from tablemend.datasets.card import features
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.card import FEATURES
-from tablemend.datasets.tablehallu.files import encode, open_writer
+from tablemend.datasets.tablehallu.files import EXAMPLE, arrow_schema, encode, example_file
 from tablemend.datasets.tablehallu_llm.rows import Rejection, Row
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
@@ -49,21 +49,18 @@ def test_an_example_of_before_has_no_calls(plain: Example) -> None:
 def test_calls_are_written_and_read_back(
     form: str, plain: Example, called: Example, tmp_path: Path
 ) -> None:
-    writer = open_writer(tmp_path, "test", form)
-    for example in (plain, called):
-        writer.write(example)
-    writer.close()
+    with example_file(tmp_path / f"test.{form}") as write:
+        for example in (plain, called):
+            write(encode(example))
     assert read_examples(Source(source=str(tmp_path / f"test.{form}"))) == [plain, called]
 
 
 def test_the_card_and_the_arrow_schema_name_every_field(called: Example, tmp_path: Path) -> None:
     import datasets
 
-    from tablemend.datasets.tablehallu.files import arrow_schema
-
-    assert [feature["name"] for feature in FEATURES] == list(Example.__slots__)
-    features = datasets.Features._from_yaml_list(FEATURES)
-    assert features.arrow_schema.field("calls").type == arrow_schema().field("calls").type
+    assert list(EXAMPLE) == list(Example.__slots__)
+    loaded = datasets.Features._from_yaml_list(features(EXAMPLE))
+    assert loaded.arrow_schema.field("calls").type == arrow_schema().field("calls").type
     assert [field.name for field in arrow_schema().field("calls").type.value_type] == [
         *Call._fields
     ]

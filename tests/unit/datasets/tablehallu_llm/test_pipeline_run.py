@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.tablehallu.settings import SPLITS
+from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu_llm.row_files import FOLDER
 from tablemend.records import Example
 from tests.support.model_server.local import LocalServer

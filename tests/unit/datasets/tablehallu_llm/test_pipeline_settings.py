@@ -9,7 +9,8 @@ import pytest
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis, SynthesisRecipe
+from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.datasets.tablehallu_llm.settings import (

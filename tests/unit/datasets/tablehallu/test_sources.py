@@ -11,7 +11,7 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.tablehallu.engine import Skipped, examples, open_engine, scan
+from tablemend.datasets.tablehallu.engine import Skipped, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import find_table, open_source
 from tablemend.datasets.tablehallu.topics import make_table
@@ -97,9 +97,9 @@ def test_bad_input_is_reported_per_file_and_passed_over(
 
     monkeypatch.setattr(Path, "open", locked)
     wanted = settings(f"source={tmp_path}")
-    found = list(scan(open_source(wanted), wanted))
-    skipped = {entry.where: entry.reason for entry in found if isinstance(entry, Skipped)}
-    assert len(found) - len(skipped) == 1
+    usable, passed_over = find_tables(open_source(wanted), wanted)
+    skipped = {entry.where: entry.reason for entry in passed_over}
+    assert len(usable) == 1
     assert skipped.keys() == {
         "good.csv", "ragged.csv", "narrow.csv", "empty.csv", "twice.csv", "flat.csv", "latin.csv",
         "broken.jsonl:1", "broken.jsonl:3", "deep.jsonl:1", "surrogate.jsonl:1", "locked.csv",
@@ -120,7 +120,7 @@ def test_bad_input_is_reported_per_file_and_passed_over(
 def test_a_source_without_a_usable_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "narrow.csv").write_text("a\n1\n")
     with pytest.raises(TablemendError, match=r"none of 1 tables is usable .*only one column"):
-        open_engine(settings(f"source={tmp_path}"))
+        open_maker(settings(f"source={tmp_path}"))
 
 
 @pytest.mark.parametrize("name", ["nowhere", "README.md"])
@@ -158,10 +158,7 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
     )  # fmt: skip
     source = open_source(wanted)
     assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
-    found = list(scan(source, wanted))
-    assert [entry for entry in found if isinstance(entry, Skipped)] == [
-        Skipped("owner/ships:2", "only one column")
-    ]
+    assert find_tables(source, wanted)[1] == [Skipped("owner/ships:2", "only one column")]
     made = list(examples(wanted))
     assert len(made) == 4
     assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "ships")}

@@ -12,36 +12,28 @@ from typing import Any
 
 import pytest
 
-from tablemend.config import ConfigError, parse
+from tablemend.config import parse
+from tablemend.datasets.splits import SPLITS, Shares, split_of
 from tablemend.datasets.tablehallu.columns import (
     Unusable,
     clean_cell,
     read_date,
     read_number,
     type_table,
-    words_of,
 )
-from tablemend.datasets.tablehallu.engine import (
-    Engine,
-    Skipped,
-    examples,
-    open_engine,
-    scan,
-    split_of,
-)
+from tablemend.datasets.tablehallu.engine import Engine, examples, find_tables, open_maker
 from tablemend.datasets.tablehallu.names import NameGuard
-from tablemend.datasets.tablehallu.sentences import CLAUSES, SINGLE, label_of, with_article
-from tablemend.datasets.tablehallu.settings import SPLITS, Synthesis
+from tablemend.datasets.tablehallu.sentences import label_of, with_article
+from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
-from tablemend.datasets.tablehallu.verification import meets, verify
+from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.records import Example
 from tablemend.tables.table import Table
-from tablemend.values.blanks import is_blank
 
 SHIPS = Table.of(
     ["Ship", "Year", "Length", "Builder", "Home Port", "Crew"],
@@ -97,11 +89,8 @@ def test_numbers_are_read_only_where_they_are_clear(text: str, value: Any) -> No
 )
 def test_dates_in_usual_spellings_are_one_day(text: str) -> None:
     assert read_date(text) == read_date("2003-09-07") is not None
-
-
-@pytest.mark.parametrize("text", ["07/09/2003", "september 7", "31 February 2001", "2003"])
-def test_doubtful_dates_are_none(text: str) -> None:
-    assert read_date(text) is None
+    for doubtful in ("07/09/2003", "september 7", "31 February 2001", "2003"):
+        assert read_date(doubtful) is None
 
 
 @pytest.mark.parametrize(
@@ -190,11 +179,6 @@ def test_similar_names(name: str, similar: bool) -> None:
     assert NameGuard(["Bernard Hinault", "Round 7", "Dalbek"]).is_similar(name) is similar
 
 
-def test_whole_words() -> None:
-    assert words_of("7") not in words_of("17 or 7.5")
-    assert words_of("1,234") in words_of("at least 1234")
-
-
 @pytest.mark.parametrize(
     ("header", "label", "phrase"),
     [
@@ -210,31 +194,8 @@ def test_labels(header: str, label: str, phrase: str) -> None:
     assert with_article(label) == phrase
 
 
-def test_there_are_dozens_of_patterns_and_all_are_well_formed() -> None:
-    assert SINGLE.keys() == CLAUSES.keys()
-    assert sum(map(len, SINGLE.values())) >= 60
-    for patterns in SINGLE.values():
-        for pattern in patterns:
-            assert pattern.count("{e}") == pattern.count("{v}") == 1
-            assert pattern.endswith(".")
-
-
-def test_conditions_are_read_as_written() -> None:
-    made = list(examples(settings("source=pool", "n=72", "seed=2")))
-    kinds = Counter()
-    for example in made:
-        for condition in example.constraints.conditions:
-            kinds["values" if condition.values else "range"] += 1
-            for fact in example.facts:
-                if fact.column == condition.column and fact.violates is None:
-                    assert meets(fact.value, condition) is True
-        kinds[len(example.constraints.conditions)] += 1
-        kinds[example.constraints.sort_order] += 1
-    assert all(kinds[key] > 5 for key in ("values", "range", 1, 2, "ascending", "descending"))
-
-
 def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
-    for example in examples(settings("source=pool", "n=48", "seed=4")):
+    for example in examples(settings("source=pool", "n=24", "seed=4")):
         rule = SortRule(example.constraints.sort_column, example.constraints.sort_order)
         table = example.gold_table
         found = detect_errors(table, table, example.adversarial_context, rule)
@@ -243,14 +204,9 @@ def test_every_gold_table_is_right_in_the_eyes_of_the_detector() -> None:
         assert primary_key(table) == 0
 
 
-def test_no_stated_value_is_a_blank() -> None:
-    for example in examples(settings("source=pool", "n=24")):
-        assert not any(is_blank(fact.value) for fact in example.facts)
-
-
 def test_twins_from_another_year_hide_what_is_blank() -> None:
     twins = 0
-    for example in examples(settings("source=pool", "n=96", "seed=1")):
+    for example in examples(settings("source=pool", "n=48", "seed=1")):
         gold = {fact.entity for fact in example.facts if fact.violates is None}
         hidden = {
             (row[0], column)
@@ -262,7 +218,7 @@ def test_twins_from_another_year_hide_what_is_blank() -> None:
             if fact.violates is not None and fact.entity in gold:
                 twins += 1
                 assert (fact.entity, fact.column) not in hidden
-    assert twins > 20
+    assert twins > 10
 
 
 @pytest.mark.parametrize(("difficulty", "ratio"), [("easy", 10), ("medium", 20), ("hard", 30)])
@@ -309,18 +265,13 @@ def test_tokens_are_counted_as_qwen_counts_them(text: str, pieces: str) -> None:
 
 
 def test_what_would_be_too_long_is_drawn_again_at_the_same_difficulty() -> None:
-    free = list(examples(settings("source=pool", "n=24", "difficulty=mixed")))
+    free = list(examples(settings("source=pool", "n=12", "difficulty=mixed")))
     assert max(count_tokens(example.adversarial_context) for example in free) > 9600
-    engine = open_engine(settings("source=pool", "n=24", "difficulty=mixed", "max_tokens=9600"))
-    made = [example for number in range(24) if (example := engine.make(number))]
+    maker = open_maker(settings("source=pool", "n=12", "difficulty=mixed", "max_tokens=9600"))
+    made = [example for number in range(12) if (example := maker.make(number))]
     assert max(count_tokens(example.adversarial_context) for example in made) <= 9600
     assert [e.difficulty for e in made] == [e.difficulty for e in free]
-    assert engine.tally.rejected["longer than max_tokens"]
-
-
-def test_a_limit_beside_a_budget_is_refused() -> None:
-    with pytest.raises(ConfigError, match="max_tokens: budget_tokens is the length already"):
-        settings("budget_tokens=900", "max_tokens=900")
+    assert maker.rejected["longer than max_tokens"]
 
 
 def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
@@ -330,26 +281,6 @@ def test_real_distractors_are_rows_of_the_table(tmp_path: Path) -> None:
         assert {fact.entity for fact in example.facts} <= names
         assert example.source == "ships.jsonl:1"
         assert example.source_hash == SHIPS.content_hash()
-
-
-def test_a_limit_that_every_example_fits_rejects_none(tmp_path: Path) -> None:
-    """Real rows run out long before 30 times the gold context."""
-    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
-    tokens = (f"source={path}", "n=20", "distractors=real", "difficulty=hard")
-    free = list(examples(settings(*tokens)))
-    longest = max(count_tokens(example.adversarial_context) for example in free)
-    limited = examples(settings(*tokens, f"max_tokens={longest}"))
-    assert [example.id for example in limited] == [example.id for example in free]
-
-
-def test_extended_rows_come_after_the_real_ones_and_have_fresh_names(tmp_path: Path) -> None:
-    path = write_tables(tmp_path / "ships.jsonl", SHIPS)
-    real = set(SHIPS.column("Ship"))
-    for example in examples(settings(f"source={path}", "n=10")):
-        entities = {fact.row: fact.entity for fact in example.facts if fact.violates is not None}
-        invented = [row for row, entity in entities.items() if entity not in real]
-        assert invented
-        assert min(invented) == sum(entity in real for entity in entities.values())
 
 
 def test_near_misses_come_first(tmp_path: Path) -> None:
@@ -417,24 +348,23 @@ def test_an_example_depends_on_its_number_alone(tmp_path: Path) -> None:
     in_order = list(examples(wanted))
     numbers = list(range(12))
     Random(3).shuffle(numbers)
-    engine = open_engine(wanted)
-    by_number = {number: engine.make(number) for number in numbers}
+    maker = open_maker(wanted)
+    by_number = {number: maker.make(number) for number in numbers}
     assert [by_number[number] for number in range(12)] == in_order
     assert len({example.id for example in in_order}) == 12
     assert list(examples(settings(f"source={path}", "n=12", "seed=1"))) != in_order
 
 
 def test_splits_follow_the_content_of_the_table() -> None:
-    wanted = settings()
+    shares = Shares()
     hashes = [Table.of(["a"], [[str(i)]]).content_hash() for i in range(3000)]
-    counts = Counter(split_of(source_hash, wanted) for source_hash in hashes)
+    counts = Counter(split_of(source_hash, shares) for source_hash in hashes)
     assert [round(counts[split] / 3000, 1) for split in SPLITS] == [0.8, 0.1, 0.1]
-    assert {split_of(h, settings("seed=9")) for h in hashes[:1]} == {split_of(hashes[0], wanted)}
 
 
 @pytest.mark.parametrize(
     ("name", "usable"),
-    [("wikitablequestions", 130), ("tabfact", 650), ("finqa", 15), ("tatqa", 8)],
+    [("wikitablequestions", 130), ("finqa", 15)],
 )
 def test_real_tables_give_verified_examples(
     name: str, usable: int, shared_data: Callable[[str], list[dict[str, Any]]], tmp_path: Path
@@ -444,9 +374,9 @@ def test_real_tables_give_verified_examples(
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     wanted = settings(f"source={path}", "n=60", "seed=7")
     source = open_source(wanted)
-    tables = [entry for entry in scan(source, wanted) if not isinstance(entry, Skipped)]
+    tables, _ = find_tables(source, wanted)
     assert len(tables) >= usable
-    engine = Engine(wanted, tables, source)
+    engine = Engine(wanted, source, tables)
     made = [example for number in range(60) if (example := engine.make(number)) is not None]
     assert len(made) == 60
     for example in made:

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.engine import examples, small_world_limits
+from tablemend.datasets.tablehallu.engine import examples, open_maker
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.records import Condition, Example, Fact, Mention
@@ -230,7 +229,7 @@ def no_blank(example: Example) -> Example:
     return edited(example, gold_table=Table.of(table.columns, rows))
 
 
-PLANTED: dict[Callable[[Example], Example], str] = {
+INJECTED: dict[Callable[[Example], Example], str] = {
     misplaced: "fact not at its place in the adversarial context",
     changed_in_the_adversarial_context: "fact not at its place in the adversarial context",
     gold_sentence_lost: "gold sentence not preserved",
@@ -254,12 +253,10 @@ PLANTED: dict[Callable[[Example], Example], str] = {
 }
 
 
-@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
-def test_a_injected_violation_is_named(
-    example: Example, plant: Callable[[Example], Example]
-) -> None:
+@pytest.mark.parametrize("inject", INJECTED, ids=lambda inject: inject.__name__)
+def test_an_injected_error_is_named(example: Example, inject: Callable[[Example], Example]) -> None:
     assert verify(example) is None
-    assert verify(plant(example)) in PLANTED[plant].split("|")
+    assert verify(inject(example)) in INJECTED[inject].split("|")
 
 
 def test_a_gold_value_repeated_around_its_fact_is_named(example: Example) -> None:
@@ -310,6 +307,5 @@ def test_sizes_are_checked(example: Example, limits: Limits, reason: str) -> Non
 
 
 def test_the_small_world_passes() -> None:
-    limits = small_world_limits()
-    reasons = [verify(made, limits) for made in small_world.examples(seed=1, n=200)]
-    assert reasons.count(None) >= 195, sorted(set(filter(None, reasons)))
+    maker = open_maker(parse(Synthesis, ["source=small-world", "seed=1"]))
+    assert sum(maker.make(number) is not None for number in range(200)) >= 195, maker.rejected

@@ -1,0 +1,41 @@
+"""The splits of a data set: by table, so that none stands in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from tablemend.config import Section
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+
+class Shares(Section):
+    """Share of the source tables in each split; a table's content hash decides."""
+
+    train: float = Field(default=0.8, ge=0, le=1)
+    """Share for training."""
+    validation: float = Field(default=0.1, ge=0, le=1)
+    """Share for validation."""
+    test: float = Field(default=0.1, ge=0, le=1)
+    """Share for testing."""
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Shares that do not make a whole."""
+        total = self.train + self.validation + self.test
+        if abs(total - 1) > 1e-9:
+            yield "train", f"the three shares add up to {total:g}, not to 1"
+
+
+def split_of(source_hash: str, shares: Shares) -> Split:
+    """The split of a table; its content alone decides, whatever the seed."""
+    position = int(source_hash[:12], 16) / 16**12
+    reached = 0.0
+    for split in SPLITS:
+        reached += getattr(shares, split)
+        if position < reached:
+            return split
+    return "test" if shares.test else "train"
