@@ -11,11 +11,10 @@ from tablemend.annotation.sample import Data
 from tablemend.annotation.steps import GUIDES, STEPS, VERSION
 from tablemend.annotation.verdicts import (
     Case,
-    Cause,
+    StepCase,
     Verdict,
-    counts_of_step,
     counts_overall,
-    judge,
+    decide,
     tally,
 )
 from tablemend.reports.rendering import align
@@ -31,15 +30,11 @@ LISTED = 20
 
 def make_report(ballots: Ballots, data: Data) -> dict[str, Any]:
     """Everything that is said of a verification, as JSON."""
-    cases = judge(ballots)
-    parts = {
-        step: _part(
-            [(case.steps[step].verdict, case.steps[step].cause) for case in cases],
-            counts_of_step(ballots, step),
-        )
-        for step in STEPS
-    }
-    whole = _part([(case.verdict, case.cause) for case in cases], counts_overall(ballots))
+    cases = decide(ballots)
+    results = {}
+    for step in STEPS:
+        own = [case["steps"][step] for case in cases]
+        results[step] = _part(own, [(one["yes"], one["no"]) for one in own])
     return {
         "format": REPORT,
         "version": VERSION,
@@ -51,74 +46,41 @@ def make_report(ballots: Ballots, data: Data) -> dict[str, Any]:
         },
         "examples": len(cases),
         "annotators": tally(ballots),
-        "results": {**parts, OVERALL: whole},
-        "cases": [_case(case) for case in cases],
+        "results": {**results, OVERALL: _part(cases, counts_overall(ballots))},
+        "cases": cases,
     }
 
 
-def _part(
-    outcomes: Sequence[tuple[Verdict, Cause]], counts: list[tuple[int, int]]
-) -> dict[str, Any]:
+def _part(cases: Sequence[Case | StepCase], counts: list[tuple[int, int]]) -> dict[str, Any]:
     """Accuracy and agreement of one step, or of whole examples."""
-    verdicts = Counter(verdict for verdict, _ in outcomes)
-    causes = Counter(cause for verdict, cause in outcomes if verdict == "unscored")
-    scored = verdicts["right"] + verdicts["wrong"]
+    verdicts = Counter(case["verdict"] for case in cases)
+    causes = Counter(case["cause"] for case in cases)
     return {
-        "examples": len(outcomes),
+        "examples": len(cases),
         "right": verdicts["right"],
         "wrong": verdicts["wrong"],
         "unscored": verdicts["unscored"],
         "unscored_by": {cause: causes[cause] for cause in ("tie", "unsure", "unanswered")},
-        "accuracy": rate_interval(verdicts["right"], scored),
+        "accuracy": rate_interval(verdicts["right"], verdicts["right"] + verdicts["wrong"]),
         "agreement": krippendorffs_alpha(counts),
-    }
-
-
-def _case(case: Case) -> dict[str, Any]:
-    steps = {}
-    for step, ruling in case.steps.items():
-        votes: dict[str, int] = dict(ruling.votes.items())
-        verdict = {"verdict": ruling.verdict, "cause": ruling.cause}
-        steps[step] = {**verdict, **votes, "notes": case.notes[step]}
-    return {
-        "example": case.example,
-        "verdict": case.verdict,
-        "cause": case.cause,
-        "steps": steps,
     }
 
 
 def results_table(report: dict[str, Any]) -> str:
     """One row a step and one for whole examples, as Markdown."""
-    head = [
-        "",
-        "examples",
-        "right",
-        "wrong",
-        "unscored",
-        "accuracy, %",
-        "Krippendorff's alpha",
-        "same answer, %",
+    head = "|examples|right|wrong|unscored|accuracy, %|Krippendorff's alpha|same answer, %"
+    titles = {name: guide.title for name, guide in GUIDES.items()} | {OVERALL: "all steps"}
+    rows = [
+        [
+            titles[name],
+            *(str(part[key]) for key in ("examples", "right", "wrong", "unscored")),
+            with_interval(part["accuracy"]),
+            say_alpha(part["agreement"]),
+            percent(part["agreement"]["observed"]),
+        ]
+        for name, part in report["results"].items()
     ]
-    rows = [head]
-    for name, part in report["results"].items():
-        title = (
-            "all steps"
-            if name == OVERALL
-            else next(guide.title for step, guide in GUIDES.items() if step == name)
-        )
-        counts = [str(part[key]) for key in ("examples", "right", "wrong", "unscored")]
-        observed = percent(part["agreement"]["observed"])
-        rows.append(
-            [
-                title,
-                *counts,
-                with_interval(part["accuracy"]),
-                say_alpha(part["agreement"]),
-                observed,
-            ]
-        )
-    return align(rows)
+    return align([head.split("|"), *rows])
 
 
 def say_alpha(found: Agreement) -> str:
