@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tablemend.annotation.answers import gather, read_answers, same_name
+from tablemend.annotation.answers import gather, read_answers
 from tablemend.annotation.content import constraints, distractors, segments
 from tablemend.annotation.sample import choose, read_data
-from tablemend.annotation.sheet import guard, split_cell, unguard
+from tablemend.annotation.sheet import guard, unguard
 from tablemend.annotation.steps import STEPS
 from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Condition, Constraints, Example
@@ -77,16 +77,6 @@ def test_the_hash_sees_an_edited_text_behind_the_same_id(
     assert list(one.examples) == list(other.examples) and one.hash != other.hash
 
 
-def test_sampling_is_uniform(folder: Path) -> None:
-    data = read_data(str(folder))
-    counts = dict.fromkeys(data.examples, 0)
-    for seed in range(400):
-        for example in choose(data, 10, seed):
-            counts[example.id] += 1
-    # 400 draws at 1/4: mean 100, standard deviation 8.7
-    assert all(100 - 40 < count < 100 + 40 for count in counts.values())
-
-
 def test_what_cannot_be_exported_is_refused_in_one_line(
     folder: Path, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
@@ -133,15 +123,6 @@ def test_segments_join_to_the_context_and_hold_the_facts(examples: list[Example]
             values = {(fact.row, fact.column, fact.value) for fact in example.facts}
             assert {(part[1], part[3], part[0]) for part in marked} <= values
             assert segments(example, context, marks=False) == [(example.context(context),)]
-
-
-def test_facts_that_stand_nowhere_are_not_marked(examples: list[Example]) -> None:
-    example = examples[0]
-    beyond = example.facts[0].adversarial._replace(start=10**6, end=10**6 + 4)
-    same = (example.facts[0]._replace(adversarial=beyond), *example.facts[1:], example.facts[1])
-    parts = segments(replace(example, facts=same), "adversarial", marks=True)
-    assert "".join(part[0] for part in parts) == example.adversarial_context
-    assert sum(len(part) == 5 for part in parts) == len(example.facts) - 1
 
 
 def test_distractors_say_what_they_break(examples: list[Example]) -> None:
@@ -228,12 +209,6 @@ def test_guarded_cells_come_back(text: str) -> None:
     assert unguard(guard(text)) == text
     for part in re.split("[;\t\r\n]", guard(text)):
         assert not part.strip(' "').startswith(("=", "+", "-", "@", "\t", "\r"))
-
-
-def test_cells_are_split_behind_white_space() -> None:
-    assert split_cell("ab cd ef", 5) == ["ab ", "cd ef"]
-    assert split_cell("abcdefgh", 3) == ["abc", "def", "gh"]
-    assert split_cell("", 3) == [""]
 
 
 @pytest.mark.parametrize(
@@ -342,11 +317,6 @@ def test_one_annotator_twice(folder: Path, tmp_path: Path, refused: Callable[...
         assert (anna["name"], anna["yes"], anna["no"]) == ("anna k", 3, 1)
     changed = write_answers(tmp_path / "three.json", data, "ANNA K", {name: {"query": "yes"}})
     assert "twice: no (" in refused("report", folder, one, changed)
-
-
-def test_names_are_the_same_whatever_their_case_and_spacing() -> None:
-    assert same_name(" ANNA\tk ") == same_name("Anna K") == "anna k"
-    assert same_name("Zoe\u0301") == same_name("zo\u00e9")
 
 
 def test_commands_are_quick_to_import() -> None:

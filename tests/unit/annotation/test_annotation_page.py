@@ -128,10 +128,6 @@ def test_a_page_without_marks_does_not_know_them(data: Data) -> None:
         assert [len(part) for part in example["gold"] + example["adversarial"]] == [1, 1]
 
 
-def test_the_same_sample_gives_the_same_bytes(page: Path, data: Data) -> None:
-    assert write_page(data, choose(data, 3, 0)) == page.read_text(encoding="utf-8")
-
-
 # ---- in a browser ----
 
 
@@ -253,18 +249,6 @@ def test_half_done_answers_are_there_after_a_reload_each_annotators_own(
     assert text_of(fresh, "#count") == "0 of 9 answers, 0 of 3 examples"
 
 
-def test_an_answer_can_be_changed_and_taken_back(fresh: Browser) -> None:
-    begin(fresh, "Ann")
-    fresh.click("#choose-no")
-    assert fresh.run("document.activeElement.id") == "note"
-    fresh.click("#choose-yes")
-    pressed = "[...document.querySelectorAll('[aria-pressed=true]')].map((b) => b.id).join()"
-    assert fresh.run(pressed) == "choose-yes"
-    assert text_of(fresh, "#count").startswith("1 of 9")
-    fresh.click("#choose-yes")
-    assert fresh.run(pressed) == "" and text_of(fresh, "#count").startswith("0 of 9")
-
-
 def test_work_goes_on_from_a_file_on_another_computer(fresh: Browser, page: Path) -> None:
     begin(fresh, "Ann")
     fresh.press("y")
@@ -345,21 +329,6 @@ def test_marks_stand_on_the_facts_and_can_be_hidden(fresh: Browser, data: Data) 
     assert fresh.run(colour) != clear
 
 
-def test_a_page_without_marks_shows_the_texts_alone(
-    fresh: Browser, data: Data, tmp_path: Path
-) -> None:
-    out = tmp_path / "blind.html"
-    assert main(["annotate", "export", data.source, "--n=3", "--no-marks", f"--out={out}"]) == 0
-    fresh.open(out)
-    begin(fresh, "Ann")
-    fresh.click(".tab:nth-child(3)")
-    example = choose(data, 3, 0)[0]
-    assert text_of(fresh, ".context.adversarial") == example.adversarial_context
-    assert fresh.run("document.querySelectorAll('mark, #marks, .claims, td button').length") == 0
-    fresh.press("m")
-    assert text_of(fresh, "tbody td") == example.gold_table.rows[0][0]
-
-
 def test_a_cell_of_the_table_leads_to_its_place_in_the_text(fresh: Browser, data: Data) -> None:
     begin(fresh, "Ann")
     fresh.click(".tab:nth-child(2)")
@@ -372,19 +341,6 @@ def test_a_cell_of_the_table_leads_to_its_place_in_the_text(fresh: Browser, data
     fresh.click(".claims tbody tr:nth-child(1) button")
     broken = text_of(fresh, ".claims tbody tr:nth-child(1) td:nth-child(3)")
     assert text_of(fresh, "mark.found[data-breaks]") == broken
-
-
-def test_the_overview_shows_and_opens_what_is_open(fresh: Browser) -> None:
-    begin(fresh, "Ann")
-    fresh.press("n")
-    fresh.press("Escape")
-    fresh.press("o")
-    assert text_of(fresh, "h1") == "Overview"
-    assert text_of(fresh, ".lead") == "8 questions still open."
-    label = "document.querySelector('.grid button').getAttribute('aria-label')"
-    assert fresh.run(label) == "Example 1: Query no, Gold table open, Adversarial context open"
-    fresh.press("Enter")
-    assert text_of(fresh, ".ask h2") == GUIDES["table"].question
 
 
 def test_an_annotator_is_warned_where_the_browser_keeps_nothing(fresh: Browser, page: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import shutil
 import sys
 from pathlib import Path
 
@@ -132,12 +131,3 @@ def test_a_whole_checkpoint_that_is_not_this_merge_is_not_taken_for_it(
     checkpoints.mark_complete(run.model)
     with pytest.raises(TablemendError, match="is there and"):  # of the adapter that was there
         merge(run, out=str(out))
-
-
-def test_what_was_asked_of_a_merge_is_noted_unless_it_is_the_default(run: Run) -> None:
-    merge(run, prompts=99, tolerance=0.9)
-    noted = read_object(run.manifest, "")["merge"]
-    assert noted["asked"] == {"prompts": 99, "tolerance": 0.9} and noted["prompts"] < 99
-    shutil.rmtree(run.path / "merged")
-    merge(run, prompts=8)
-    assert read_object(run.manifest, "")["merge"]["asked"] == {}

@@ -6,9 +6,7 @@ import re
 from dataclasses import asdict
 from html.parser import HTMLParser
 
-import matplotlib as mpl
 import pytest
-from matplotlib.figure import Figure
 
 from tablemend.generations import Stored
 from tablemend.records import (
@@ -295,25 +293,6 @@ def test_plot_colours_follow_the_page():
 def test_every_system_has_a_look_of_its_own():
     looks = [tuple(plots.look(index).values()) for index in range(64)]
     assert len(set(looks)) == 64
-
-
-@pytest.mark.parametrize(
-    ("count", "name"), [(1, "sft"), (9, "constrained"), (14, "sft+rationale+repair")]
-)
-def test_the_legend_is_as_wide_as_the_plot_and_reads_by_row(count, name):
-    systems = [f"{name}{index}" for index in range(count)]
-    with mpl.rc_context(plots.STYLE):
-        figure = Figure(figsize=(plots.WIDTH, 3), layout="constrained")
-        plots._legend(figure, systems)
-        figure.draw_without_rendering()
-        (legend,) = figure.legends
-        assert legend.get_window_extent().width <= figure.bbox.width
-        by_place = sorted(
-            ((-round(box.y0), box.x0), text.get_text())
-            for text in legend.get_texts()
-            for box in [text.get_window_extent()]
-        )
-    assert [text for _, text in by_place] == systems
 
 
 def test_words_name_the_better_system_and_no_other():
