@@ -16,6 +16,7 @@ from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.sheet import FLAGS
 from tablemend.datasets.tabfaith.summary import Role
 from tablemend.datasets.tabfaith.templates import FLAGGED
+from tablemend.datasets.tabfaith.wording import NUMBER_WORDS
 from tablemend.datasets.tablehallu.columns import clean_cell, read_number, words_of
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
@@ -24,13 +25,6 @@ from tablemend.values.units import SCALES, header_unit
 
 Texts = Mapping[Role, str]
 
-_WORDS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-}
 _STATED = re.compile(
     r"(?P<hedge>about|roughly|approximately|around|nearly|almost|just under|over|more than"
     r"|just over)?\s*(?P<minus>-)?(?P<before>[^\d\s.,-]{0,4})\s?"
@@ -60,8 +54,8 @@ class Stated(NamedTuple):
 def read_stated(text: str) -> Stated | None:
     """The number that the words of a part state; ``None`` where they are no number."""
     text = text.casefold().strip()
-    if text in _WORDS:
-        return Stated(_WORDS[text], 1, "", False)
+    if text in NUMBER_WORDS:
+        return Stated(NUMBER_WORDS.index(text), 1, "", False)
     match = _STATED.fullmatch(text)
     if match is None:
         return None
@@ -98,53 +92,32 @@ class Lookup:
     @cached_property
     def _known(self) -> list[float]:
         """All numbers of the table, with all their scales and as written."""
-        known = []
-        for row in range(len(self.cells)):
-            for column, cell in enumerate(self.cells[row]):
-                if (amount := self.amount(row, column)) is not None:
-                    known.append(abs(amount[0]))
-                if (read := read_number(cell)) is not None:
-                    known.append(abs(read[0]))
-        return known
+        places = [
+            (row, column) for row, cells in enumerate(self.cells) for column in range(len(cells))
+        ]
+        scaled = [amount[0] for place in places if (amount := self.amount(*place)) is not None]
+        read = [read for cells in self.cells for cell in cells if (read := read_number(cell))]
+        return [abs(value) for value in (*scaled, *(value for value, _, _ in read))]
 
     @cached_property
     def labels(self) -> list[str]:
         """The words of each column's label."""
         return [words_of(measure_label(self.grid, c.index)) for c in self.grid.columns]
 
-    @cached_property
-    def _names(self) -> list[dict[str, list[int]]]:
-        """For the key column and then each other: rows by the words of their cell."""
-        key = primary_key(self.grid.table)
-        order = [key, *(i for i in range(len(self.labels)) if i != key)]
-        found = []
-        for column in order:
-            names: dict[str, list[int]] = {}
-            for row in self.body:
-                names.setdefault(words_of(self.cells[row][column]), []).append(row)
-            found.append(names)
-        return found
-
     def _rows_called(self, name: str) -> set[int]:
         """The rows of a name: the whole of it, else what is outside brackets, else its end."""
-        wanted = words_of(name)
-        for names in self._names:
-            if wanted in names:
-                return set(names[wanted])
-        key = self._names[0]
+        wanted, key = words_of(name), primary_key(self.grid.table)
+        for column in (key, *(i for i in range(len(self.labels)) if i != key)):
+            if rows := {row for row in self.body if self._words[row][column] == wanted}:
+                return rows
         for cut in (_outside_brackets, _last_word):
-            rows = [
-                row
-                for full, there in key.items()
-                for row in there
-                if cut(full, self._text(row)) == wanted
-            ]
-            if rows:
-                return set(rows)
+            if rows := {row for row in self.body if cut(self.cells[row][key]) == wanted}:
+                return rows
         return set()
 
-    def _text(self, row: int) -> str:
-        return self.cells[row][primary_key(self.grid.table)]
+    @cached_property
+    def _words(self) -> list[list[str]]:
+        return [[words_of(cell) for cell in row] for row in self.cells]
 
     def columns_called(self, label: str) -> set[int]:
         """The columns of a label."""
@@ -180,14 +153,9 @@ class Lookup:
         headed = {
             column.index
             for column in self.grid.columns
-            if len(column.path) == 1 and _same_period(column.path[0], period.iso)
+            if len(column.path) == 1 and _iso(column.path[0]) == period.iso
         }
-        dated = {
-            row
-            for row in self.body
-            if any(_same_period(cell, period.iso) for cell in self.cells[row])
-        }
-        return headed, dated
+        return headed, {row for row in self.body if period.iso in map(_iso, self.cells[row])}
 
     def cell(
         self, texts: Texts, period: Role = "period", entity: Role = "entity"
@@ -238,15 +206,15 @@ class Lookup:
         return [value for value, _ in known]
 
 
-def _same_period(cell: str, iso: str) -> bool:
+def _iso(cell: str) -> str:
     period = read_period(clean_cell(cell) or "")
-    return period is not None and period.iso == iso
+    return "" if period is None else period.iso
 
 
-def _outside_brackets(_: str, text: str) -> str:
+def _outside_brackets(text: str) -> str:
     return words_of(text.partition("(")[0])
 
 
-def _last_word(full: str, _: str) -> str:
-    words = full.split()
+def _last_word(text: str) -> str:
+    words = words_of(text).split()
     return f" {words[-1]} " if len(words) == 2 else ""

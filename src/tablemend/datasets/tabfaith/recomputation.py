@@ -2,42 +2,41 @@
 
 The verbaliser knows which cell it speaks of. This module does not ask it: names, columns and
 periods are looked up by the words in the text (:mod:`lookup`), ranks, counts and sums are computed
-anew. It shares nothing
-with ``verification``, which is measured on what passes here. What is neither plainly true nor
-plainly false (ties, rounding, two cells that can be meant) is ``None``, and never used.
+anew. It shares nothing with ``verification``, which is measured on what passes here. What is
+neither plainly true nor plainly false (ties, rounding, two cells that can be meant) is ``None``,
+and never used.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 
 from tablemend.datasets.tabfaith.lookup import SLACK, Lookup, Texts, read_stated
 from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.summary import Operation, Role
+from tablemend.datasets.tabfaith.templates import (
+    ALL,
+    FEWER_THAN_HALF,
+    NONE,
+    ORDINALS,
+    PAIRS,
+    sign_of,
+)
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.tables.table import Table
 
-_UP = re.compile(
-    r"\b(?:higher|greater|larger|longer|more|highest|largest|greatest|longest|most|latest"
-    r"|most recent|later|peaked|high|maximum|rose|increased|grew|climbed|went up|above|over"
-    r"|at least)\b"
-)
-_DOWN = re.compile(
-    r"\b(?:lower|smaller|shorter|fewer|less|lowest|smallest|shortest|fewest|earliest|earlier"
-    r"|bottomed|low|minimum|fell|decreased|declined|dropped|went down|below|under|at most)\b"
-)
-_OVER_TIME = re.compile(r"peaked|bottomed|\bhit\b|reached|\bwas\b")
-_ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 _ABOVE = ("over", "more than", "just over")
 _BELOW = ("nearly", "almost", "just under")
+_RANGE_LABEL = re.compile(" (?:range|interval) ")
 _RANGE_END = re.compile(r"\d+(?:\.\d+)?")
-_DATES = re.compile(r"earlier|later|earliest|latest|recent")
+_OF_DATES = frozenset(cue for name in ("later", "a_later") for pool in PAIRS[name] for cue in pool)
+_OF_PERIODS = frozenset(cue for pool in PAIRS["peak"] for cue in pool)
+Cell = tuple[int, int]
 
 
 class Recomputation:
-    """Judges claims about one table.
+    """Scores claims about one table.
 
     Args:
         table: the table.
@@ -45,22 +44,6 @@ class Recomputation:
 
     def __init__(self, table: Table) -> None:
         self.lookup = Lookup(table)
-        self._operations: dict[Operation, Callable[[Texts], bool | None]] = {
-            "value": self._value,
-            "compare": self._compare,
-            "difference": self._difference,
-            "superlative": self._superlative,
-            "rank": self._rank,
-            "change": self._change,
-            "change_amount": self._change_amount,
-            "change_percent": self._change_percent,
-            "trend": self._trend,
-            "count": self._count,
-            "quantifier": self._quantifier,
-            "total": self._total,
-            "average": self._average,
-            "range": self._range,
-        }
 
     def holds(self, operation: Operation, texts: Texts) -> bool | None:
         """Whether a claim is true; ``None`` where that is open.
@@ -69,7 +52,72 @@ class Recomputation:
             operation: what it claims.
             texts: its words by their role.
         """
-        return self._operations[operation](texts)
+        match operation:
+            case "value":
+                return self._value(texts)
+            case "compare" | "change":
+                apart, sign = self._apart(operation, texts), sign_of(texts["cue"])
+                return apart * sign > 0 if apart and sign else None
+            case "superlative":
+                return self._superlative(texts)
+            case "rank":
+                return self._rank(texts)
+            case "trend":
+                return self._trend(texts)
+            case "count":
+                return self._count(texts)
+            case "quantifier":
+                return self._quantifier(texts)
+            case "range":
+                return self._range(texts)
+            case "total" | "average":
+                values = self._column(texts)
+                if not values:
+                    return None
+                number = sum(values) / (len(values) if operation == "average" else 1)
+                return _equals(texts["value"], number)
+            case "change_percent":
+                ends = self._ends(texts, "until")
+                if ends is None or ends[0] <= 0 or ends[1] < 0:
+                    return None
+                return _equals(texts["value"], 100 * abs(ends[1] - ends[0]) / ends[0])
+            case "difference" | "change_amount":
+                ends = self._ends(texts, "other" if operation == "difference" else "until")
+                return None if ends is None else _equals(texts["value"], abs(ends[1] - ends[0]))
+
+    def _two(self, texts: Texts, role: Role) -> tuple[Cell, Cell] | None:
+        """The cell of a claim, and the one that it is set against."""
+        if role == "against":
+            other = self.lookup.cell({**texts, "column": texts["against"]})
+        else:
+            other = self.lookup.cell(
+                texts,
+                period="until" if role == "until" else "period",
+                entity="other" if role == "other" else "entity",
+            )
+        one = self.lookup.cell(texts)
+        return None if one is None or other is None or one == other else (one, other)
+
+    def _ends(self, texts: Texts, role: Role) -> list[float] | None:
+        """The numbers of the two cells."""
+        cells = self._two(texts, role)
+        return None if cells is None else self.lookup.numbers(cells)
+
+    def _apart(self, operation: Operation, texts: Texts) -> float | None:
+        """How far the cell is above the other, or the later one above it."""
+        role: Role = "until" if operation == "change" else "other"
+        role = "against" if "against" in texts else role
+        cells = self._two(texts, role)
+        if cells is None:
+            return None
+        if texts["cue"].casefold() in _OF_DATES:
+            dates = [read_period(self.lookup.cells[row][column]) for row, column in cells]
+            if dates[0] is not None and dates[1] is not None:
+                return dates[0].order - dates[1].order
+        values = self.lookup.numbers(cells)
+        if values is None:
+            return None
+        return values[1] - values[0] if operation == "change" else values[0] - values[1]
 
     def _value(self, texts: Texts) -> bool | None:
         cell = self.lookup.cell(texts)
@@ -86,37 +134,13 @@ class Recomputation:
             return True if same else _differs(text, texts["value"])
         return _equals(texts["value"], amount[0], "%" in amount[1])
 
-    def _compare(self, texts: Texts) -> bool | None:
-        if "against" in texts:
-            other = self.lookup.cell({**texts, "column": texts["against"]})
-        else:
-            other = self.lookup.cell(texts, entity="other")
-        one = self.lookup.cell(texts)
-        sign = _sign(texts["cue"])
-        if one is None or other is None or one == other or not sign:
-            return None
-        orders = [read_period(self.lookup.cells[row][column]) for row, column in (one, other)]
-        if orders[0] is not None and orders[1] is not None and _DATES.search(texts["cue"]):
-            difference: float = orders[0].order - orders[1].order
-        else:
-            values = self.lookup.numbers([one, other])
-            if values is None:
-                return None
-            difference = values[0] - values[1]
-        return None if not difference else difference * sign > 0
-
-    def _difference(self, texts: Texts) -> bool | None:
-        one, other = self.lookup.cell(texts), self.lookup.cell(texts, entity="other")
-        values = None if one is None or other is None else self.lookup.numbers([one, other])
-        return None if values is None else _equals(texts["value"], abs(values[0] - values[1]))
-
     def _ranking(self, texts: Texts) -> tuple[float, list[float]] | None:
         """The value of the subject and those of all that it is ranked among, its own included."""
         subject = self.lookup.cell(texts)
         if subject is None:
             return None
         rest = dict(texts)
-        if _OVER_TIME.search(texts["cue"]) and "period" in texts:
+        if texts["cue"].casefold() in _OF_PERIODS and "period" in texts:
             cells = self._over_time(texts)
         else:
             rest.pop("entity", None)
@@ -151,7 +175,7 @@ class Recomputation:
         )
 
     def _superlative(self, texts: Texts) -> bool | None:
-        sign = _sign(texts["cue"])
+        sign = sign_of(texts["cue"])
         ranking = self._ranking(texts)
         if ranking is None or not sign:
             return None
@@ -162,7 +186,8 @@ class Recomputation:
         return True if all_values.count(value) == 1 else None
 
     def _rank(self, texts: Texts) -> bool | None:
-        place = next((n for word, n in _ORDINAL.items() if word in texts["cue"].casefold()), None)
+        cue = texts["cue"].casefold()
+        place = next((n for n, word in enumerate(ORDINALS, 1) if word in cue), None)
         ranking = self._ranking(texts)
         if ranking is None or place is None:
             return None
@@ -172,31 +197,8 @@ class Recomputation:
             return None if above < place <= above + all_values.count(value) else False
         return above + 1 == place
 
-    def _ends(self, texts: Texts) -> tuple[float, float] | None:
-        one, other = self.lookup.cell(texts), self.lookup.cell(texts, "until")
-        if one is None or other is None or one == other:
-            return None
-        values = self.lookup.numbers([one, other])
-        return None if values is None else (values[0], values[1])
-
-    def _change(self, texts: Texts) -> bool | None:
-        ends, sign = self._ends(texts), _sign(texts["cue"])
-        if ends is None or not sign or ends[0] == ends[1]:
-            return None
-        return (ends[1] - ends[0]) * sign > 0
-
-    def _change_amount(self, texts: Texts) -> bool | None:
-        ends = self._ends(texts)
-        return None if ends is None else _equals(texts["value"], abs(ends[1] - ends[0]))
-
-    def _change_percent(self, texts: Texts) -> bool | None:
-        ends = self._ends(texts)
-        if ends is None or ends[0] <= 0 or ends[1] < 0:
-            return None
-        return _equals(texts["value"], 100 * abs(ends[1] - ends[0]) / ends[0])
-
     def _trend(self, texts: Texts) -> bool | None:
-        sign = _sign(texts["cue"])
+        sign = sign_of(texts["cue"])
         first, last = self.lookup.cell(texts), self.lookup.cell(texts, "until")
         cells = self._over_time(texts)
         if not sign or first not in cells or last not in cells:
@@ -207,69 +209,58 @@ class Recomputation:
         steps = [sign * (after - before) for before, after in pairwise(values)]
         return True if all(step > 0 for step in steps) else False if min(steps) < 0 else None
 
+    def _column(self, texts: Texts) -> list[float] | None:
+        """The numbers of the column that a claim names."""
+        columns = self.lookup.columns_called(texts["column"])
+        if len(columns) != 1:
+            return None
+        return self.lookup.numbers(
+            [(row, column) for row in self.lookup.body for column in columns]
+        )
+
+    def _meeting(self, texts: Texts) -> tuple[int, int] | None:
+        """How many rows are beyond a threshold, and how many there are."""
+        values, sign = self._column(texts), sign_of(texts["cue"])
+        threshold = read_stated(texts["threshold"])
+        if not values or threshold is None or not sign or threshold.value in values:
+            return None
+        return sum(sign * value > sign * threshold.value for value in values), len(values)
+
     def _count(self, texts: Texts) -> bool | None:
         stated = read_stated(texts["value"])
         if stated is None:
             return None
         if "column" not in texts:
             return stated.value == len(self.lookup.body)
-        columns = self.lookup.columns_called(texts["column"])
-        if len(columns) != 1:
-            return None
-        (column,) = columns
         if "category" in texts:
+            columns = self.lookup.columns_called(texts["column"])
             wanted = words_of(texts["category"])
-            return stated.value == sum(
-                words_of(self.lookup.cells[r][column]) == wanted for r in self.lookup.body
-            )
-        threshold, sign = read_stated(texts["threshold"]), _sign(texts["cue"])
-        values = self.lookup.numbers([(row, column) for row in self.lookup.body])
-        if values is None or threshold is None or not sign or threshold.value in values:
-            return None
-        return stated.value == sum(sign * value > sign * threshold.value for value in values)
+            cells = [self.lookup.cells[r][c] for r in self.lookup.body for c in columns]
+            if len(columns) != 1:
+                return None
+            return stated.value == sum(words_of(cell) == wanted for cell in cells)
+        meeting = self._meeting(texts)
+        return None if meeting is None else stated.value == meeting[0]
 
     def _quantifier(self, texts: Texts) -> bool | None:
-        values, sign = self._column_values(texts), _sign(texts["cue"])
-        threshold = read_stated(texts["threshold"])
-        if not values or threshold is None or not sign or threshold.value in values:
+        found, quantifier = self._meeting(texts), texts["quantifier"].casefold()
+        if found is None:
             return None
-        meeting = sum(sign * value > sign * threshold.value for value in values)
-        quantifier = texts["quantifier"].casefold()
-        if quantifier.startswith("none"):
+        meeting, rows = found
+        if quantifier in NONE:
             return meeting == 0
-        if quantifier.startswith(("all", "each")):
-            return meeting == len(values)
-        less = quantifier.startswith(("fewer", "less"))
-        return 2 * meeting < len(values) if less else 2 * meeting > len(values)
-
-    def _column_values(self, texts: Texts) -> list[float] | None:
-        columns = self.lookup.columns_called(texts["column"])
-        if len(columns) != 1:
-            return None
-        (column,) = columns
-        return self.lookup.numbers([(row, column) for row in self.lookup.body])
-
-    def _total(self, texts: Texts) -> bool | None:
-        values = self._column_values(texts)
-        return _equals(texts["value"], sum(values)) if values else None
-
-    def _average(self, texts: Texts) -> bool | None:
-        values = self._column_values(texts)
-        return _equals(texts["value"], sum(values) / len(values)) if values else None
+        if quantifier in ALL:
+            return meeting == rows
+        less = quantifier in FEWER_THAN_HALF
+        return 2 * meeting < rows if less else 2 * meeting > rows
 
     def _range(self, texts: Texts) -> bool | None:
         cell = self.lookup.cell(texts)
         amount = self.lookup.amount(*cell) if cell is not None else None
         if cell is None or amount is None:
             return None
-        column = next(
-            (
-                i
-                for i, label in enumerate(self.lookup.labels)
-                if " range " in label or " interval " in label
-            ),
-            None,
-        )
+        labels = enumerate(self.lookup.labels)
+        column = next((i for i, label in labels if _RANGE_LABEL.search(label)), None)
         if column is None:
             return None
         text = self.lookup.cells[cell[0]][column]
@@ -284,14 +275,6 @@ class Recomputation:
             return None
         where = "below" if amount[0] < low else "above" if amount[0] > high else "within"
         return texts["cue"] == where
-
-
-def _sign(cue: str) -> int:
-    """1 for a cue of more, -1 for one of less, 0 for neither or both."""
-    cue = cue.casefold()
-    cue = cue.removesuffix(" number of")
-    up, down = bool(_UP.search(cue)), bool(_DOWN.search(cue))
-    return up - down
 
 
 def _equals(words: str, actual: float, percent: bool = False) -> bool | None:

@@ -35,6 +35,7 @@ _SIGNS = {
     for pair in PAIRS.values()
     for sign, pool in zip((1, -1), pair, strict=True)
     for cue in pool
+    if cue != "at most"  # not taken for either, so that no sentence with it is kept
 }
 
 
