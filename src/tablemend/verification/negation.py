@@ -18,17 +18,6 @@ _DENIAL = re.compile(
     r"(?! (?:only|just|merely|simply|solely|even|more|less|fewer|higher|lower|until|since|before"
     r"|unlike|again|yet|far|nearly)\b)"
 )
-_DENIALS = ("not", "never", "neither", "nor", "no")
-
-
-def denial(*others: str) -> re.Pattern[str]:
-    """A pattern of the words that deny; and of others, where a rule must not read them either."""
-    return re.compile(rf"\b(?:{'|'.join((*_DENIALS, *others))})\b|n't\b")
-
-
-DENIED = denial()
-"""Words that deny, as a phrase that is read as said must not have them."""
-
 # "failed to recoup its $80 million budget" denies no budget
 _GIVEN = re.compile(r"\b(?:its|their|his|her|the|this|these)\s+$")
 # "did not play for the Reds" denies the very thing that the row says of its name

@@ -14,17 +14,12 @@ from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
-from tablemend.verification.matches.judge import Matches
 from tablemend.verification.moments import Moments
 from tablemend.verification.names import Names
 from tablemend.verification.negation import denied, deny
 from tablemend.verification.partial import is_partial, withhold
-from tablemend.verification.phrases.judge import Phrases
-from tablemend.verification.profiles.judge import Profiles
 from tablemend.verification.reading import Reading
 from tablemend.verification.scripts import Scripts
-from tablemend.verification.series import Series
-from tablemend.verification.timelines import Timelines
 from tablemend.verification.values import Values, is_scoped
 from tablemend.verification.whole import settle_sentences
 
@@ -45,11 +40,8 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
     if document.table is not None:
         return verify_answer_claims(document, source)
     judge = DocumentJudge(document, source)
-    profiles, experiments = Profiles(judge.linking), Experiments(judge.linking)
-    verdicts = [
-        profiles.judge(claim, experiments.judge(claim, judge.judge(claim)))
-        for claim in document.claims
-    ]
+    experiments = Experiments(judge.linking)
+    verdicts = [experiments.judge(claim, judge.judge(claim)) for claim in document.claims]
     verdicts = settle_sentences(judge.linking, verdicts, judge.is_closed)
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
@@ -65,14 +57,9 @@ class DocumentJudge:
     def __init__(self, document: Document, source: Source) -> None:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
-        grounder = Grounder(self.linking)
-        self._values = Values(grounder)
+        self._values = Values(Grounder(self.linking))
         self._moments = Moments(self.linking)
         self._names = Names(self.linking)
-        self._phrases = Phrases(grounder)
-        self._series = Series(grounder)
-        self._timelines = Timelines(grounder)
-        self._matches = Matches(grounder)
         self._scripts = Scripts(document.text, source)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
@@ -91,11 +78,7 @@ class DocumentJudge:
         findings = self.findings(claim)
         if any(finding.final for finding in findings):
             return combine(claim, findings)
-        phrased = self._phrased(claim)
-        if firm := [finding for finding in phrased if finding.firm]:
-            return combine(claim, firm + (self._orphans or {}).get(claim, []))
-        verdict = self._judge(claim)
-        return combine(claim, phrased) if phrased and verdict.verdict == "unscored" else verdict
+        return self._judge(claim)
 
     def is_closed(self, number: int) -> bool:
         """Whether a sentence denies something, or the table itself leaves a part of it open."""
@@ -124,27 +107,6 @@ class DocumentJudge:
             return computed if about and not stated.wrong else stated
         return computed if stated.verdict == "unscored" else stated
 
-    def _phrased(self, claim: Claim) -> list[Finding]:
-        """What a turn of phrase says of the words that a claim turns on."""
-        if claim.focus is None or claim.start is None:
-            return []
-        found = self._turns(self.linking.sentence_at(claim.start))
-        # that a table has a day says nothing of what is told of it
-        found = [f for f in found if f.kind != "moment" or f.verdict != "supported"]
-        return [f for f in found if f.start < claim.focus.end and claim.focus.start < f.end]
-
-    def _turns(self, number: int) -> list[Finding]:
-        """What whole turns of phrase say in a sentence: of days in a log, of cells compared."""
-        found = self._series.judge(number) or self._timelines.judge(number)
-        found = found or list(self._matches.judge(number))
-        found += [
-            other
-            for other in self._phrases.judge(number)
-            if not any(f.start < other.end and other.start < f.end for f in found)
-        ]
-        reaches = denied(self.linking, number) if found else []
-        return [f for f in found if not any(r.start <= f.start < r.end for r in reaches)]
-
     def findings(self, claim: Claim) -> list[Finding]:
         """What is found of the things that a claim states: of its focus where it has one."""
         assert claim.start is not None
@@ -169,11 +131,6 @@ class DocumentJudge:
             )
             found += self._moments.judge(number)
             found += self._names.judge(number)
-            phrased = [finding for finding in self._turns(number) if finding.firm]
-            found = [
-                f for f in found if not any(p.start < f.end and f.start < p.end for p in phrased)
-            ]
-            found += phrased
             found = deny(found, self.linking, number)
             found.sort(key=lambda finding: finding.start)
             found = self._found[number] = _without_mentions(found)

@@ -10,7 +10,6 @@ from tablemend.verification.attribution import find_wrong_names
 from tablemend.verification.binding import Binder
 from tablemend.verification.candidates import Binding
 from tablemend.verification.computed import aggregates, is_computed, is_margin
-from tablemend.verification.doubles import judge_doubles
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.lexicon import is_opaque, terms
@@ -103,7 +102,6 @@ class Values:
             findings += [found] if found else []
         findings = find_wrong_names(self._grounder, binder, findings)
         results = judge_result(self._grounder, binder)
-        results += judge_doubles(self._grounder, binder, scoped)
         told = {finding.start for finding in results if finding.kind == "number"}
         return [f for f in findings if f.start not in told] + results
 

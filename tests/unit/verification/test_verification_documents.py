@@ -11,11 +11,7 @@ from tablemend.claims.extract import extract_claims
 from tablemend.evidence.json_document import document_tables
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
-from tablemend.verification.grounding import Grounder
-from tablemend.verification.linking import Linking
 from tablemend.verification.program import verify_document
-from tablemend.verification.reading import Reading
-from tablemend.verification.series import Series
 
 TEMPERATURES = {
     "2031-03-03": ("1.2", "4.8", "9.4", "6.1"),
@@ -176,11 +172,3 @@ def test_a_running_score_is_not_that_of_a_period() -> None:
     assert not set(wrong(text, match())) & {"2", "2-2"}
     text = "The score of the second period was 3-2."
     assert wrong(text, match())
-
-
-def test_tables_of_other_sorts_are_left_alone() -> None:
-    """A name beside the day tells the rows apart: no log, and the name's row counts."""
-    rows = [("Ann", "2031-03-03", "5"), ("Bob", "2031-03-03", "9"), ("Cem", "2031-03-04", "7")]
-    source = Source((Table.of(("Name", "Day", "Points"), rows),))
-    text = "Bob had 5 points on March 3, 2031."
-    assert Series(Grounder(Linking(Reading(text), source))).judge(0) == []

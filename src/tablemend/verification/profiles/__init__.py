@@ -1,1 +1,0 @@
-"""Statements about the one thing that an info box describes."""
