@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -19,15 +18,13 @@ from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.making import plan_example
 from tablemend.datasets.tabfaith.prompting import STAGES, ask_for
-from tablemend.datasets.tabfaith.recomputation import Recomputation
 from tablemend.datasets.tabfaith.settings import TabFaith, read_settings
 from tablemend.errors import TablemendError
 from tablemend.tables.markdown import locate_markdown, read_markdown
 from tablemend.tables.table import Table
-from tests.support.model_server.summaries import summarise
 from tests.support.prompts import recognise
 
-SMALL = {"general": 30, "financial": 12, "clinical": 12, "operations": 12}
+SMALL = {"general": 18, "financial": 6, "clinical": 6, "operations": 6}
 FILES = ("train.jsonl", "validation.jsonl", "test.jsonl")
 
 
@@ -62,12 +59,12 @@ def examples_of(folder: Path, *names: str) -> list[TabFaithExample]:
 def test_numbers_labels_and_domains_are_those_asked_for(made: Path) -> None:
     examples = examples_of(made)
     assert Counter(one.domain for one in examples) == SMALL
-    assert Counter(one.label for one in examples) == {"faithful": 44, "unfaithful": 22}
+    assert Counter(one.label for one in examples) == {"faithful": 24, "unfaithful": 12}
     assert all(bool(one.errors) == (one.label == "unfaithful") for one in examples)
     assert all(1 <= len(one.errors) <= 5 for one in examples if one.errors)
-    assert len({one.id for one in examples}) == 66
+    assert len({one.id for one in examples}) == 36
     counts = json.loads((made / "counts.json").read_text())
-    assert counts["examples"] == {"asked": 66, "made": 66}
+    assert counts["examples"] == {"asked": 36, "made": 36}
     assert counts["counts"]["errors"] == sum(len(one.errors) for one in examples)
 
 
@@ -86,18 +83,6 @@ def test_no_table_stands_in_two_splits(made: Path) -> None:
     for name in FILES:
         for one in examples_of(made, name):
             assert one.source_hash == one.table.content_hash()
-
-
-def test_faithful_ones_hold_and_errors_stand_where_they_say(made: Path) -> None:
-    for one in examples_of(made):
-        judge = Recomputation(one.table)
-        hit = {index for error in one.errors for index in error.facts}
-        for index, fact in enumerate(one.facts):
-            truth = judge.holds(fact.operation, {part.role: part.text for part in fact.parts})
-            assert (truth is True) == (index not in hit)
-            assert all(one.summary[part.start : part.end] == part.text for part in fact.parts)
-        for error in one.errors:
-            assert one.summary[error.start : error.end] == error.text
 
 
 def test_records_are_read_back(made: Path) -> None:
@@ -133,17 +118,17 @@ def stopping_after(examples: int) -> Callable[[int], None]:
 def test_an_interrupted_run_goes_on(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     with pytest.raises(Stop):
-        make_dataset(settings(out), stopping_after(30))
+        make_dataset(settings(out), stopping_after(20))
     assert not (out / "counts.json").exists()
     done: list[int] = []
     make_dataset(settings(out), done.append)
-    assert done[0] == 30 and sum(done) == 66
+    assert done[0] == 20 and sum(done) == 36
     assert bytes_of(out) == bytes_of(made)
 
 
 def test_a_finished_set_is_found_and_other_settings_are_refused(made: Path) -> None:
     before = bytes_of(made)
-    assert make_dataset(settings(made), nothing)["examples"]["made"] == 66
+    assert make_dataset(settings(made), nothing)["examples"]["made"] == 36
     with pytest.raises(TablemendError, match=r"other settings .*seed was 3, is 4"):
         make_dataset(settings(made, seed=4), nothing)
     assert bytes_of(made) == before
@@ -187,7 +172,7 @@ def test_the_mix_can_be_one_type_and_one_error(tmp_path: Path) -> None:
     make_dataset(config, nothing)
     examples = examples_of(tmp_path / "set")
     assert {error.type for one in examples for error in one.errors} == {"CMP"}
-    assert {len(one.errors) for one in examples} == {1} and len(examples) >= 60
+    assert {len(one.errors) for one in examples} == {1} and len(examples) >= 30
 
 
 def test_the_card_names_the_fields_that_the_files_have(made: Path) -> None:
@@ -284,16 +269,3 @@ def test_answers_that_are_no_summaries_are_dropped_with_the_reason(
     reasons = " ".join(counts["dropped"])
     assert "too few or too many sentences" in reasons and "refusal" in reasons
     assert counts["examples"]["made"] + sum(counts["dropped"].values()) == 10
-
-
-def test_the_model_server_plants_what_it_is_told_to() -> None:
-    table = Table.of(
-        ["Club", "Points", "Wins"],
-        [["Alba", "41", "12"], ["Borea", "38", "9"], ["Corvo", "27", "15"], ["Dorna", "9", "3"]],
-    )
-    slots = recognise(ask_for("general", table, (3, 3)))
-    assert slots is not None
-    right, _ = summarise(slots.slots, None, Random(1))
-    wrong, made = summarise(slots.slots, "injected-error", Random(1))
-    assert made and wrong != right and len(wrong.split(". ")) == len(right.split(". "))
-    assert summarise(slots.slots, "listed", Random(1))[0].count("\n- ") == 3
