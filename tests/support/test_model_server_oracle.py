@@ -41,7 +41,7 @@ from tablemend.prompting import replies
 from tablemend.prompting.replies import Problem
 from tablemend.records import Constraints, Example
 from tablemend.tasks import tablehallu
-from tests.support.model_server import kernels, oracle, paraphrases, perturbations, queries, tables
+from tests.support.model_server import kernels, oracle, perturbations, queries, tables
 from tests.support.model_server.chat import Chat, Reply, read_chat
 from tests.support.model_server.faults import MISTAKES
 from tests.support.model_server.oracle import Oracle
@@ -337,31 +337,6 @@ def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> 
         assert "<think>" not in reply.content
 
 
-def sentences() -> list[str]:
-    return [
-        "The capacity of Brax Hall is 1,200.",
-        "Set against Doral House are 35 seats and the opening date 3 May 1999.",
-        "Maro Keldan is listed with Folk as the genre and 7 Tracks.",
-    ]
-
-
-def test_sentences_come_back_in_other_words_with_every_name_and_number() -> None:
-    listing = "\n".join(f"{place}. {text}" for place, text in enumerate(sentences(), 1))
-    reply = say("paraphrase", count="3", sentences=listing)
-    new = parsing.read_paraphrases(reply.content, 3)
-    assert all(one != other for one, other in zip(new, sentences(), strict=True))
-    for kept in ("Brax Hall", "1,200", "35", "3 May 1999", "Doral House", "Maro Keldan", "7"):
-        assert [kept in text for text in new] == [kept in text for text in sentences()]
-    fewer = say("paraphrase", "lost-sentence", count="3", sentences=listing)
-    with pytest.raises(replies.Unreadable, match=parsing.WRONG_COUNT):
-        parsing.read_paraphrases(fewer.content, 3)
-    changed = say("paraphrase", "changed-value", count="3", sentences=listing)
-    texts = parsing.read_paraphrases(changed.content, 3)
-    digits = [[*filter(str.isdigit, text)] for text in texts]
-    assert changed.mistaken
-    assert sum(d != [*filter(str.isdigit, s)] for d, s in zip(digits, sentences(), strict=True))
-
-
 def test_the_program_reads_its_own_sentences_back() -> None:
     said = [
         "On record for Letters to Mo are 12.5 under Budget (USD) and 3 May 1999 as the year.",
@@ -487,7 +462,6 @@ def test_every_mistake_belongs_to_a_stage() -> None:
         "mistake"
     }
     assert set(perturbations.MISTAKES) == {*PERTURB_KINDS, "in-scope"}
-    assert set(paraphrases.MISTAKES) == {"lost-sentence", "changed-value"}
 
 
 def test_any_mistake_is_drawn_among_those_of_the_stage() -> None:
@@ -519,5 +493,5 @@ def test_whole_rows_are_made_through_the_server(
 
         made = asyncio.run(rows())
     assert all(row.example is not None for row in made)
-    assert {call.stage for row in made for call in row.calls} == set(STAGES) - {"paraphrase"}
+    assert {call.stage for row in made for call in row.calls} == set(STAGES)
     assert any(row.rejections for row in made) == bool(faults)

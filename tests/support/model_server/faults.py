@@ -73,8 +73,6 @@ MISTAKES: Mapping[str, str] = {
     "in-scope": "perturb: a distractor that meets every condition",
     "wrong-verdict": "verify, verify_*: the opposite of what is right",
     "two-verdicts": "verify_*: both verdicts",
-    "lost-sentence": "paraphrase: one sentence fewer than asked",
-    "changed-value": "paraphrase: a number is changed",
     "lost-claim": "extract: one claim fewer than the text makes",
     "changed-claim": "extract: a claim with other numbers than the text",
     "added-claim": "extract: a claim that the text does not make",

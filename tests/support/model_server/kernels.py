@@ -17,8 +17,7 @@ from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
-from tablemend.datasets.tablehallu_llm.topic_lists import TEMPLATES
-from tablemend.datasets.tablehallu_llm.topics import slots_of
+from tablemend.datasets.tablehallu_llm.topics import slots_of, templates
 from tablemend.records import SortOrder
 from tablemend.tables.table import Cell, Table
 
@@ -133,7 +132,7 @@ def _sub_category(topic: str, category: str) -> int:
 def _patterns(name: str) -> tuple[re.Pattern[str], ...]:
     return tuple(
         re.compile(_SLOT.sub(".+", re.escape(template)))
-        for template in TEMPLATES[name]
+        for template in templates()[name]
         if slots_of(template)
     )
 

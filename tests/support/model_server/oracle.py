@@ -28,7 +28,6 @@ from tablemend.tasks import tablehallu
 from tests.support.model_server import (
     claims,
     kernels,
-    paraphrases,
     perturbations,
     queries,
     rewrites,
@@ -188,12 +187,6 @@ def _verify_distractors(slots: Slots, mistake: str | None, rng: Random) -> Said:
     return verdicts.say(problems, "VALID", "INVALID", mistake)
 
 
-def _paraphrase(slots: Slots, mistake: str | None, rng: Random) -> Said:
-    sentences = paraphrases.read_items(slots["sentences"], int(slots["count"]))
-    reworded, made = paraphrases.reword(sentences, mistake, rng)
-    return json.dumps({"sentences": reworded}, ensure_ascii=False), made
-
-
 STAGES: dict[str, Stage] = {
     "kernel": Stage(_kernel, kernels.MISTAKES),
     "query": Stage(_query, queries.MISTAKES),
@@ -202,7 +195,6 @@ STAGES: dict[str, Stage] = {
     "verify_kernel": Stage(_verify_kernel, verdicts.MISTAKES),
     "verify_preserved": Stage(_verify_preserved, verdicts.MISTAKES),
     "verify_distractors": Stage(_verify_distractors, verdicts.MISTAKES),
-    "paraphrase": Stage(_paraphrase, paraphrases.MISTAKES),
     "extract": Stage(claims.extract, claims.EXTRACT_MISTAKES),
     "verify": Stage(claims.verify, claims.VERIFY_MISTAKES),
     "rewrite_value": Stage(rewrites.rewrite, rewrites.WORDS_MISTAKES),

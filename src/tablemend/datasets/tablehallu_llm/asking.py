@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
+from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
 from tablemend.datasets.tablehallu_llm.prompting import version, with_problems
 from tablemend.datasets.tablehallu_llm.rows import Rejection
-from tablemend.datasets.tablehallu_llm.schemas import SCHEMAS
 from tablemend.prompting.replies import Problem, Unreadable, Verdict, read_verdict, why_no_answer
 from tablemend.records import Call, CallVerdict
 

@@ -8,8 +8,9 @@ from tablemend.backends.names import ModelName
 from tablemend.datasets import card
 from tablemend.datasets.card import command_of, table_of
 from tablemend.datasets.tablehallu.files import EXAMPLE
-from tablemend.datasets.tablehallu_llm.counts import MILLION, VERDICTS
+from tablemend.datasets.tablehallu_llm.counts import VERDICTS
 from tablemend.datasets.tablehallu_llm.settings import CONTENT_OPTIONS, FREE, LlmSynthesis
+from tablemend.datasets.tablehallu_llm.usage import MILLION
 
 MEANS = {
     "gold context, characters": "gold_characters",
@@ -44,7 +45,8 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
         _command(settings),
         table_of("split | examples", counts["splits"]),
         table_of("per example | mean", means),
-        _splits(settings),
+        "Splits are made by the hash of the topic, its years left out: no topic stands on two "
+        "sides, and of two nearly equal kernels only the first is kept.",
         "Every gold value has its character span in both contexts. `calls` of an example names "
         "every answer of a model on its way: stage, attempt, prompt and version, model, tokens, "
         "finish reason and verdict.",
@@ -77,8 +79,7 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
             },
         ),
         "## Licence\n\nThe texts are synthetic. What their models' terms say of generated text "
-        "applies, and tables of kernels that a program cut come under the licence of their "
-        "source. Whoever publishes this data set has to state it here.",
+        "applies. Whoever publishes this data set has to state it here.",
     ]
 
 
@@ -86,30 +87,11 @@ def _who(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
     """Who made kernels and contexts."""
     models = {role: " and ".join(names) for role, names in counts["models"].items()}
     writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
-    kernels = (
-        f"{writer} wrote table, gold context and query"
-        if settings.kernel == "llm"
-        else f"A program made table, query and gold context, whose sentences {writer} reworded"
-    )
-    contexts = (
-        f"{writer} put the distractors in"
-        if settings.perturbation == "llm"
-        else "a program put the distractors in"
-    )
-    facts = (
-        "The tables are what that model holds for facts; they were not looked up."
-        if settings.kernel == "llm"
-        else ""
-    )
-    return f"{kernels}, {contexts}, {reader} verified. {facts}".rstrip()
-
-
-def _splits(settings: LlmSynthesis) -> str:
-    if settings.kernel == "program":
-        return "Splits are made by the hash of the source table: none stands on two sides."
+    contexts = writer if settings.perturbation == "llm" else "a program"
     return (
-        "Splits are made by the hash of the topic, its years left out: no topic stands on two "
-        "sides, and of two nearly equal kernels only the first is kept."
+        f"{writer} wrote table, gold context and query, {contexts} put the distractors in, "
+        f"{reader} verified. The tables are what that model holds for facts; they were not "
+        "looked up."
     )
 
 

@@ -12,7 +12,44 @@ from tablemend.tables.table import Cell, Table
 
 NESTED = "nested value in a cell"
 UNEVEN = "row of another length than the header"
-WRONG_COUNT = "wrong number of sentences"
+
+_TEXT = {"type": "string"}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_TEXTS = {"type": "array", "items": _TEXT}
+_ORDER = {"type": "string", "enum": ["ascending", "descending"]}
+
+
+def _object(**fields: dict[str, Any]) -> dict[str, Any]:
+    """An object with exactly these fields, in the form that strict servers demand."""
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "kernel": _object(
+        title=_TEXT,
+        columns=_TEXTS,
+        rows={"type": "array", "items": {"type": "array", "items": _TEXT_OR_NULL}},
+        sort_column=_TEXT,
+        sort_order=_ORDER,
+        context=_TEXT,
+    ),
+    "constraints": _object(
+        entity_scope=_TEXTS,
+        numerical_range=_TEXT_OR_NULL,
+        sort_column=_TEXT,
+        sort_order=_ORDER,
+        conditions={
+            "type": "array",
+            "items": _object(column=_TEXT, low=_TEXT_OR_NULL, high=_TEXT_OR_NULL, values=_TEXTS),
+        },
+    ),
+}
+"""JSON schema of the answer to a prompt, for engines with structured output."""
 
 _SORT_ORDERS: dict[str, SortOrder] = {
     "ascending": "ascending",
@@ -97,25 +134,6 @@ def read_constraints(text: str) -> Constraints:
     return Constraints(
         entity_scope, span, _words(data, "sort_column"), _sort_order(data), tuple(conditions)
     )
-
-
-def read_paraphrases(text: str, count: int) -> list[str]:
-    """As many sentences as were given, each as one line.
-
-    Raises:
-        Unreadable: no list of that many texts.
-    """
-    data = one_object(text, ("sentences",))
-    sentences = []
-    for number, item in enumerate(_list(data, "sentences"), 1):
-        if not isinstance(item, str) or not item.strip():
-            raise Unreadable(WRONG_FIELD, f'Item {number} of "sentences" must be a sentence.')
-        sentences.append(" ".join(item.split()))
-    if len(sentences) != count:
-        raise Unreadable(
-            WRONG_COUNT, f"{count} sentences were asked for, {len(sentences)} were given."
-        )
-    return sentences
 
 
 def _condition(item: dict[str, Any], where: str) -> Condition:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import ExitStack
 
 from tablemend.datasets.tablehallu_llm.counts import Counts
-from tablemend.datasets.tablehallu_llm.estimate import compare, estimate, show
-from tablemend.datasets.tablehallu_llm.models import Backends, open_maker
-from tablemend.datasets.tablehallu_llm.origin import Origin
+from tablemend.datasets.tablehallu_llm.estimate import estimate
+from tablemend.datasets.tablehallu_llm.model_rows import open_models, run
 from tablemend.datasets.tablehallu_llm.rows import Row
-from tablemend.datasets.tablehallu_llm.run import Gate, make_rows
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.topics import Topics
 from tablemend.errors import TablemendError
 from tablemend.tables.write import write_table
 
@@ -18,18 +17,14 @@ EXCERPT = 600
 """Characters of a context that are shown."""
 
 
-def preview_rows(settings: LlmSynthesis, origin: Origin, backends: Backends) -> None:
-    """Make the first rows, show them, write nothing but the request cache.
+def preview_rows(settings: LlmSynthesis, topics: Topics) -> None:
+    """Make the first rows, show them, write nothing but the request cache; then the estimate.
 
     Raises:
-        TablemendError: a model cannot be had, or a cap is reached.
+        TablemendError: a model cannot be had, a cap is reached, or no row could be made.
     """
     assert settings.preview is not None
-    backends.open()  # says what is wrong with a model before the estimate
-    rows = min(settings.preview, settings.n)
-    counts = Counts()
-    forecast = estimate(settings, rows, counts.usage, 0.0, 0)
-    print(show(forecast, settings))
+    numbers = range(min(settings.preview, settings.n))
     made: dict[int, Row] = {}
     times: list[float] = []
 
@@ -37,24 +32,22 @@ def preview_rows(settings: LlmSynthesis, origin: Origin, backends: Backends) -> 
         made[row.number] = row
         times.append(seconds)
 
-    async def run(gate: Gate) -> None:
-        async with open_maker(settings, origin, gate, backends) as make:
-            with gate.closed_by_signals():
-                await make_rows(iter(range(rows)), make, done, settings.concurrency, gate)
-
-    try:
-        asyncio.run(run(Gate()))
-    finally:
-        for number in sorted(made):
-            counts.add(made[number])
-            print(f"\n{show_row(made[number])}")
-    print(f"\n{compare(forecast, counts.usage, rows, settings)}")
-    print(show(estimate(settings, settings.n, counts.usage, sum(times), rows), settings))
+    counts = Counts()
+    with ExitStack() as stack:
+        pair = open_models(settings, stack)  # says what is wrong with a model before the estimate
+        print(estimate(settings, len(numbers), counts.usage, 0.0, 0))
+        try:
+            run(settings, topics, pair, numbers, done)
+        finally:
+            for number in sorted(made):
+                counts.add(made[number])
+                print(f"\n{show_row(made[number])}")
+    print(f"\n{estimate(settings, settings.n, counts.usage, sum(times), len(made))}")
     if settings.generator_options.cache is None or settings.asked_of_verifier.cache is None:
         print("note: without a request cache these rows are paid for again")
     if all(row.example is None for row in made.values()):
         raise TablemendError(
-            f"none of {rows} rows could be made: the reasons stand above; another model, more "
+            f"none of {len(made)} rows could be made: the reasons stand above; another model, more "
             "retries= or a smaller shape may help"
         )
 

@@ -28,7 +28,6 @@ STAGES = (
     "verify_kernel",
     "verify_preserved",
     "verify_distractors",
-    "paraphrase",
 )
 RETRY = "retry"
 BLANK = "-"

@@ -18,11 +18,8 @@ from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import OnOff
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.tablehallu.settings import POOL, Shape, Synthesis, SynthesisRecipe
+from tablemend.datasets.tablehallu.settings import Shape, Synthesis, SynthesisRecipe
 from tablemend.errors import TablemendError
-
-Maker = Literal["llm", "program"]
-
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
@@ -57,9 +54,6 @@ FREE = frozenset(
         "shard",
         "preview",
         "estimate_only",
-        "retry_failed",
-        "push_to_hub",
-        "hub_private",
         "generator",
         "verifier",
         "generator_options",
@@ -70,9 +64,7 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 
 
-BEYOND = 10**9
 SHARD = re.compile(r"[1-9]\d{0,3}/[1-9]\d{0,3}")
-"""More rows than anybody asks for."""
 
 
 class LlmShape(Shape):
@@ -80,31 +72,6 @@ class LlmShape(Shape):
 
     min_rows: int = Field(default=5, ge=2)
     """Fewest rows."""
-
-
-class ProgramKernels(Section):
-    """Where kernels of the program come from."""
-
-    source: str = POOL
-    """A CSV or JSONL file, a folder of them, `hub:owner/name`, or `pool` (built-in topics)."""
-    dataset_split: str = "train"
-    """Split to read where the source is on the Hub."""
-    dataset_config: str | None = None
-    """Configuration (subset) of a data set on the Hub; null where it has but one."""
-    dataset_revision: str | None = None
-    """Commit, tag or branch of a data set on the Hub; null: the newest."""
-    distractors: Literal["real", "extended"] = "extended"
-    """real: only rows of the table; extended: made-up rows follow where those run out."""
-
-
-class Paraphrase(Section):
-    """How a model puts the program's sentences into other words."""
-
-    sentences: int = Field(default=12, ge=1, le=100)
-    """Sentences in one request."""
-    failed: Literal["keep", "reject"] = "keep"
-    """keep: a sentence that was never put into other words faithfully stays as it was; reject:
-    the row is given up."""
 
 
 class LlmSynthesis(Section):
@@ -129,10 +96,7 @@ class LlmSynthesis(Section):
     """Folder to write into; an interrupted run in it is continued."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random."""
-    kernel: Maker = "llm"
-    """Who makes table, context and query: a model, or the program, whose sentences a model then
-    puts into other words."""
-    perturbation: Maker = "llm"
+    perturbation: Literal["llm", "program"] = "llm"
     """Who puts the distractors in."""
     difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
     """Length of the adversarial context over the gold one that is asked for: 10, 20 or 30 times;
@@ -142,7 +106,7 @@ class LlmSynthesis(Section):
     shape: LlmShape = LlmShape()
     """Size of the gold table."""
     shares: Shares = Shares()
-    """Split of the rows: by their topic, or by the source table of a program kernel."""
+    """Split of the rows, by their topic."""
     format: Literal["jsonl", "parquet"] = "jsonl"
     """Format of the files."""
     temperature: float = Field(default=0.6, ge=0, le=2)
@@ -161,25 +125,14 @@ class LlmSynthesis(Section):
     topics: str | None = None
     """File with topics of your own, one a line, as plain text or as JSON with `text` and
     optionally `category` and `domain`; null: the built-in ones."""
-    program: ProgramKernels = ProgramKernels()
-    """Kernels of the program."""
-    paraphrase: Paraphrase = Paraphrase()
-    """Other words for kernels of the program."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
     shard: str = "1/1"
     """Which part of the rows this process makes: `3/16` is the third of sixteen."""
-    retry_failed: bool = False
-    """Make rows anew that were given up because a request failed for good."""
     preview: int | None = Field(default=None, ge=1, le=1000)
     """Make and show this many rows, write no data set, and stop."""
     estimate_only: bool = False
     """Print the estimate of tokens, cost and time, and stop."""
-    push_to_hub: str | None = Field(default=None, pattern=r"^[\w.-]+/[\w.-]+$")
-    """`owner/name` of a data set on the Hugging Face Hub to push to; the token is read from
-    HF_TOKEN."""
-    hub_private: bool = True
-    """Whether a data set that is created there is private."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Models that cannot be named so, and settings that nobody would read."""
@@ -197,14 +150,6 @@ class LlmSynthesis(Section):
             yield "shard", f"there are {parts} shards, from 1/{parts} to {parts}/{parts}"
         if self.preview is not None and self.estimate_only:
             yield "estimate_only", "a preview makes rows, with real requests: leave one of them out"
-        if self.preview is not None and self.push_to_hub is not None:
-            yield "push_to_hub", "a preview makes no data set"
-        if self.kernel == "llm":
-            for name in ("program", "paraphrase"):
-                if name in self.model_fields_set:
-                    yield name, "only kernel=program reads it"
-        elif self.topics is not None:
-            yield "topics", "kernel=program has tables, give them in program.source"
 
     @property
     def part(self) -> tuple[int, int]:
@@ -232,16 +177,6 @@ class LlmSynthesis(Section):
         return (
             self.verifier_model == self.generator
             and self.asked_of_verifier == self.generator_options
-        )
-
-    def program_settings(self) -> Synthesis:
-        """The same rows as the program engine would be asked for; for kernel=program."""
-        return Synthesis(
-            n=BEYOND,  # a row must not change with n: the pool's second tries lie behind it
-            seed=self.seed,
-            difficulty=self.difficulty,
-            shape=self.shape,
-            **self.program.model_dump(),
         )
 
     def noted(self) -> dict[str, Any]:

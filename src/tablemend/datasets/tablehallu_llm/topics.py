@@ -1,7 +1,8 @@
 """Topics of rows: drawn without replacement while they last; the number alone decides.
 
-The built-in topics are templates filled from lists (TableHallu, A.1.1). Their years are drawn
-anew when all other fillings of a sub-category have been used; topics of a user's own begin again.
+The built-in topics are templates filled from the lists of ``topics.yaml`` (TableHallu, A.1.1).
+Their years are drawn anew when all other fillings of a sub-category have been used; topics of a
+user's own begin again.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from string import Formatter
-from typing import Protocol
+from typing import Any, Protocol
+
+import yaml
 
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.drafts import Topic
-from tablemend.datasets.tablehallu_llm.topic_lists import LISTS, TEMPLATES, YEARS
 from tablemend.errors import TablemendError
 from tablemend.values.foreign import load_json
 
@@ -26,16 +28,26 @@ OWN = "Own topics"
 """Category and domain of a user's topic that names none."""
 
 
+def _spans(first: int) -> tuple[str, ...]:
+    return tuple(
+        f"from {start} to {start + length}"
+        for start in range(first, 2020, 5)
+        for length in (4, 9, 14)
+        if start + length < 2024
+    )
+
+
+YEARS = {"span": _spans(1960), "recent": _spans(1995)}
+"""The slots of years: topics that differ in them alone are not counted as different."""
+
+
 class Topics(Protocol):
     """A topic for every number."""
 
-    @property
-    def digest(self) -> str:
-        """What the topics depend on, to be noted."""
-
-    @property
-    def count(self) -> int:
-        """Topics that differ in more than their years."""
+    digest: str
+    """What the topics depend on, to be noted."""
+    count: int
+    """Topics that differ in more than their years."""
 
     def topic(self, number: int) -> Topic:
         """Topic of row ``number``."""
@@ -55,6 +67,37 @@ def split_key(text: str) -> str:
     return sha256(re.sub(r"\b\d{4}\b", "#", text.casefold()).encode()).hexdigest()[:16]
 
 
+@cache
+def templates() -> dict[str, tuple[str, ...]]:
+    """What the tables of each sub-category can be about, with slots."""
+    return {name: tuple(texts) for name, texts in _data()["templates"].items()}
+
+
+@cache
+def lists() -> dict[str, tuple[str, ...]]:
+    """What fills the slots, those of years too."""
+    filled = {name: tuple(words.split(" | ")) for name, words in _data()["lists"].items()}
+    return YEARS | filled
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = Path(__file__).with_name("topics.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def slots_of(template: str) -> tuple[str, ...]:
+    """Names of the slots of a template."""
+    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
+
+
+def _fill(template: str) -> list[str]:
+    """The template filled in every way; its years stay open."""
+    slots = slots_of(template)
+    words = [(f"{{{slot}}}",) if slot in YEARS else lists()[slot] for slot in slots]
+    return [template.format(**dict(zip(slots, chosen, strict=True))) for chosen in product(*words)]
+
+
 class PoolTopics:
     """The built-in topics; sub-categories take turns.
 
@@ -65,17 +108,8 @@ class PoolTopics:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._order = cache(self._shuffle)
-
-    @property
-    def digest(self) -> str:
-        """Hash of templates and lists."""
-        content = json.dumps([TEMPLATES, LISTS], ensure_ascii=False)
-        return f"pool/{sha256(content.encode()).hexdigest()[:16]}"
-
-    @property
-    def count(self) -> int:
-        """Topics of all sub-categories together."""
-        return sum(len(self._order(sub.name, 0)) for sub in SUB_CATEGORIES)
+        self.digest = f"pool/{_digest([templates(), lists()])}"
+        self.count = sum(len(self._order(sub.name, 0)) for sub in SUB_CATEGORIES)
 
     def topic(self, number: int) -> Topic:
         """Topic of row ``number``."""
@@ -84,14 +118,14 @@ class PoolTopics:
         round_, turn = divmod(turn, len(self._order(sub.name, 0)))
         text = self._order(sub.name, round_)[turn]
         rng = Random(f"years:{self._seed}:{number}")
-        for slot in YEARS:
-            text = text.replace(f"{{{slot}}}", rng.choice(LISTS[slot]))
+        for slot, spans in YEARS.items():
+            text = text.replace(f"{{{slot}}}", rng.choice(spans))
         return Topic(text, sub.category, sub.domain)
 
     def _shuffle(self, name: str, round_: int) -> list[str]:
         """All topics of a sub-category; templates take turns while they have one left."""
         rng = Random(f"topics:{self._seed}:{name}:{round_}")
-        left = [_fill(template) for template in TEMPLATES[name]]
+        left = [_fill(template) for template in templates()[name]]
         for filled in left:
             rng.shuffle(filled)
         order = []
@@ -102,36 +136,14 @@ class PoolTopics:
         return order
 
 
-def _fill(template: str) -> list[str]:
-    """The template filled in every way; its years stay open."""
-    slots = slots_of(template)
-    words = [(f"{{{slot}}}",) if slot in YEARS else LISTS[slot] for slot in slots]
-    return [template.format(**dict(zip(slots, chosen, strict=True))) for chosen in product(*words)]
-
-
-def slots_of(template: str) -> tuple[str, ...]:
-    """Names of the slots of a template."""
-    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
-
-
 class OwnTopics:
     """A user's topics in a shuffled order, again and again."""
 
     def __init__(self, topics: list[Topic], seed: int) -> None:
-        self._topics = topics
-        self._seed = seed
+        self._topics, self._seed = topics, seed
         self._order = cache(self._shuffle)
-
-    @property
-    def digest(self) -> str:
-        """Hash of the topics."""
-        content = json.dumps(self._topics, ensure_ascii=False)
-        return f"own/{sha256(content.encode()).hexdigest()[:16]}"
-
-    @property
-    def count(self) -> int:
-        """Topics in the file."""
-        return len({split_key(topic.text) for topic in self._topics})
+        self.digest = f"own/{_digest(topics)}"
+        self.count = len({split_key(topic.text) for topic in topics})
 
     def topic(self, number: int) -> Topic:
         """Topic of row ``number``."""
@@ -144,6 +156,10 @@ class OwnTopics:
         return order
 
 
+def _digest(content: Any) -> str:
+    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
 def _read(path: Path) -> list[Topic]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -151,21 +167,15 @@ def _read(path: Path) -> list[Topic]:
         raise TablemendError(f"topics={path}: not UTF-8 text at byte {error.start}") from error
     except OSError as error:
         raise TablemendError(f"topics={path}: {error.strerror}") from error
-    found: dict[str, int] = {}
-    topics = []
+    topics: dict[str, Topic] = {}
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        topic = _topic(line.strip(), f"topics={path}: line {number}")
-        if topic.text in found:
-            raise TablemendError(
-                f"topics={path}: line {number} has the topic of line {found[topic.text]} again"
-            )
-        found[topic.text] = number
-        topics.append(topic)
+        if line.strip():
+            topic = _topic(line.strip(), f"topics={path}: line {number}")
+            if topics.setdefault(topic.text, topic) is not topic:
+                raise TablemendError(f"topics={path}: line {number} has an earlier topic again")
     if not topics:
         raise TablemendError(f"topics={path} holds no topic: write one a line")
-    return topics
+    return list(topics.values())
 
 
 def _topic(line: str, where: str) -> Topic:
@@ -175,11 +185,9 @@ def _topic(line: str, where: str) -> Topic:
         data = load_json(line)
     except (ValueError, RecursionError) as error:
         raise TablemendError(f"{where} is neither text nor JSON: {error}") from error
-    unknown = sorted(set(data) - {"text", "category", "domain"})
-    if unknown:
-        raise TablemendError(f"{where}: no field {unknown[0]!r}; there are text, category, domain")
-    values = [data.get("text"), data.get("category", OWN), data.get("domain", OWN)]
-    text, category, domain = (value.strip() if isinstance(value, str) else "" for value in values)
-    if not (text and category and domain):
+    texts = {"category": OWN, "domain": OWN} | data
+    if texts.keys() != set(Topic._fields) or not all(
+        isinstance(text, str) and text.strip() for text in texts.values()
+    ):
         raise TablemendError(f"{where}: text, category and domain are texts, and text is needed")
-    return Topic(text, category, domain)
+    return Topic(**{name: text.strip() for name, text in texts.items()})

@@ -1,19 +1,17 @@
-"""Nearly the same kernels, found on disk."""
+"""Nearly the same kernels are found, others are not."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from tablemend.datasets.tablehallu.names import invent_word
-from tablemend.datasets.tablehallu_llm.duplicates import THRESHOLD, KernelIndex, likeness
-from tablemend.errors import FULL_DISK, TablemendError
+from tablemend.datasets.tablehallu_llm.duplicates import THRESHOLD, Kernels, likeness
 from tablemend.tables.table import Table
-from tests.support.files import file_size_limit
 from tests.support.llm_kernels import CASES
 
 TABLES = [case.draft.table for case in CASES]
@@ -69,83 +67,54 @@ def others(table: Table, rng: Random) -> dict[str, Table]:
 
 
 @pytest.mark.parametrize("number", range(len(TABLES)))
-def test_edits_are_found_and_others_are_not(number: int, tmp_path: Path) -> None:
-    rng = Random(number)
-    with KernelIndex(tmp_path / "kernels") as index:
-        for place, table in enumerate(TABLES):
-            assert index.add_or_find(f"kernel {place}", table) is None
-        for name, table in edits(TABLES[number], rng).items():
-            found = index.add_or_find(f"{name} of {number}", table)
-            assert found == f"kernel {number}", name
-        for name, table in others(TABLES[number], rng).items():
-            assert index.add_or_find(f"{name} of {number}", table) is None, name
+def test_edits_are_found_and_others_are_not(number: int) -> None:
+    rng, kernels = Random(number), Kernels()
+    for place, table in enumerate(TABLES):
+        assert kernels.add_or_find(place, table) is None
+    for name, table in edits(TABLES[number], rng).items():
+        assert kernels.add_or_find(1000, table) == number, name
+    for place, (name, table) in enumerate(others(TABLES[number], rng).items()):
+        assert kernels.add_or_find(2000 + place, table) is None, name
 
 
-def test_the_most_similar_earlier_kernel_is_named(tmp_path: Path) -> None:
+def test_the_most_similar_earlier_kernel_is_named() -> None:
     rows = [list(row) for row in FERRIES.rows]
     far = [[*row[:3], f"Port {number}", *row[4:]] for number, row in enumerate(rows)]
     near = [list(row) for row in rows]
     near[0][4] = "451"
-    with KernelIndex(tmp_path / "kernels") as index:
-        assert index.add_or_find("far", with_rows(FERRIES, far)) is None
-        assert likeness(with_rows(FERRIES, far), with_rows(FERRIES, near)) < THRESHOLD
-        assert index.add_or_find("near", with_rows(FERRIES, near)) is None
-        assert index.add_or_find("again", FERRIES) == "near"
+    kernels = Kernels()
+    assert kernels.add_or_find(1, with_rows(FERRIES, far)) is None
+    assert likeness(with_rows(FERRIES, far), with_rows(FERRIES, near)) < THRESHOLD
+    assert kernels.add_or_find(2, with_rows(FERRIES, near)) is None
+    assert kernels.add_or_find(3, FERRIES) == 2
 
 
-def test_an_index_goes_on_where_it_was_closed(tmp_path: Path) -> None:
-    path = tmp_path / "kernels"
-    with KernelIndex(path) as index:
-        assert index.add_or_find("a", FERRIES) is None
-        assert index.add_or_find("a", FERRIES) is None
-    with KernelIndex(path) as index:
-        assert index.add_or_find("b", FERRIES) == "a"
-        assert index.add_or_find("c", TABLES[1]) is None
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_table_without_values_is_nobodys_duplicate(tmp_path: Path) -> None:
+def test_a_table_without_values_is_nobodys_duplicate() -> None:
     empty = Table.of(["A", "B"], [[None, None]])
     single = Table.of(["A", "B"], [["x", None]])
-    with KernelIndex(tmp_path / "kernels") as index:
-        assert [index.add_or_find(id, empty) for id in "ab"] == [None, None]
-        assert [index.add_or_find(id, single) for id in "cd"] == [None, "c"]
+    kernels = Kernels()
+    assert [kernels.add_or_find(number, empty) for number in (1, 2)] == [None, None]
+    assert [kernels.add_or_find(number, single) for number in (3, 4)] == [None, 3]
 
 
-def test_the_same_is_found_on_every_run(tmp_path: Path) -> None:
+def test_the_same_is_found_on_every_run() -> None:
     """Hashing must not depend on the process."""
     program = (
-        "import tablemend.datasets.tablehallu_llm.duplicates as d\n"
-        "from tablemend.tables.table import Table\n"
-        "t = Table.of(['A', 'B', 'C'], [[f'{i}{j}x' for j in range(3)] for i in range(4)])\n"
-        "print(d._hash_bands(d._hash_pairs(t))[:3])"
+        "from tablemend.datasets.tablehallu_llm.duplicates import Kernels\n"
+        "from tests.support.llm_kernels import CASES\n"
+        "kernels = Kernels()\n"
+        "for number, case in enumerate(CASES): kernels.add_or_find(number, case.draft.table)\n"
+        "print([sorted(map(str, table.keys())) for table in kernels._bands.hashtables][:2])"
     )
-    said = {
+    paths = os.pathsep.join(filter(None, sys.path))
+    found = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": paths},
             capture_output=True,
             text=True,
             check=True,
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1 and "[" in said.pop()
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "kernels"
-    path.write_text("not a database, but long enough to be taken for one\n" * 20)
-    with pytest.raises(TablemendError, match=r"kernels cannot be used .*: delete it"):
-        KernelIndex(path)
-
-
-def test_a_full_disk_is_called_one(tmp_path: Path) -> None:
-    index = KernelIndex(tmp_path / "kernels")
-    rng = Random(1)
-    with file_size_limit(64 * 1024), pytest.raises(OSError) as caught:
-        for number in range(5000):
-            rows = [[invent_word(rng) for _ in range(6)] for _ in range(6)]
-            index.add_or_find(str(number), Table.of(list("abcdef"), rows))
-        index.close()
-    assert caught.value.errno in FULL_DISK
+    assert len(found) == 1 and "[" in found.pop()

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu_llm import parsing
+from tablemend.datasets.tablehallu_llm.parsing import SCHEMAS
 from tablemend.datasets.tablehallu_llm.prompting import prompt
-from tablemend.datasets.tablehallu_llm.schemas import SCHEMAS
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import Condition, Constraints
@@ -272,18 +272,8 @@ def test_unreadable_verdicts(text: str, kind: str) -> None:
     assert kind_of(lambda: replies.read_verdict(text, "VALID", "INVALID")) == kind
 
 
-def test_paraphrases() -> None:
-    text = '{"sentences": ["Alba sails\\nfrom Corran.", "Sella too."]}'
-    assert parsing.read_paraphrases(text, 2) == ["Alba sails from Corran.", "Sella too."]
-    assert kind_of(lambda: parsing.read_paraphrases(text, 3)) == parsing.WRONG_COUNT
-    assert kind_of(lambda: parsing.read_paraphrases('{"sentences": ["a", null]}', 2)) == (
-        replies.WRONG_FIELD
-    )
-    assert kind_of(lambda: parsing.read_paraphrases('{"other": []}', 0)) == replies.WRONG_FIELD
-
-
 def test_schemas_are_strict_objects_that_admit_what_is_read() -> None:
-    assert set(SCHEMAS) == {"kernel", "constraints", "paraphrase"}
+    assert set(SCHEMAS) == {"kernel", "constraints"}
     assert set(SCHEMAS["kernel"]["properties"]) == set(KERNEL)
     assert set(SCHEMAS["constraints"]["properties"]) == set(CONSTRAINTS)
 
@@ -306,7 +296,6 @@ READERS: list[Callable[[str], object]] = [
     parsing.read_query,
     parsing.read_context,
     lambda text: replies.read_verdict(text, "YES", "NO"),
-    lambda text: parsing.read_paraphrases(text, 1),
 ]
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

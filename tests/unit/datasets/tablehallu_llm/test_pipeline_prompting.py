@@ -24,7 +24,6 @@ SLOTS = {
     "verify_kernel": {"context", "query", "table"},
     "verify_preserved": {"adversarial", "context"},
     "verify_distractors": {"adversarial", "context", "query", "constraints", "table"},
-    "paraphrase": {"count", "sentences"},
     "retry": {"problems"},
 }
 

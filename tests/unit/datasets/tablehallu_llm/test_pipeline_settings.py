@@ -18,11 +18,17 @@ from tablemend.datasets.tablehallu_llm.settings import (
     LlmSynthesisRecipe,
     read_settings,
 )
-from tablemend.datasets.tablehallu_llm.topic_lists import LISTS, TEMPLATES, YEARS
-from tablemend.datasets.tablehallu_llm.topics import open_topics, slots_of, split_key
+from tablemend.datasets.tablehallu_llm.topics import (
+    YEARS,
+    lists,
+    open_topics,
+    slots_of,
+    split_key,
+    templates,
+)
 from tablemend.errors import TablemendError
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SERVED = "openai:some/model@http://a:1/v1"
 
 
@@ -62,10 +68,6 @@ def test_the_engine_or_the_recipe_chooses(
         (["engine=llm", "generator=hf:a/b", "shard=5/4"], r"shard: there are 4 shards"),
         (["engine=llm", "generator=hf:a/b", "shard=0/4"], r"shard: .0/4. is none: write 3/16"),
         (["engine=llm", "generator=hf:a/b", "preview=2", "estimate_only=true"], r"estimate_only: "),
-        (["engine=llm", "generator=hf:a/b", "program.source=x"], r"program: only kernel=program"),
-        (["engine=llm", "generator=hf:a/b", "kernel=program", "topics=x"], r"topics: kernel=prog"),
-        (["engine=llm", "generator=hf:a/b", "preview=2", "push_to_hub=a/b"], r"a preview makes no"),
-        (["engine=llm", "generator=hf:a/b", "push_to_hub=ab"], r"push_to_hub: string should match"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -103,7 +105,6 @@ def test_the_recipe_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_size_that_is_given_leaves_the_others() -> None:
     assert settings("shape.max_rows=6").shape.min_rows == 5
-    assert settings("kernel=program", "shape.max_rows=6").program_settings().shape.min_rows == 5
 
 
 def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
@@ -112,7 +113,7 @@ def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
     assert one.noted() == two.noted()
     others = (
         "generator=openai:other@http://a:1/v1", "verifier=openai:other@http://a:1/v1", "seed=1",
-        "temperature=0.7", "kernel=program", "generator_options.revision=abc", "retries=3",
+        "temperature=0.7", "generator_options.revision=abc", "retries=3",
         "generator_options.vllm.adapter=merge", "generator_options.vllm.reasoning_parser=qwen3",
     )  # fmt: skip
     assert all(settings(other).noted() != one.noted() for other in others)
@@ -158,20 +159,11 @@ def test_another_verifier_is_given_limits_but_no_key_price_or_body_of_the_genera
     assert given.asked_of_verifier == BackendOptions(price_in=4)
 
 
-def test_the_program_is_asked_for_the_same() -> None:
-    tokens = ("kernel=program", "program.source=pool", "difficulty=hard", "n=9", "seed=4")
-    asked = settings(*tokens).program_settings()
-    assert (asked.source, asked.difficulty, asked.seed) == ("pool", "hard", 4)
-    assert (
-        asked == settings(*tokens[:3], "n=10", "seed=4").program_settings()
-    )  # rows stay as they are
-
-
 def test_every_sub_category_has_topics_and_every_slot_a_list() -> None:
-    assert set(TEMPLATES) == {sub.name for sub in SUB_CATEGORIES}
-    used = {slot for texts in TEMPLATES.values() for text in texts for slot in slots_of(text)}
-    assert used == set(LISTS)
-    for words in LISTS.values():
+    assert set(templates()) == {sub.name for sub in SUB_CATEGORIES}
+    used = {slot for texts in templates().values() for text in texts for slot in slots_of(text)}
+    assert used == set(lists())
+    for words in lists().values():
         assert len(set(words)) == len(words) and all(word == word.strip() for word in words)
 
 
@@ -198,7 +190,7 @@ def test_the_seed_and_the_number_decide_a_topic() -> None:
 def test_a_used_up_topic_returns_with_other_years() -> None:
     topics = open_topics(None, seed=0)
     sub = SUB_CATEGORIES[0]
-    template = next(text for text in TEMPLATES[sub.name] if set(slots_of(text)) & set(YEARS))
+    template = next(text for text in templates()[sub.name] if set(slots_of(text)) & set(YEARS))
     assert template
     step = len(SUB_CATEGORIES)
     texts = [topics.topic(step * turn).text for turn in range(400)]
@@ -233,9 +225,9 @@ def test_topics_of_ones_own(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b"", r"holds no topic"),
-        (b"a\n\na\n", r"line 3 has the topic of line 1 again"),
+        (b"a\n\na\n", r"line 3 has an earlier topic again"),
         (b'{"text": 3}', r"line 1: text, category and domain are texts"),
-        (b'{"text": "a", "tag": "b"}', r"line 1: no field 'tag'"),
+        (b'{"text": "a", "tag": "b"}', r"line 1: text, category and domain are"),
         (b'ok\n{"text": "a"', r"line 2 is neither text nor JSON"),
         (rb'{"text": "\ud800"}', r"line 1 is neither text nor JSON: it holds .*U\+D800"),
         (b"caf\xe9", r"not UTF-8 text at byte 3"),

@@ -16,11 +16,11 @@ from random import Random
 import pytest
 
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu_llm.row_files import FOLDER
+from tablemend.datasets.tablehallu_llm.rows import FOLDER
 from tablemend.records import Example
 from tests.support.model_server.local import LocalServer
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 N = 16
 FAULTS = "mistake:0.1+prose:0.05+bad-json:0.05+429:0.05+cut:0.03+wrong-verdict:0.03+length:0.02"
 
@@ -88,7 +88,7 @@ def whole(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> dict
     folder = tmp_path_factory.mktemp("whole")
     done = run(server, folder)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.index("estimate for 16 rows") < done.stdout.index("16 rows took")
+    assert "estimate for 16 rows" in done.stdout
     return files(folder / "out")
 
 
@@ -166,7 +166,6 @@ def test_a_cap_stops_with_one_line_and_the_same_command_continues(
     assert done.stderr.count("\n") == 1
     made = numbers(tmp_path / "out")
     assert 0 < len(made) < N
-    assert f"{len(made)} rows took" in done.stdout
     done = run(server, tmp_path)
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path / "out")[: len(made)] == made
@@ -189,8 +188,7 @@ def test_what_a_dead_server_left_is_made_by_the_same_command(tmp_path: Path) -> 
     assert stopped.stderr.count("\n") == 1
     assert "stopped: requests of 20 rows in a row failed for good" in stopped.stderr
     out = tmp_path / "out"
-    assert 0 < len(numbers(out)) <= 10
-    assert all(b"request failed" not in path.read_bytes() for path in out.rglob("*.jsonl"))
+    assert not (out / "counts.json").exists()
     again = _ask(tmp_path, name="out")
     assert again.returncode == 0, again.stderr
     quiet = _ask(tmp_path, name="quiet")
@@ -249,7 +247,7 @@ def test_two_processes_on_one_folder_are_refused(server: LocalServer, tmp_path: 
         first.wait()
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
-    assert f"is being written by process {first.pid} on" in second.stderr
+    assert "01-of-01.jsonl is being written by another process" in second.stderr
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(
@@ -280,28 +278,10 @@ def test_a_preview_is_not_paid_twice(server: LocalServer, tmp_path: Path) -> Non
     assert sorted(numbers(tmp_path / "out")) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "perturbation"), [("program", "program"), ("program", "llm"), ("llm", "program")]
-)
-def test_the_program_can_make_either_half(
-    kernel: str, perturbation: str, server: LocalServer, tmp_path: Path
-) -> None:
-    tokens = (f"kernel={kernel}", f"perturbation={perturbation}", "n=4", "shard=1/2")
-    done = run(server, tmp_path, *tokens)
+def test_the_program_can_put_the_distractors_in(server: LocalServer, tmp_path: Path) -> None:
+    done = run(server, tmp_path, "perturbation=program", "n=4", "shard=1/2")
     assert done.returncode == 0 and "shard 1/2 is whole; 2 rows" in done.stdout, done.stderr
-    done = run(server, tmp_path, *tokens[:3], "shard=2/2")
+    done = run(server, tmp_path, "perturbation=program", "n=4", "shard=2/2")
     assert done.returncode == 0, done.stderr
     counts = json.loads((tmp_path / "out" / "counts.json").read_text())
-    assert counts["examples"]["made"] >= 2
-    assert ("paraphrase" in counts["calls"]) == (kernel == "program")
-    assert ("perturb" in counts["calls"]) == (perturbation == "llm")
-
-
-def test_what_is_wrong_is_said_before_anything_is_made(server: LocalServer, tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
-    done = subprocess.run(
-        command(server, tmp_path, "push_to_hub=owner/name"),
-        cwd=ROOT, capture_output=True, text=True, env=environment,
-    )  # fmt: skip
-    assert done.returncode == 2 and "set HF_TOKEN" in done.stderr
-    assert done.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+    assert counts["examples"]["made"] >= 2 and "perturb" not in counts["calls"]
