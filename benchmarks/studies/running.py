@@ -133,7 +133,7 @@ def collect(study: EqualBudget, seeds: list[Seed]) -> dict[str, Any]:
         }
         for system in some["systems"]
     }
-    kept = ("judge", "data")
+    kept = ("scorer", "data")
     return {
         "study": study.model_dump(mode="json", exclude={"page", "folder"}),
         **{name: some[name] for name in kept},
@@ -174,7 +174,7 @@ def _drawn(folder: Path) -> int:
 
 def _exact(results: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the exact judge says, by system and context."""
-    (name,) = (judge for judge in results["second"]["judges"] if judge.startswith("exact"))
+    (name,) = (one for one in results["second"]["scorers"] if one.startswith("exact"))
     found: Mapping[str, Any] = results["second"]["systems"][name]
     return found
 

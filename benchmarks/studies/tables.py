@@ -46,7 +46,7 @@ def made_by(results: Figures) -> str:
     return (
         f"{study['tokens']:,} training tokens a stack; of DPO and GRPO {study['spent']:.0%} are "
         f"spent on SFT before. Seeds {seeds}; {study['n']} held-out examples, the same for all. "
-        f"Judges: {results['judge']}; exact comparison. {made['machine']}, commit "
+        f"Judges: {results['scorer']}; exact comparison. {made['machine']}, commit "
         f"{(made['commit'] or 'unknown')[:7]}."
     )
 

@@ -174,11 +174,11 @@ def write_comparison(run: Run, wrong: dict[str, set[str]], unscored: set[str]) -
     write_json(
         run.path / "results.json",
         {
-            "judge": "tablemend",
+            "scorer": "tablemend",
             "data": {},
             "systems": {system: dict.fromkeys(both, own[system]) for system in wrong},
             "cost": {system: dict.fromkeys(both, cost) for system in wrong},
-            "second": {"judges": ["exact 1"], "systems": {"exact 1": second}},
+            "second": {"scorers": ["exact 1"], "systems": {"exact 1": second}},
         },
     )
 

@@ -176,7 +176,7 @@ def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> No
 def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None:
     def scored(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Scored:
         answer = Answer("x", system, "clean", "", prompt, completion, "stop")
-        verdict = Judgement(judge="judge")
+        verdict = Judgement(scorer="d")
         return Scored(Stored(answer, seconds, cached), verdict)
 
     systems = {

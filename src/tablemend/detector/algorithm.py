@@ -179,13 +179,13 @@ def _detect_in_table(
     if answer is None:
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
         alone = () if found.empty else (unread,)
-        return Judgement(alone, _recall(gold, 0, 0), found.empty, judge=name)
+        return Judgement(alone, _recall(gold, 0, 0), found.empty, scorer=name)
     format_error = check_format(gold, answer)
     aligned = yield from _align(answer, gold, scores)
     if aligned is None:
         only = (format_error,) if format_error else ()
         abstained = not filled_rows(answer)
-        return Judgement(only, _recall(gold, 0, 0), abstained, judge=name)
+        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name)
     place, body, cells, matched = aligned
     yield cells.open_pairs((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
@@ -194,7 +194,7 @@ def _detect_in_table(
         if format_error
         else tuple(find_errors(gold, cells, matched, body, context, order))
     )
-    return Judgement(findings, _recall(gold, len(matched), stated), judge=name)
+    return Judgement(findings, _recall(gold, len(matched), stated), scorer=name)
 
 
 def _recall(gold: Gold, rows: int, cells: int) -> dict[str, Share]:
@@ -216,7 +216,7 @@ def why_no_table(judgement: Judgement) -> str:
 
 
 def _unscored(reason: str, name: str) -> Judgement:
-    return Judgement(unscored=reason, judge=name)
+    return Judgement(unscored=reason, scorer=name)
 
 
 def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:

@@ -126,9 +126,9 @@ def detect_batch(options: argparse.Namespace) -> int:
             print(f"{options.batch}, answer {number}: {one.unscored}", file=sys.stderr)
     status = int(any(one.unscored.startswith(DEFECT) for one in judgements))
     rates = summarise(judgements, METRICS)
-    judge = detector_name(similarity)
+    name = detector_name(similarity)
     if options.json:
-        print(json.dumps({**rates, "judge": judge}, indent=2))
+        print(json.dumps({**rates, "detector": name}, indent=2))
         return status
     for name, rate in rates.items():
         title = _title(name)
@@ -139,7 +139,7 @@ def detect_batch(options: argparse.Namespace) -> int:
                 f"{title:<22}{rate['rate']:.3f}  [{rate['low']:.3f}, {rate['high']:.3f}]"
                 f"  n = {rate['n']}"
             )
-    print(f"{'judge':<22}{judge}")
+    print(f"{'detector':<22}{name}")
     return status
 
 
@@ -209,7 +209,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
         "detector_version": DETECTOR_VERSION,
         "abstained": judgement.abstained,
         "unscored": judgement.unscored,
-        "judge": judgement.judge,
+        "detector": judgement.scorer,
     }
 
 
@@ -240,7 +240,7 @@ def describe(judgement: Judgement, order: SortRule | None, asked: bool) -> str:
     else:
         rule = "not checked: " + ("no sort rule in the query" if asked else "no --query")
     lines.append(f"{'order':<22}{rule}")
-    lines.append(f"{'judge':<22}{judgement.judge}")
+    lines.append(f"{'detector':<22}{judgement.scorer}")
     return "\n".join(lines)
 
 

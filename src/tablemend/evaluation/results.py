@@ -65,7 +65,7 @@ def write_results(
         "second_scorer": task.second_scorer,
         "metrics": [asdict(metric) for metric in task.metrics],
         "n": len(examples),
-        "judge": _judge_name(judgements),
+        "scorer": _scorer_name(judgements),
         "cut": config.evaluation.cut,
         "warnings": list(_warnings(config, run)),
         "data": config.data.test.model_dump(mode="json") | {"hash": hash_examples(examples)},
@@ -94,7 +94,7 @@ def write_results(
     write_jsonl(run.path / "judgements.jsonl", list(_judgement_lines(judgements)))
     write_jsonl(run.path / "opinions.jsonl", list(_opinion_lines(opinions)))
     write_json(run.path / "results.json", results)
-    kept = ("recipe", "n", "judge", "cut", "data", "settings", "cost")
+    kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {
         system: {
             "model": config.evaluation.systems[system].model,
@@ -102,7 +102,7 @@ def write_results(
         }
         for system, own in options.items()
     }
-    noted = {"asked": asked, "second_scorers": results["second"]["judges"]}
+    noted = {"asked": asked, "second_scorers": results["second"]["scorers"]}
     run.record("compare", {name: results[name] for name in kept} | noted)
     return results
 
@@ -159,11 +159,11 @@ def share_seconds(
     return shared
 
 
-def _judge_name(judgements: Judgements) -> str:
+def _scorer_name(judgements: Judgements) -> str:
     names = {
-        j.judge for kinds in judgements.values() for own in kinds.values() for j in own.values()
+        j.scorer for kinds in judgements.values() for own in kinds.values() for j in own.values()
     }
-    assert len(names) == 1, names  # one detector judges every system
+    assert len(names) == 1, names  # one scorer for every system
     return names.pop()
 
 

@@ -128,7 +128,7 @@ def _fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgeme
     if not is_cut(stored) or judgement.unscored:
         return judgement
     if task.format is None:
-        return Judgement(unscored="cut at the token limit", judge=judgement.judge)
+        return Judgement(unscored="cut at the token limit", scorer=judgement.scorer)
     evidence = f"cut at the token limit, after {stored.answer.completion_tokens} tokens"
     finding = Finding("format_error", None, None, None, None, evidence)
     return replace(judgement, findings=(finding,), abstained=False)

@@ -4,5 +4,5 @@ Rewards and mitigations are made with the detector; whoever is trained or mended
 faults. This room imports nothing of tablemend, so that a fault of the one is none of the other.
 """
 
-from tablemend.exact_match.exact import JUDGE, Difference, Opinion, compare_exactly
+from tablemend.exact_match.exact import SCORER, Difference, Opinion, compare_exactly
 from tablemend.exact_match.reading import Grid, Unreadable, read_answer

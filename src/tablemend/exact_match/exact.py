@@ -16,7 +16,7 @@ from typing import Literal
 
 from tablemend.exact_match.reading import Grid, Unreadable, read_answer
 
-JUDGE = "exact 1"
+SCORER = "exact 1"
 """Name and version; a change that can change a verdict raises the version."""
 
 Kind = Literal["unreadable", "columns", "extra_row", "cell", "order"]
@@ -49,7 +49,7 @@ class Opinion:
     """What a second scorer says of one answer.
 
     Attributes:
-        judge: its name and version.
+        scorer: its name and version.
         hallucinated: whether the answer says or does anything that it should not.
         differences: why.
         row_recall: share of the gold rows whose key the answer has; ``None`` from a judge that
@@ -58,7 +58,7 @@ class Opinion:
         unscored: why there is no verdict; empty where there is one.
     """
 
-    judge: str
+    scorer: str
     hallucinated: bool
     differences: tuple[Difference, ...] = ()
     row_recall: float | None = None
@@ -90,14 +90,14 @@ def compare_exactly(
         tuple(map(_plain, columns)), tuple(tuple(cell or "" for cell in row) for row in rows)
     )
     if problem := _why_not(gold, sort_column):
-        return Opinion(JUDGE, hallucinated=False, unscored=problem)
+        return Opinion(SCORER, hallucinated=False, unscored=problem)
     try:
         answer = read_answer(text, format)
     except Unreadable as error:
         return _faulty(Difference("unreadable", str(error)))
     body = _filled(answer.rows)
     if not body and not answer.columns:
-        return Opinion(JUDGE, hallucinated=False, row_recall=0.0, whole=False)
+        return Opinion(SCORER, hallucinated=False, row_recall=0.0, whole=False)
     if tuple(map(_plain, answer.columns)) != gold.columns:
         said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
         return _faulty(Difference("columns", said))
@@ -105,7 +105,7 @@ def compare_exactly(
 
 
 def _faulty(difference: Difference) -> Opinion:
-    return Opinion(JUDGE, True, (difference,), row_recall=0.0, whole=False)
+    return Opinion(SCORER, True, (difference,), row_recall=0.0, whole=False)
 
 
 def _why_not(gold: Grid, sort_column: str | None) -> str:
@@ -140,7 +140,7 @@ def _compare_rows(
         differences += _compare_cells(table.columns, gold[found[-1]], row, number)
     differences += _compare_order(table.columns, gold, found, sort_column)
     return Opinion(
-        JUDGE,
+        SCORER,
         bool(differences),
         tuple(differences),
         row_recall=len(found) / len(gold),

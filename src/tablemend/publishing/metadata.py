@@ -73,7 +73,7 @@ def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate
         own = results["systems"][scores.system][context]
         for metric in metrics_of(results):
             if metric.name == TOTAL or metric.kind == "share":
-                yield context, metric.name, metric.title, results["judge"], own[metric.name]
+                yield context, metric.name, metric.title, results["scorer"], own[metric.name]
         for scorer in second_scorers(results):
             second = results["second"]["systems"][scorer][scores.system][context]
             name = f"TotalHallu, {short_name(scorer)}"

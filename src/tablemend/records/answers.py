@@ -95,14 +95,14 @@ class Judgement:
         abstained: the answer can be read and says nothing.
         unscored: why no verdict is possible; empty where there is one. An unscored answer
             is neither right nor wrong and has no findings.
-        judge: the scorer with its version, as printed in every report.
+        scorer: what said so, with its version, as printed in every report.
     """
 
     findings: tuple[Finding, ...] = ()
     shares: Mapping[str, Share] = field(default_factory=dict)
     abstained: bool = False
     unscored: str = ""
-    judge: str = ""
+    scorer: str = ""
 
     @property
     def counts(self) -> Counter[str]:
@@ -127,4 +127,4 @@ class Judgement:
         """The inverse of :meth:`to_json`."""
         findings = tuple(Finding(**finding) for finding in data["findings"])
         shares = {name: Share(*own) for name, own in data["shares"].items()}
-        return cls(findings, shares, data["abstained"], data["unscored"], data["judge"])
+        return cls(findings, shares, data["abstained"], data["unscored"], data["scorer"])

@@ -31,11 +31,11 @@ def tabulate_second(opinions: Opinions, judgements: Judgements, tables: Tables) 
     """What results.json says of the second scorers.
 
     Returns:
-        ``judges``, ``systems`` (scorer -> system -> context -> ``total_hallu``, ``row_recall``,
+        ``scorers``, ``systems`` (scorer -> system -> context -> ``total_hallu``, ``row_recall``,
         ``whole``, ``unscored``, ``differences``, ``agreement``) and ``paired`` (scorer -> tests of
         TotalHallu). Empty lists and dicts where there is no second scorer.
     """
-    found: dict[str, Any] = {"judges": [], "systems": {}, "paired": {}}
+    found: dict[str, Any] = {"scorers": [], "systems": {}, "paired": {}}
     for place, name in enumerate(_names(opinions)):
         own: Own = {
             system: {
@@ -44,7 +44,7 @@ def tabulate_second(opinions: Opinions, judgements: Judgements, tables: Tables) 
             }
             for system, kinds in opinions.items()
         }
-        found["judges"].append(name)
+        found["scorers"].append(name)
         found["systems"][name] = {
             system: {
                 context: _summarise(answers, judgements[system][context], tables)
@@ -58,7 +58,7 @@ def tabulate_second(opinions: Opinions, judgements: Judgements, tables: Tables) 
 
 def _names(opinions: Opinions) -> list[str]:
     lists = {
-        tuple(one.judge for one in said)
+        tuple(one.scorer for one in said)
         for kinds in opinions.values()
         for own in kinds.values()
         for said in own.values()

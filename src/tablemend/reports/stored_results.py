@@ -65,7 +65,7 @@ class _SecondRates(_Part):
 
 
 class _Second(_Part):
-    judges: list[str]
+    scorers: list[str]
     systems: dict[str, dict[str, dict[ContextKind, _SecondRates]]]
 
 
@@ -75,7 +75,7 @@ class _Data(_Part):
 
 
 class _Results(_Part):
-    version: Literal[2]
+    version: Literal[3]
     run: str
     recipe: str
     task: str
@@ -85,7 +85,7 @@ class _Results(_Part):
     second_scorer: str | None
     metrics: list[Metric]
     n: int
-    judge: str
+    scorer: str
     data: _Data
     format: Format | None
     systems: dict[str, dict[ContextKind, dict[str, _Rate]]] = Field(min_length=1)

@@ -79,7 +79,7 @@ def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
 
 def second_scorers(results: Mapping[str, Any]) -> list[str]:
     """The scorers beside the detector."""
-    return list(results["second"]["judges"])
+    return list(results["second"]["scorers"])
 
 
 def short_name(scorer: str) -> str:

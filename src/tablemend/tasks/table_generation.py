@@ -15,7 +15,7 @@ from tablemend.detector.algorithm import detect_in_answers, detector_name
 from tablemend.detector.errors import METRICS
 from tablemend.detector.order import SortRule
 from tablemend.detector.similarity import Similarity, load_similarity
-from tablemend.exact_match import JUDGE, Opinion, compare_exactly
+from tablemend.exact_match import SCORER, Opinion, compare_exactly
 from tablemend.records import Example, Judgement, Mark, SampleView
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import MAKES, read_examples
@@ -48,7 +48,7 @@ class TableGeneration(Task[Example]):
     makes = MAKES
     slots = ("query", "context")
     begins = tablehallu.MARKER
-    second_scorer = JUDGE
+    second_scorer = SCORER
     prompts = tablehallu.STRATEGIES
     metrics = METRICS
 
@@ -116,7 +116,7 @@ class TableGeneration(Task[Example]):
     def second_opinion(self, answer: Submission[Example]) -> Opinion:
         """What the exact comparison says."""
         if answer.unscored:
-            return Opinion(JUDGE, hallucinated=False, unscored=answer.unscored)
+            return Opinion(SCORER, hallucinated=False, unscored=answer.unscored)
         gold, sort = answer.sample.gold_table, answer.sample.constraints.sort_column
         return compare_exactly(answer.text, self.format, gold.columns, gold.rows, sort)
 

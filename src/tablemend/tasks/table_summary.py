@@ -302,7 +302,7 @@ class SummaryScorer:
             found = iter(verify_texts(asked, self._verifier, self._extractor))
             for one in chunk:
                 if one.unscored:
-                    yield Judgement(unscored=f"no answer: {one.unscored}", judge=self.name)
+                    yield Judgement(unscored=f"no answer: {one.unscored}", scorer=self.name)
                 else:
                     skipped = len(one.text) - len(one.text.rpartition(END_OF_THINKING)[2])
                     yield self._judge(next(found), skipped)
@@ -310,15 +310,15 @@ class SummaryScorer:
     def _judge(self, found: Verification, skipped: int) -> Judgement:
         counts, claims = found.counts, len(found.verdicts)
         if not claims and (why := next((n for n in found.notes if n.startswith(NO_CLAIMS)), "")):
-            return Judgement(unscored=why, judge=self.name)
+            return Judgement(unscored=why, scorer=self.name)
         scored = claims - counts["unscored"]
         if claims and not scored:
-            return Judgement(unscored="none of its claims could be scored", judge=self.name)
+            return Judgement(unscored="none of its claims could be scored", scorer=self.name)
         return Judgement(
             tuple(_finding(one, skipped) for one in found.verdicts if one.wrong),
             {"staf": Share(counts["supported"], scored), "coverage": Share(scored, claims)},
             not claims,
-            judge=self.name,
+            scorer=self.name,
         )
 
 

@@ -133,7 +133,7 @@ def test_a_finding_says_what_where_and_why(
     (only,) = judgement.findings
     assert (only.type, only.row, only.column, only.expected, only.got) == finding
     assert only.evidence
-    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, lexical-2"
+    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, lexical-2"
 
 
 def test_a_repeated_row_is_out_of_range_and_says_so() -> None:

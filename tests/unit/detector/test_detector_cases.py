@@ -223,5 +223,5 @@ def test_similarity_is_pluggable_and_named_in_the_judgement() -> None:
     similarity = Counting(("erle-gruppe", "alder partners"))
     judgement = detect_errors(answer, FUNDS, "", similarity=similarity)
     assert found(judgement) == {}
-    assert judgement.judge == f"tablemend {DETECTOR_VERSION}, counting"
+    assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, counting"
     assert similarity.calls == [[("alder partners", "erle-gruppe")]]

@@ -103,14 +103,14 @@ def test_an_old_run_is_scored_again_without_generating(
     compare(recipe, "evaluation.second_scorer=none")
     path = tmp_path / "run" / "results.json"
     results = json.loads(path.read_text())
-    assert results["second"]["judges"] == []
+    assert results["second"]["scorers"] == []
     assert "No second scorer" in terminal_and_page(tmp_path / "run")
     path.write_text(json.dumps(results | {"version": 1}))
-    with pytest.raises(TablemendError, match=r"version: Input should be 2.*run the comparison"):
+    with pytest.raises(TablemendError, match=r"version: Input should be 3.*run the comparison"):
         write_reports(tmp_path / "run")
     count = len(server.bodies)
     again = compare(recipe, "rescore=true")
-    assert again["second"]["judges"] == ["exact 1"]
+    assert again["second"]["scorers"] == ["exact 1"]
     assert len(server.bodies) == count
 
 
@@ -156,9 +156,9 @@ def test_agreement_counts_what_both_scored() -> None:
     finding = Finding("attribute", 0, "a", "1", "2", "")
     verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}
     judgements = {
-        name: Judgement((finding,) if said else (), judge="d")
+        name: Judgement((finding,) if said else (), scorer="d")
         for name, (said, _) in verdicts.items()
-    } | {"e": Judgement(unscored="failed", judge="d")}
+    } | {"e": Judgement(unscored="failed", scorer="d")}
     opinions = {name: Opinion("s", said) for name, (_, said) in verdicts.items()}
     opinions |= {"e": Opinion("s", True, (Difference("cell", ""),))}
     found = compare_scorers(judgements, opinions)

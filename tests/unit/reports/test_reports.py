@@ -95,7 +95,7 @@ def mention_of(context: str, value: str) -> Mention:
 
 def make_judgement(*findings: Finding, matched: int = 1) -> Judgement:
     shares = {"row_recall": Share(matched, 1), "cell_recall": Share(2 * matched, 2)}
-    return Judgement(findings, shares, judge="tablemend 0, lexical")
+    return Judgement(findings, shares, scorer="tablemend 0, lexical")
 
 
 ATTRIBUTE = Finding("attribute", 0, "Shops", "7", "8", f"not 7 {HOSTILE}")
@@ -146,7 +146,7 @@ def make_results(
     }
     views = {c: {e.id: TASK.show(e, c) for e in examples} for c in contexts}
     results = {
-        "version": 2,
+        "version": 3,
         "run": "test",
         "recipe": "tiny",
         "task": TASK.name,
@@ -156,7 +156,7 @@ def make_results(
         "second_scorer": TASK.second_scorer,
         "metrics": [asdict(metric) for metric in TASK.metrics],
         "n": len(examples),
-        "judge": "tablemend 0, lexical",
+        "scorer": "tablemend 0, lexical",
         "data": {"source": "made up", "hash": "h"},
         "format": "markdown",
         "settings": dict.fromkeys(systems, settings),
@@ -168,7 +168,7 @@ def make_results(
             for system, kinds in shown.items()
         },
         **tabulate(judgements, views, TASK.metrics, {e.id: e.id for e in examples}),
-        "second": {"judges": [], "systems": {}, "paired": {}},
+        "second": {"scorers": [], "systems": {}, "paired": {}},
     }
     return results, views, shown
 
@@ -267,7 +267,7 @@ def test_report_of_one_system_and_one_context(contexts):
 
 def test_report_where_nothing_could_be_scored():
     examples = [make_example()]
-    unscored = Judgement(unscored="no answer", judge="tablemend 0, lexical")
+    unscored = Judgement(unscored="no answer", scorer="tablemend 0, lexical")
     views = {"clean": {examples[0].id: TASK.show(examples[0], "clean")}}
     results, *_ = make_results(contexts=("clean",))
     results |= tabulate(

@@ -73,12 +73,12 @@ class Adds:
         for one in answers:
             right = str(one.sample.one + one.sample.other)
             if one.unscored:
-                yield Judgement(unscored=one.unscored, judge=self.name)
+                yield Judgement(unscored=one.unscored, scorer=self.name)
             else:
                 found = Finding("wrong_sum", None, None, right, one.text, "not the sum")
                 is_right = one.text.rpartition("</think>")[2].strip() == right
                 said = {"right": Share(int(is_right), 1)}
-                yield Judgement(() if is_right else (found,), said, judge=self.name)
+                yield Judgement(() if is_right else (found,), said, scorer=self.name)
 
 
 class Pays:
