@@ -25,7 +25,7 @@ QUERY = "Sort the table by 'Year' in ascending order."
 KEYS = (
     "format_error out_of_range order_mismatch attribute blank_filling entity_fabrication "
     "constraint_violation context_violation hallucinated row_recall cell_recall findings "
-    "detector_version abstained unscored judge"
+    "detector_version abstained unscored detector"
 ).split()
 
 
