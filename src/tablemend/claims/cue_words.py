@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from tablemend.values import number_words
+from tablemend.values.dates import MONTHS
+from tablemend.values.number_words import UP_TO_TWENTY
+
 CueKind = Literal[
     "superlative",
     "rank",
@@ -37,23 +41,8 @@ SENSES: dict[CueKind, str] = {
     "hedge": "about, above, below, at_least, at_most, almost, exactly",
 }
 
-NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty".split(),
-        1,
-    )
-}
-ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-        "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth "
-        "twentieth".split(),
-        1,
-    )
-}
+NUMBERS = {word: value for value, word in enumerate(UP_TO_TWENTY) if value}
+ORDINALS = {word: value for value, word in enumerate(number_words.ORDINALS, 1)}
 FACTORS = {
     "once": 1,
     "single": 1,
@@ -85,8 +74,8 @@ _DASH = r"(?:\s*-\s*|\s+)"
 # "over 20", "about a million", "nearly $ 5", "at least one"
 _AMOUNT = (
     r"(?=\s*(?:[$€£¥~]|usd|an? (?:hundred|thousand|million|billion|dozen)|half\b|twice\b|"
-    rf"a (?:third|quarter)\b|[-+.]?\d|(?:{'|'.join(NUMBERS)}|thirty|forty|fifty|sixty|seventy|"
-    r"eighty|ninety|hundred|zero)\b))"
+    rf"a (?:third|quarter)\b|[-+.]?\d|(?:{'|'.join(NUMBERS)}|{'|'.join(number_words.TENS[1:])}|"
+    r"hundred|zero)\b))"
 )
 
 # adjective: direction, comparatives, superlatives
@@ -488,10 +477,10 @@ RULES: tuple[_Rule, ...] = (
         "temporal",
         "month",
         0,
-        r"january|february|(?:march|may)(?=\s+(?:\d|of\b))|april|"
+        rf"(?:{'|'.join(name for name in MONTHS if name not in ('march', 'may'))})|"
+        r"(?:march|may)(?=\s+(?:\d|of\b))|"
         r"(?:(?<=in )|(?<=from )|(?<=to )|(?<=since )|(?<=until )|(?<=by )|(?<=late )|(?<=early )|"
-        r"(?<=last )|(?<=of ))(?:march|may)|june|july|"
-        r"august|september|october|november|december",
+        r"(?<=last )|(?<=of ))(?:march|may)",
     ),
     (
         "temporal",

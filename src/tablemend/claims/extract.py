@@ -16,6 +16,8 @@ from tablemend.claims.cues import Cue, find_cues
 from tablemend.claims.items import Items, noun_items, predicate
 from tablemend.claims.tokens import name_spans
 from tablemend.records import Claim, ClaimKind, Document
+from tablemend.values.dates import MONTHS
+from tablemend.values.number_words import ONE_TO_TEN
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.values.text import align
@@ -40,8 +42,7 @@ _GLUED = re.compile(
 )
 _GENERATION = re.compile(r"[2-6]G")  # of mobile networks
 _PERIOD = re.compile(
-    r"(?:q[1-4]|quarter|half|fiscal|spring|summer|autumn|fall|winter|january|february|march|april|may"
-    r"|june|july|august|september|october|november|december|h[12])$"
+    rf"(?:q[1-4]|quarter|half|fiscal|spring|summer|autumn|fall|winter|{'|'.join(MONTHS)}|h[12])$"
 )
 _YEAR_OF = re.compile(r"\s*,?\s*(?:(?:of|in|fiscal|fy)\s+)?(?:1[5-9]|20)\d\d")
 _COUNTED_AFTER = re.compile(
@@ -63,9 +64,7 @@ _HAVING = frozenset(
     "is are was were be has have had features feature includes include offers offer supports "
     "support comes come contains contain boasts boast 's provides provide".split()
 )
-_BARE_ONLY = re.compile(
-    r"\s+(?:[$\u20ac\u00a3]?\d|[a-z]+ly\b|an?\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
-)
+_BARE_ONLY = re.compile(rf"\s+(?:[$\u20ac\u00a3]?\d|[a-z]+ly\b|an?\b|(?:{ONE_TO_TEN})\b)")
 _REFERENCE = re.compile(
     r"\b(?:tables?|fig(?:ure)?s?\.?|sections?|sec\.|appendix|eq(?:uation)?s?\.?)\s*\(?\d+(?:\.\d+)*\)?"
     r"(?:\s*(?:,|and|&|to|-)\s*\d+\b(?!\s*[.%]))?"

@@ -7,6 +7,7 @@ A clause is only divided where this is sure, so a word that is a noun as often a
 from __future__ import annotations
 
 from tablemend.claims.tokens import Token
+from tablemend.values.number_words import ONES, TENS
 
 AUXILIARIES = frozenset(
     "is are was were be am has have had does do did will would can could may might must "
@@ -55,10 +56,7 @@ _FUNCTION = _DETERMINERS | frozenset(
     "during after before until since within without through throughout against among across "
     "under above below behind near and or but , . ; ) ( : not also well more most less very".split()
 )
-_NUMBER_WORDS = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty".split()
-)
+_NUMBER_WORDS = frozenset((*ONES[1:], *TENS))
 _NOT_PAST = frozenset(
     "need seed feed speed breed bed red shed hundred indeed exceed succeed proceed "
     "limited united unlimited mixed assorted detailed advanced wired related".split()

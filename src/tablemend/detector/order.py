@@ -11,15 +11,13 @@ from typing import NamedTuple
 from tablemend.records import Constraints, SortOrder
 from tablemend.tables.table import Cell
 from tablemend.values.cells import Value, read_value, year_of
+from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.text import fold, strip_accents, tokens_of
 
 _CALENDAR = {
     name: place
-    for names in (
-        "january february march april may june july august september october november december",
-        "monday tuesday wednesday thursday friday saturday sunday",
-    )
-    for place, full in enumerate(names.split())
+    for names in (MONTHS, WEEKDAYS)
+    for place, full in enumerate(names)
     for name in (full, full[:3])
 }
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")

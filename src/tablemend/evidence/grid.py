@@ -31,7 +31,7 @@ from tablemend.evidence.totals import Numbers, averages_columns, find_totals
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.cells import Value, year_of
-from tablemend.values.dates import parse_date
+from tablemend.values.dates import MONTHS, parse_date
 from tablemend.values.units import PLAIN, Unit
 
 ColumnKind = Literal["name", "number", "date", "text"]
@@ -44,7 +44,7 @@ _PERIOD = re.compile(
     r"(?:[\w ]+,? )?(?:fy ?|q[1-4],? ?|h[12],? ?)?'?(?:1[5-9]|2[01])\d\d"
     r"(?:[-/]\d\d(?:\d\d)?)?[a-z*]?"
     r"|(?:fy ?|q[1-4],? ?|h[12],? ?)'?\d\d|q[1-4]|(?:first|second|third|fourth) quarter"
-    r"|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?(?: \d{1,4}){0,2}",
+    rf"|(?:{'|'.join(name[:3] for name in MONTHS)})[a-z]*\.?(?: \d{{1,4}}){{0,2}}",
     re.I,
 )
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tablemend.datasets.tabfaith.periods import read_period, spellings
 from tablemend.evidence.marks import read_cell, read_counted
+from tablemend.values.number_words import ONES, ORDINALS, TENS
 from tablemend.values.numbers import Number, find_quantities, plain_digits, spelled_end
 from tablemend.values.text import align
 from tablemend.values.units import ONE
@@ -19,14 +20,7 @@ _MINUS = ("-", "\u2212")
 _LARGE = 1_000
 _LARGEST_ERROR = Decimal("0.05")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_UP)
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
-)
+_ORDINALS = ORDINALS[:12]
 _DIGITS = re.compile(r"\d(?:[\d,' ]*\d)?(?:\.\d+)?|\.\d+")
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)$", re.I)
 
@@ -169,9 +163,9 @@ def _spell_words(size: Decimal) -> str | None:
         return None
     number = int(size)
     if number < 20:
-        return _ONES[number]
+        return ONES[number]
     ten, one = divmod(number, 10)
-    return _TENS[ten - 2] + (f"-{_ONES[one]}" if one else "")
+    return TENS[ten - 2] + (f"-{ONES[one]}" if one else "")
 
 
 def _read_ordinal(text: str) -> int | None:

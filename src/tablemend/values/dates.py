@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from tablemend.values.text import clean
 
-_MONTH_NAMES = (
+MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
-_MONTHS |= {name[:3]: number for name, number in list(_MONTHS.items())} | {"sept": 9}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTH_NUMBERS = {form: n for n, name in enumerate(MONTHS, 1) for form in (name, name[:3])} | {
+    "sept": 9
+}
+_MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _QUARTER_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -161,7 +163,7 @@ def _named(text: str) -> Iterator[str]:
     match = _NAMED.match(text)
     if not match:
         return
-    month = str(_MONTHS[match["month"]])
+    month = str(MONTH_NUMBERS[match["month"]])
     first, second, third = match["first"], match["second"], match["third"]
     if first and second and third:
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import NamedTuple
 
+from tablemend.values.number_words import ONES, TENS
 from tablemend.values.text import clean
 from tablemend.values.units import (
     CURRENCIES,
@@ -58,17 +59,12 @@ HEDGE = re.compile(
 )
 _TAIL = re.compile(r"\+?(?:[*†‡§¶#]|\[(?:note )?\w{1,3}\])*\.?$", re.IGNORECASE)
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = {word: value for value, word in enumerate(_ONES)}
-_WORDS |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
+_WORDS = {word: value for value, word in enumerate(ONES)}
+_WORDS |= {word: 10 * value for value, word in enumerate(TENS, 2)}
 _WORDS |= {
     f"{ten}{dash}{one}": 10 * value + _WORDS[one]
-    for value, ten in enumerate(_TENS, 2)
-    for one in _ONES[1:10]
+    for value, ten in enumerate(TENS, 2)
+    for one in ONES[1:10]
     for dash in "- "
 }
 _ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))

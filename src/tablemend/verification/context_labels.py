@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tablemend.values.number_words import ONE_TO_TWELVE
 from tablemend.values.places import singular
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
@@ -25,8 +26,8 @@ _LINK = (
 VALUE_AFTER = re.compile(rf"^(?:\s*:|\s+{_LINK}\b\s*:?)\s*", re.I)
 _LICENCE = re.compile(
     r"(?:(?:^|[\s,(:])(?:the|an?|this|its|his|her|their|as|in|for|under|by|with|and|or|was|were|is|are"
-    r"|of|no|each|total|which|who|that)|[\d%),;:\"]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten"
-    r"|eleven|twelve))[\s-]+$",
+    r"|of|no|each|total|which|who|that)|[\d%),;:\"]|"
+    rf"\b(?:{ONE_TO_TWELVE}))[\s-]+$",
     re.I,
 )
 _BEFORE_DIGIT = re.compile(r"\s+(?:in|on|at|by|to|with)\s+[$\u20ac\u00a3]?\d")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from tablemend.values.dates import StatedDate
+from tablemend.values.dates import MONTHS, WEEKDAYS, StatedDate
 from tablemend.values.numbers import Stated
 from tablemend.values.places import Places, singular
 from tablemend.values.sentences import Span, sentence_spans
@@ -17,10 +17,7 @@ from tablemend.values.units import header_unit
 from tablemend.values.words import akin
 
 CAPITALS = re.compile(r"(?<![\w'\u2019])[A-Z][\w'\u2019-]+")
-TIME_NAMES = frozenset(
-    "january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday i".split()
-)
+TIME_NAMES = frozenset([*MONTHS, *WEEKDAYS, "i"])
 _NO_SPACE = re.compile(r"\S*")
 _FULL_STOP = re.compile(  # tried once in a run of letters or marks, not at each of them
     r"(?:(?<![\w'])(?=[\w'])|(?<![\w')\"%\u201d]))([\w']*+)[)\"%\u201d]*+\.\s+"

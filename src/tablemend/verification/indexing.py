@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tablemend.evidence.grid import Grid
 from tablemend.values.cells import Value
-from tablemend.values.dates import find_dates, parse_date
+from tablemend.values.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS, find_dates, parse_date
 from tablemend.values.numbers import Number, find_quantities
 from tablemend.values.text import align, clean, tokens_of
 from tablemend.verification.lexicon import LITTLE_WORDS, header_terms, stem
@@ -28,8 +28,6 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUARTER = re.compile(r"\bq([1-4])\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
-WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _LETTERS = re.compile(r"[a-z]+")
 _SHORT = 5  # letters: "thurs", "sept"
 _DAY_READINGS = {
@@ -37,16 +35,9 @@ _DAY_READINGS = {
     for day in sorted(WEEKDAYS)
     for form in (day, day[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(day[:3], day))
 } | {"thur": "thursday"}
-_MONTH_READINGS = {
-    form: f"--{number:02d}"
-    for number, name in enumerate(
-        "january february march april may june july august september october november "
-        "december".split(),
-        1,
-    )
-    for form in (name, name[:3])
-} | {"sept": "--09"}
-_YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({'|'.join(_MONTHS)})[a-z]*|q([1-4]))\b")
+_MONTH_READINGS = {form: f"--{number:02d}" for form, number in MONTH_NUMBERS.items()}
+_SHORT_MONTHS = "|".join(name[:3] for name in MONTHS)
+_YEAR_FIRST = re.compile(rf"\b(\d{{4}}),? (?:({_SHORT_MONTHS})[a-z]*|q([1-4]))\b")
 
 
 class Place(NamedTuple):
@@ -342,7 +333,7 @@ def _calendar(named: list[tuple[Heading, str]]) -> Iterator[tuple[Heading, str]]
 
 
 def _month(year: str, name: str) -> str:
-    return f"{year}-{_MONTHS.index(name) + 1:02d}"
+    return f"{year}-{MONTH_NUMBERS[name]:02d}"
 
 
 def _is_year(value: Value) -> bool:

@@ -1,5 +1,7 @@
 """The words that headers and texts share: abbreviations, synonyms, and one form for each word.
 
+Abbreviations and synonyms stand in ``lexicons/``, a file a domain.
+
 Both sides are brought to the same *terms*: the header ``PTS_QTR1`` and the words "points in the
 first quarter" are ``point``, ``quarter``, ``1``.
 """
@@ -8,6 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
+
+import yaml
 
 from tablemend.values.text import clean, strip_accents
 
@@ -19,279 +24,20 @@ LITTLE_WORDS = frozenset(
 )
 """Words that name nothing alone."""
 
-# Abbreviations that stand in headers, and in texts, for these words.
-_ABBREVIATIONS = {
-    "pts": "point",
-    "pt": "point",
-    "reb": "rebound",
-    "rebs": "rebound",
-    "boards": "rebound",
-    "board": "rebound",
-    "trb": "rebound",
-    "oreb": "offensive rebound",
-    "dreb": "defensive rebound",
-    "ast": "assist",
-    "asts": "assist",
-    "dimes": "assist",
-    "stl": "steal",
-    "stls": "steal",
-    "blk": "block",
-    "blks": "block",
-    "tov": "turnover",
-    "fg": "fieldgoal",
-    "fgm": "fieldgoal made",
-    "fga": "fieldgoal attempt",
-    "fg3": "3 point",
-    "fg3m": "3 point made",
-    "fg3a": "3 point attempt",
-    "3p": "3 point",
-    "3pt": "3 point",
-    "3pm": "3 point made",
-    "3pa": "3 point attempt",
-    "three": "3",
-    "threes": "3 point",
-    "treys": "3 point",
-    "trey": "3 point",
-    "ft": "free throw",
-    "ftm": "free throw made",
-    "fta": "free throw attempt",
-    "pct": "percent",
-    "percentage": "percent",
-    "perc": "percent",
-    "avg": "average",
-    "mean": "average",
-    "qtr": "quarter",
-    "qtrs": "quarter",
-    "yds": "yard",
-    "yd": "yard",
-    "td": "touchdown",
-    "tds": "touchdown",
-    "att": "attempt",
-    "comp": "completion",
-    "rec": "reception",
-    "gp": "game played",
-    "gs": "game started",
-    "pld": "played",
-    "hr": "home run",
-    "rbi": "run batted in",
-    "rbis": "run batted in",
-    "rev": "revenue",
-    "revs": "revenue",
-    "qty": "quantity",
-    "amt": "amount",
-    "pop": "population",
-    "temp": "temperature",
-    "temps": "temperature",
-    "max": "maximum",
-    "min": "minimum",
-    "dept": "department",
-    "mgr": "manager",
-    "dob": "born",
-    "birth": "born",
-    "birthdate": "born",
-    "hgt": "height",
-    "wgt": "weight",
-    "elev": "elevation",
-    "est": "established",
-    "loc": "location",
-    "nr": "number",
-    "num": "number",
-    "yr": "year",
-    "elapsed": "minute",
-    "yrs": "year",
-    "mins": "minute",
-    "mos": "month",
-    "govt": "government",
-    "intl": "international",
-    "acc": "accuracy",
-    "prec": "precision",
-    "params": "parameter",
-    "hgb": "hemoglobin",
-    "wbc": "white blood cell",
-    "rbc": "red blood cell",
-    "plt": "platelet",
-    "hct": "hematocrit",
-    "bun": "urea nitrogen",
-    "chol": "cholesterol",
-    "trig": "triglyceride",
-    "churn": "churn",
-    "yoy": "year over year",
-    "qoq": "quarter over quarter",
-    "ytd": "year to date",
-    "opp": "opponent",
-    "vs": "opponent",
-}
-# Abbreviations of which the whole header consists; in a text these letters mean other things.
-_WHOLE_HEADERS = {
-    "to": "turnover",
-    "min": "minute",
-    "pf": "personal foul",
-    "w": "win",
-    "l": "loss",
-    "d": "draw",
-    "t": "tie",
-    "g": "game",
-    "gd": "score difference",
-    "ga": "score against",
-    "gf": "score",
-    "no": "number",
-    "no.": "number",
-    "#": "number",
-    "pos": "position",
-    "r": "run",
-    "h": "hit",
-    "e": "error",
-    "p": "played",
-    "s": "set",
-    "ppg": "point per game",
-    "rpg": "rebound per game",
-    "apg": "assist per game",
-}
-# Other words and other forms of the same thing.
-_SYNONYMS = {
-    "scored": "point score",
-    "scoring": "point score",
-    "scores": "score",
-    "goal": "score",
-    "conceded": "conceded against",
-    "conceding": "conceded against",
-    "concede": "conceded against",
-    "goals": "score",
-    "won": "win",
-    "wins": "win",
-    "winning": "win",
-    "victories": "win",
-    "victory": "win",
-    "lost": "loss",
-    "lose": "loss",
-    "losses": "loss",
-    "losing": "loss",
-    "defeats": "loss",
-    "drawn": "draw",
-    "drew": "draw",
-    "tied": "tie",
-    "winner": "winner",
-    "winners": "winner",
-    "champion": "winner",
-    "runners": "runner",
-    "swipes": "steal",
-    "stolen": "steal",
-    "giveaways": "turnover",
-    "attended": "attendance",
-    "spectators": "attendance",
-    "crowd": "attendance",
-    "inhabitants": "population",
-    "people": "population",
-    "residents": "population",
-    "populated": "population",
-    "populous": "population",
-    "located": "location",
-    "situated": "location",
-    "died": "death",
-    "deaths": "death",
-    "founded": "founded",
-    "established": "founded",
-    "formed": "founded",
-    "created": "founded",
-    "sales": "sale",
-    "sold": "sale",
-    "turnover": "turnover",
-    "earnings": "earning",
-    "earned": "earning",
-    "profit": "profit",
-    "profits": "profit",
-    "country": "country",
-    "nation": "country",
-    "nationality": "country",
-    "films": "film",
-    "movie": "film",
-    "movies": "film",
-    "album": "album",
-    "directed": "director",
-    "directors": "director",
-    "written": "writer",
-    "wrote": "writer",
-    "author": "writer",
-    "starring": "star",
-    "starred": "star",
-    "stars": "star",
-    "produced": "producer",
-    "released": "release",
-    "aired": "air",
-    "viewers": "viewer",
-    "watched": "viewer",
-    "votes": "vote",
-    "voters": "vote",
-    "seats": "seat",
-    "ranked": "rank",
-    "rated": "rating",
-    "ranking": "rank",
-    "placed": "place",
-    "position": "position",
-    "finished": "finish",
-    "finishing": "finish",
-    "tall": "height",
-    "high": "high",
-    "heights": "height",
-    "long": "length",
-    "heavy": "weight",
-    "weighs": "weight",
-    "weighing": "weight",
-    "wide": "width",
-    "aged": "age",
-    "old": "age",
-    "priced": "price",
-    "costs": "cost",
-    "cost": "cost",
-    "built": "built",
-    "constructed": "built",
-    "coached": "coach",
-    "managed": "manager",
-    "played": "played",
-    "plays": "played",
-    "appearances": "appearance",
-    "appeared": "appearance",
-    "humid": "humidity",
-    "cloudy": "cloud",
-    "clouds": "cloud",
-    "windy": "wind",
-    "winds": "wind",
-    "rainy": "rain",
-    "rainfall": "rain",
-    "gusts": "gust",
-    "gusting": "gust",
-    "feel": "feel",
-    "feels": "feel",
-    "feeling": "feel",
-    "screen": "display",
-    "displays": "display",
-    "processor": "cpu",
-    "chipset": "chipset",
-    "cameras": "camera",
-    "colours": "color",
-    "colour": "color",
-    "colors": "color",
-    "announced": "announced",
-    "launched": "launch",
-    "weights": "weight",
-    "tests": "test",
-    "countries": "country",
-    "cities": "city",
-    "companies": "company",
-    "industries": "industry",
-    "counties": "county",
-    "parties": "party",
-    "first": "1",
-    "opening": "1",
-    "second": "2",
-    "third": "3",
-    "fourth": "4",
-    "1st": "1",
-    "2nd": "2",
-    "3rd": "3",
-    "4th": "4",
-    "gross": "gross",
-}
+_FOLDER = Path(__file__).with_name("lexicons")
+
+
+def _load(section: str) -> dict[str, str]:
+    """Form -> what it means, of all domains."""
+    found: dict[str, str] = {}
+    for path in sorted(_FOLDER.glob("*.yaml")):
+        meanings = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get(section, {})
+        found |= {form: meaning for meaning, forms in meanings.items() for form in forms.split()}
+    return found
+
+
+_WORDS = _load("words")
+_WHOLE_HEADERS = _load("headers")
 _PHRASES = (
     (
         re.compile(
@@ -319,7 +65,7 @@ _PHRASES = (
     ),
 )
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
 _CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})")
 _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
 _FIELD_GOAL = re.compile(r"\bfield[ -]goals?\b", re.I)  # no goal of football
@@ -354,7 +100,7 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def terms(word: str) -> tuple[str, ...]:
     """The terms of a word in small letters: ``pts`` is ``point``, ``fgm`` three terms."""
-    expansion = _ABBREVIATIONS.get(word) or _SYNONYMS.get(word)
+    expansion = _WORDS.get(word)
     if expansion is not None:
         return tuple(stem(part) for part in expansion.split())
     return (stem(word),)
@@ -365,7 +111,7 @@ def header_terms(header: str) -> tuple[str, ...]:
     """The terms of a header, without its unit in brackets unless that is all there is."""
     text = strip_accents(clean(header))
     bare = _BRACKETS.sub(" ", text)
-    text = bare if _WORD.search(bare) else text
+    text = bare if _TOKEN.search(bare) else text
     whole = _WHOLE_HEADERS.get(text.strip().casefold())
     if whole:
         return tuple(stem(word) for word in whole.split())
@@ -373,7 +119,7 @@ def header_terms(header: str) -> tuple[str, ...]:
     text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
     text = _LETTERS_DIGITS.sub(" ", _CAMEL.sub(" ", text.replace("_", " ")))
     found: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in _TOKEN.findall(text.casefold()):
         if word in LITTLE_WORDS and len(text.split()) > 1:
             continue
         found += ("percent",) if word == "%" else terms(word)
@@ -387,7 +133,7 @@ def is_opaque(header: str) -> bool:
     if not letters.isalpha() or len(letters) > _SHORT or not (text.isupper() or len(text) == 1):
         return False
     low = text.casefold()
-    return low not in _WHOLE_HEADERS and low not in _ABBREVIATIONS and low not in _SYNONYMS
+    return low not in _WHOLE_HEADERS and low not in _WORDS
 
 
 def phrase_terms(text: str) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -88,7 +88,7 @@ class Names:
         if wrong := self._joined_wrongly(number, links, cell):
             return wrong
         if not about:
-            return self._found(number, cell, firm=self._is_attribute(number, links, cell))
+            return self._found(number, cell, firm=False)
         here = tuple(place for place in cell.places if place[0] in about)
         if here:
             return self._found(number, CellLink(cell.start, cell.end, here, True), firm=True)
@@ -97,15 +97,6 @@ class Names:
             return self._found(number, cell, firm=False)
         reason = "the table has the name, in rows that the sentence does not name"
         return Finding(cell.start, cell.end, "name", "unscored", reason=reason)
-
-    def _is_attribute(self, number: int, links: Links, cell: CellLink) -> bool:
-        """Whether a list of attributes has the words under one that the sentence names."""
-        grid = self.grids[number]
-        if grid.key_value:
-            named = {row for link in links.rows for row in link.rows if link.start != cell.start}
-            return any(row in named and column != grid.key for row, column in cell.places)
-        said = {c for link in links.columns if link.coverage == 1 for c in link.columns}
-        return len(grid.lines) == 1 and any(column in said for _, column in cell.places)
 
     def _about(self, binder: Binder, number: int, cell: CellLink) -> frozenset[int]:
         """The rows that the other words of the sentence name, as few as they leave together."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from tablemend.records import ClaimError
+from tablemend.values.number_words import ONE_TO_TWELVE
 from tablemend.values.sentences import Span
 from tablemend.verification.findings import Finding
 from tablemend.verification.linking import Linking
@@ -26,7 +27,7 @@ _BELONGS = re.compile(
     r"|fight|row|skate)\s+(?:for|with)\s+(?:the\s+)?$"
 )
 # "not more than 70" denies a bound; "not more than Beta's 80" and "not 12 rather than 15" end there
-_BOUND = r" [$\u20ac\u00a3]?(?:\d|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_BOUND = rf" [$\u20ac\u00a3]?(?:\d|{ONE_TO_TWELVE})"
 _BORDER = re.compile(
     r"[;:()]|,(?!\d)|\b(?:but|while|whereas|although|though|because|since|until|when|who|which|that"
     rf"|before|after|(?:(?<=rather )|(?<=other ))than|than(?!{_BOUND})"

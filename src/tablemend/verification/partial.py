@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablemend.evidence.grid import Grid
+from tablemend.values.number_words import ONE_TO_TEN
 from tablemend.verification.findings import Finding
 
-_NUMBER = (
-    r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|zero|no|\d[\d,.]*)(?: [a-z-]+){0,2}?"
-)
+_NUMBER = rf"(?:an?|{ONE_TO_TEN}|zero|no|\d[\d,.]*)(?: [a-z-]+){{0,2}}?"
 # "scored three goals, two from Sella", "with a goal in the 12th minute", "0 in the second period"
 _SHARE = re.compile(
     rf"{_NUMBER} (?:(?:coming |came )?from (?=[A-Z])|of (?:which|whom|them)\b|by (?=[A-Z])"

@@ -100,10 +100,6 @@ class DocumentJudge:
             return stated
         about = any(_overlap(span, claim.focus) for span in computed.spans)
         if computed.verdict == "contradicted":
-            several = len(self.linking.source.grids) > 1
-            named = several and claim.kind in ("relational", "attribute")
-            if named and computed.error_type != "CMP":
-                return stated  # a name of one table is no value of another
             return computed if about and not stated.wrong else stated
         return computed if stated.verdict == "unscored" else stated
 
@@ -197,13 +193,14 @@ class DocumentJudge:
             links = self.linking.links(span, grid.number)
             weight[grid.number] = len(links.columns) + len(links.rows)
         unclear = None
-        scoped = is_scoped(self.linking.reading.plain, *said)
+        # which of several tables is meant, no number of words tells for sure
+        doubtful = len(weight) > 1 or is_scoped(self.linking.reading.plain, *said)
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
             verdict = judge_logic(claim, self.linking, number)
             if verdict is None or verdict.verdict == "unscored":
                 unclear = unclear or verdict
             elif verdict.verdict == "supported" or not (
-                scoped or self._is_refuted(verdict) or self._is_of_a_list(verdict, number)
+                doubtful or self._is_refuted(verdict) or self._is_of_a_list(verdict, number)
             ):
                 return verdict
         return unclear

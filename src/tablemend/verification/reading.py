@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
+from tablemend.values.dates import MONTHS, WEEKDAYS
 from tablemend.values.numbers import Number, Stated, spelled_end
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span, pieces, sentence_spans
@@ -90,8 +91,7 @@ _ZERO = re.compile(
 )
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|until|till|from|to|of|by|during|before|after|between|and|year|season|fiscal"
-    r"|fy|early|late|mid|ended|ending|for|through|the|january|february|march|april|may|june|july"
-    r"|august|september|october|november|december)|[(\-/,'])\s*$"
+    rf"|fy|early|late|mid|ended|ending|for|through|the|{'|'.join(MONTHS)})|[(\-/,'])\s*$"
 )
 _AMOUNTING = re.compile(
     r"\b(?:(?:amount|c[ao]me|equal|total)(?:s|ed|led)? to|st(?:oo|an)ds? at|reach(?:ed|es|ing)?"
@@ -104,14 +104,10 @@ _QUARTER = re.compile(
     r"|\b(?P<before>\d{4})[ -]?q(?P<after>[1-4])\b"
 )
 _HALF = re.compile(r"\bh[12] (?:of )?\d{4}\b|\b\d{4} h[12]\b")
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
-_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 # "between January and March 2024"
-_SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(_MONTHS)}) (\d{{4}})\b")
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_WEEKDAY = re.compile(rf"\b(?:{'|'.join(_WEEKDAYS)})\b")
+_SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(MONTHS)}) (\d{{4}})\b")
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b")
 _CLOCK = re.compile(
     r"\b(\d{1,2}):(\d{2})(?::\d{2})?(?: ?([ap])\.?m\.?)?(?![\d:])|\b(\d{1,2}) ?([ap])\.?m\b"
 )
@@ -243,17 +239,17 @@ class Reading:
             found.append(Moment(match.start(), match.end(), "quarter", (_quarter(match),)))
         found += self._second_days
         taken = sorted((moment.start, moment.end) for moment in found)
-        for pattern, names in ((_MONTH, _MONTHS), (_WEEKDAY, _WEEKDAYS)):
+        for pattern, names in ((_MONTH, MONTHS), (_WEEKDAY, WEEKDAYS)):
             for match in pattern.finditer(self.plain):
                 if _inside(taken, match.start()) or not self.text[match.start()].isupper():
                     continue  # "may" and "march" are verbs too
-                if names is _WEEKDAYS:
+                if names is WEEKDAYS:
                     found.append(Moment(*match.span(), "weekday", (match[0],)))
                 elif shared := _SHARED_YEAR.match(self.plain, match.end()):
-                    month = f"{shared[1]}-{_MONTHS.index(match[0]) + 1:02d}"
+                    month = f"{shared[1]}-{MONTHS.index(match[0]) + 1:02d}"
                     found.append(Moment(*match.span(), "month", (month,)))
                 else:
-                    month = f"--{_MONTHS.index(match[0]) + 1:02d}"
+                    month = f"--{MONTHS.index(match[0]) + 1:02d}"
                     found.append(Moment(*match.span(), "month name", (month,)))
         taken = sorted((moment.start, moment.end) for moment in found)
         for amount in self.amounts:

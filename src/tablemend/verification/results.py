@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tablemend.values.number_words import ONE_TO_TEN
 from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
 from tablemend.verification.binding import Binder
@@ -29,7 +30,7 @@ _LONE_WIN = re.compile(
     r"\s*,?\s*(?:have |has |had |were |was |(?:who|that|which) )?(?:\w+ ){0,2}?"
     r"(?:won|win|wins|emerged victorious|came out on top|prevailed"
     r"|secured (?:the|a) (?:win|victory))\b"
-    r"(?! (?:the (?:first|second|third)|\d|one|two|three|four|five|six|seven))"
+    rf"(?! (?:the (?:first|second|third)|\d|{ONE_TO_TEN}))"
 )
 _OTHER_SCOPE = re.compile(
     r"\b(?:season|series|last|straight|previous|earlier|consecutive|half|quarter|period|set|not|n't"

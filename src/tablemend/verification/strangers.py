@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tablemend.values.dates import WEEKDAYS
 from tablemend.values.sentences import Span
-from tablemend.verification.indexing import WEEKDAYS, Index
+from tablemend.verification.indexing import Index
 from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.reading import Reading, Token
 

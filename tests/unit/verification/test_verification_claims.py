@@ -1,4 +1,4 @@
-"""Labelled claims over small tables (``tests/data/claims.jsonl``): each has the verdict it should."""
+"""Each labelled claim over a small table (``tests/data/claims.jsonl``) has its verdict."""
 
 from __future__ import annotations
 

@@ -11,15 +11,6 @@ from tablemend.tables.table import Table
 from tests.support.logic_claims import judge
 
 TORN = Table.of(["Player", "Goals"], [["Ann", "12"], ["Bob", "20"], ["Ann", "15"], ["Cy", "3"]])
-DAYS = Table.of(
-    ["Date", "Player", "Goals"],
-    [
-        ["May 1, 2020", "Ann", "12"],
-        ["May 2, 2020", "Bob", "20"],
-        ["May 8, 2020", "Ann", "15"],
-        ["May 9, 2020", "Cy", "3"],
-    ],
-)
 QUARTERS = Table.of(
     ["Quarter", "Sales ($ million)", "Growth (%)"],
     [
@@ -29,10 +20,6 @@ QUARTERS = Table.of(
         ["Q4 2023", "70.9", "7.1"],
     ],
 )
-TOWNS = Table.of(
-    ["Town", "Population", "Population growth (%)"],
-    [["Alby", "90,100", "8.2"], ["Brek", "20,300", "10.7"], ["Corn", "35,163", "2.0"]],
-)
 SHOPS = Table.of(
     ["Shop", "Units Sold", "Revenue", "Staff"],
     [
@@ -40,10 +27,6 @@ SHOPS = Table.of(
         ["Quay", "2,400", "$7,000", "9"],
         ["Dale", "400", "$800", "3"],
     ],
-)
-LABS = Table.of(
-    ["Test", "Result", "Unit", "Flag"],
-    [["Sodium", "140", "mmol/L", ""], ["Iron", "31", "ug/dL", "L"], ["Urea", "70", "mg/dL", "H"]],
 )
 GAMES = Table.of(
     ["Game", "Opponent", "Points", "Result"],
@@ -72,53 +55,6 @@ def test_nothing_is_computed_over_rows_that_contradict_one_another(text: str) ->
     found = verdicts(TORN, text)
     assert {verdict.verdict for verdict in found} == {"unscored"}
     assert any("rows of one name with different values" in v.reason for v in found)
-
-
-@pytest.mark.parametrize(
-    ("table", "text", "expected"),
-    [
-        (TORN, "Bob has more goals than Cy.", "supported"),
-        (TORN, "Cy has more goals than Bob.", "contradicted"),
-        (DAYS, "Ann scored 27 goals in total.", "supported"),
-        (DAYS, "Ann scored more goals on May 8, 2020 than on May 1, 2020.", "supported"),
-        (QUARTERS, "All quarters exceeded $50 million in sales.", "supported"),
-        (QUARTERS, "All quarters exceeded $55 million in sales.", "contradicted"),
-        (QUARTERS, "None of the quarters exceeded $75 million in sales.", "supported"),
-        (QUARTERS, "None of the quarters exceeded $65 million in sales.", "contradicted"),
-        (QUARTERS, "Sales never exceeded $75 million.", "supported"),
-        (QUARTERS, "Sales never exceeded $65 million.", "contradicted"),
-        (QUARTERS, "Sales exceeded $50 million in every quarter.", "supported"),
-        (QUARTERS, "Sales exceeded $55 million in every quarter.", "contradicted"),
-        (QUARTERS, "Sales stayed above $50 million in all four quarters.", "supported"),
-        (QUARTERS, "Three quarters exceeded $55 million in sales.", "supported"),
-        (QUARTERS, "Two quarters exceeded $55 million in sales.", "contradicted"),
-        (QUARTERS, "All quarters had positive growth.", "contradicted"),
-        (QUARTERS, "Most quarters had positive growth.", "supported"),
-        (QUARTERS, "Q2 was the second-best quarter by sales.", "supported"),
-        (QUARTERS, "Q3 was the second-best quarter by sales.", "contradicted"),
-        (TOWNS, "Population growth in Alby was 8.2%, higher than in Corn.", "supported"),
-        (TOWNS, "Population growth was higher in Alby than in Brek.", "contradicted"),
-        (TOWNS, "Brek had higher population growth than Alby.", "supported"),
-        (TOWNS, "Population grew faster in Brek than in Alby.", "supported"),
-        (TOWNS, "Population grew faster in Alby than in Brek.", "contradicted"),
-        (SHOPS, "Quay sold more units than Hill.", "supported"),
-        (SHOPS, "Hill sold more units than Quay.", "contradicted"),
-        (SHOPS, "Hill earned more revenue than Quay.", "supported"),
-        (SHOPS, "Dale has 3 staff, the fewest of all shops.", "supported"),
-        (SHOPS, "Dale is the smallest shop, with 3 staff.", "supported"),
-        (SHOPS, "Hill is the smallest shop, with 6 staff.", "contradicted"),
-        (LABS, "All tests were abnormal.", "contradicted"),
-        (LABS, "Most tests were abnormal.", "supported"),
-        (LABS, "One test was normal.", "supported"),
-        (LABS, "Two tests were normal.", "contradicted"),
-        (GAMES, "They scored at least 79 points in every game.", "supported"),
-        (GAMES, "They scored at least 80 points in every game.", "contradicted"),
-        (GAMES, "They won three games.", "contradicted"),
-    ],
-)
-def test_each_is_scored_as_it_is_meant(table: Table, text: str, expected: str) -> None:
-    assert expected in said(table, text)
-    assert said(table, text) <= {"supported", expected}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tablemend.datasets.tablehallu.columns import clean_cell, read_number, words
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
 from tablemend.tables.table import Table
+from tablemend.values.number_words import UP_TO_TWENTY
 from tablemend.values.units import SCALES, header_unit
 
 Texts = Mapping[Role, str]

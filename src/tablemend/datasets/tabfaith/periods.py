@@ -6,14 +6,13 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from tablemend.values import dates
 from tablemend.values.dates import parse_date
 
 Grain = Literal["year", "season", "quarter", "month", "day", "date"]
 """``date`` is a day whose year is not stated; which of two comes first is open then."""
 
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+MONTHS = [name.capitalize() for name in dates.MONTHS]
 _YEAR = re.compile(r"(?:(FY|fiscal year|fiscal)\s?)?((?:1[6-9]|20)\d\d)", re.I)
 _QUARTER_ORDINALS = ("first", "second", "third", "fourth")
 

@@ -7,12 +7,9 @@ from random import Random
 
 from tablemend.datasets.tabfaith.sheet import Amount, Sheet
 from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.values.number_words import UP_TO_TWENTY
 from tablemend.values.units import ONE, PLAIN, Unit
 
-NUMBER_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-).split()
 HEDGES = {
     "near": ("about", "roughly", "approximately", "around"),
     "below": ("nearly", "almost", "just under"),
@@ -145,8 +142,8 @@ def word_counts(*counts: int, digits: bool = False) -> list[tuple[str, str]]:
     """Counts of one sentence: in words up to twenty, or all in digits."""
     return [
         (f"{count:,}", "digits")
-        if digits or count >= len(NUMBER_WORDS)
-        else (NUMBER_WORDS[count], "word")
+        if digits or count >= len(UP_TO_TWENTY)
+        else (UP_TO_TWENTY[count], "word")
         for count in counts
     ]
 

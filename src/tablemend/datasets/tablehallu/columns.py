@@ -18,6 +18,7 @@ from typing import Literal
 
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
+from tablemend.values import dates
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value
 
@@ -35,18 +36,7 @@ _NUMBER = re.compile(
     r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?"
     r"(?P<shut>\))?\s?(?P<suffix>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,3})?[²³]?)?\s?(?P<close>\))?"
 )
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|"
-        "sep sept september|oct october|nov november|dec december".split("|"),
-        1,
-    )
-    for name in names.split()
-}
+MONTHS = [name.capitalize() for name in dates.MONTHS]
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)? ?, ?(\d{4})")
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{3,9})\.? ?,? ?(\d{4})")
 _ISO = re.compile(r"(\d{4}) ?- ?(\d{2}) ?- ?(\d{2})")
@@ -146,9 +136,9 @@ def read_date(text: str) -> float | None:
     if match := _ISO.fullmatch(lowered):
         year, month, day = int(match[1]), int(match[2]), int(match[3])
     elif match := _MONTH_FIRST.fullmatch(lowered):
-        year, month, day = int(match[3]), _MONTHS.get(match[1], 0), int(match[2])
+        year, month, day = int(match[3]), dates.MONTH_NUMBERS.get(match[1], 0), int(match[2])
     elif match := _DAY_FIRST.fullmatch(lowered):
-        year, month, day = int(match[3]), _MONTHS.get(match[2], 0), int(match[1])
+        year, month, day = int(match[3]), dates.MONTH_NUMBERS.get(match[2], 0), int(match[1])
     else:
         return None
     try:
