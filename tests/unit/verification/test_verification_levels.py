@@ -52,10 +52,6 @@ def test_a_column_of_two_levels_is_one(table: Table, said: str, right: str) -> N
     assert not any(verdict.wrong for verdict in verify_text(mended.text, source).verdicts)
 
 
-def test_two_periods_of_one_column_each_have_their_value() -> None:
-    source = Source((SIZES,))
-    mended = repair_text("1 to 4 had a share of 62.4 in 2008 and 69.9 in 2014.", source)
-    assert mended.text == "1 to 4 had a share of 64.4 in 2008 and 64.9 in 2014."
 
 
 def test_a_range_beside_a_table_without_it_names_nobody() -> None:

@@ -12,9 +12,10 @@ from tablemend.datasets.tabfaith.periods import Period, move_period, read_period
 from tablemend.datasets.tabfaith.sheet import Sheet
 from tablemend.datasets.tabfaith.summary import Fact, Part
 from tablemend.datasets.tabfaith.templates import CONTRARIES, ORDINALS
-from tablemend.datasets.tabfaith.wording import NUMBER_WORDS, word_alike
+from tablemend.datasets.tabfaith.wording import word_alike
 from tablemend.datasets.tablehallu.sentences import with_article
 from tablemend.records import ClaimError
+from tablemend.values.number_words import UP_TO_TWENTY
 
 MIX: dict[ClaimError, float] = {"NUM": 30.6, "REL": 23.8, "CMP": 23.1, "TMP": 13.4, "ATT": 9.1}
 """Shares of the types in the paper's Table 1, in percent."""
@@ -89,8 +90,8 @@ def _replacements(
 def _other_numbers(text: str, rng: Random) -> Iterator[str]:
     """The number moved within :data:`RANGE`, with as many digits that count; a count's word."""
     folded = text.casefold()
-    if folded in NUMBER_WORDS:
-        words = [word for word in NUMBER_WORDS[2:] if word != folded]
+    if folded in UP_TO_TWENTY:
+        words = [word for word in UP_TO_TWENTY[2:] if word != folded]
         yield from rng.sample(words, len(words))
         return
     match = _DIGITS.search(text)

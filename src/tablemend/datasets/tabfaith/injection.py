@@ -20,9 +20,9 @@ from tablemend.datasets.tabfaith.lookup import read_stated, unit_words
 from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part, Role, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
-from tablemend.datasets.tabfaith.wording import NUMBER_WORDS
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.tables.table import Table
+from tablemend.values.number_words import UP_TO_TWENTY
 from tablemend.values.sentences import Span
 
 VERSION = "injection-2"
@@ -231,7 +231,7 @@ class Injector:
         if fact.part("column") is None:
             own = fact.part("value")
             in_digits = own is not None and own.style == "digits"
-            words_end = len(NUMBER_WORDS) - 1  # "two of the 40" does not become "two of the 16"
+            words_end = len(UP_TO_TWENTY) - 1  # "two of the 40" does not become "two of the 16"
             return stated.value > (max(words_end, *counted) if in_digits else max(counted))
         said_of = len(wholes) > 1  # "six of the six" is no English
         return 1 < stated.value <= min(wholes) - said_of
