@@ -35,7 +35,7 @@ class Verifier(Protocol):
     """Something that judges claims.
 
     Attributes:
-        name: how it is asked for and recorded, with its version: ``program/1``, ``nli:MODEL``.
+        name: how it is asked for and recorded, with its version: ``program/2``, ``nli:MODEL``.
     """
 
     name: str

@@ -23,7 +23,7 @@ from tablemend.verification.scripts import Scripts
 from tablemend.verification.values import Values, is_scoped
 from tablemend.verification.whole import settle_sentences
 
-VERSION = "program/1"
+VERSION = "program/2"
 
 _LONGEST_STATEMENT = 1500
 """Characters of a sentence over which something is computed; no comparison is so long."""

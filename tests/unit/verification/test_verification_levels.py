@@ -52,8 +52,6 @@ def test_a_column_of_two_levels_is_one(table: Table, said: str, right: str) -> N
     assert not any(verdict.wrong for verdict in verify_text(mended.text, source).verdicts)
 
 
-
-
 def test_a_range_beside_a_table_without_it_names_nobody() -> None:
     source = Source((PLAYERS,))
     assert repair_text("Ann Lee needed 3 to 5 tries.", source).edits == ()
