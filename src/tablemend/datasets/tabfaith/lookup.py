@@ -16,7 +16,6 @@ from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.sheet import FLAGS
 from tablemend.datasets.tabfaith.summary import Role
 from tablemend.datasets.tabfaith.templates import FLAGGED
-from tablemend.datasets.tabfaith.wording import NUMBER_WORDS
 from tablemend.datasets.tablehallu.columns import clean_cell, read_number, words_of
 from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
@@ -55,8 +54,8 @@ class Stated(NamedTuple):
 def read_stated(text: str) -> Stated | None:
     """The number that the words of a part state; ``None`` where they are no number."""
     text = text.casefold().strip()
-    if text in NUMBER_WORDS:
-        return Stated(NUMBER_WORDS.index(text), 1, "", False)
+    if text in UP_TO_TWENTY:
+        return Stated(UP_TO_TWENTY.index(text), 1, "", False)
     match = _STATED.fullmatch(text)
     if match is None:
         return None
