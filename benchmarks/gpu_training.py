@@ -236,7 +236,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     from transformers import AutoTokenizer
 
     import random_training
-    from tablemend.training import attention, memory, models, planner, shapes, stage
+    from tablemend.training import architectures, attention, memory, models, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
@@ -250,7 +250,7 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     shortest = max(2, round(settings.shortest * longest))
     lengths = [drawn.randint(shortest, longest) for _ in range(config.rows * 32)]
     scored = [min(each - 1, max(1, round(each * config.scored))) for each in lengths]
-    plans = planner.Plans(shapes.config_of(recipe.model.path))
+    plans = memory.Planner(architectures.config_of(recipe.model.path))
     most = min(longest - 1, max(1, round(longest * config.scored)))
     planned = plans.memory(recipe, memory.STRATEGIES[0], on_gpu=on_gpu, supervised=most).total
     yield {

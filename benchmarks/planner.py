@@ -73,12 +73,12 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning)
     import torch
 
-    from tablemend.training import shapes, stage
+    from tablemend.training import architectures, stage
 
     config = stage.set_up(config)
     on_gpu = torch.cuda.is_available()
     where = torch.cuda.get_device_name() if on_gpu else platform.machine()
-    path = shapes.start_of(config.model.path)
+    path = architectures.start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
     print(f"{config.kind}: {path}, {config.train.precision}, {where}; MiB at the peak")
     print("method  reference  checkpointing  passes  rows  tokens   planned  measured   error")
@@ -149,14 +149,14 @@ def reference_of(config: Trained) -> str:
 
 def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
     """Bytes planned and measured."""
-    from tablemend.training import planner, shapes
+    from tablemend.training import architectures, memory
     from tablemend.training.memory import STRATEGIES
 
-    plans = planner.Plans(shapes.config_of(config.model.path))
+    plans = memory.Planner(architectures.config_of(config.model.path))
     supervised = round(config.longest_row * config.supervised)
     planned = plans.memory(config, STRATEGIES[0], on_gpu=on_gpu, supervised=supervised).total
     weights = plans.counts(config).total_bytes * (
-        1 + (planner.has_copy(config, STRATEGIES[0]) and isinstance(config, DpoExperiment))
+        1 + (memory.has_copy(config, STRATEGIES[0]) and isinstance(config, DpoExperiment))
     )
     with tempfile.TemporaryDirectory() as folder:
         trainer = build(config, supervised, folder)
@@ -168,10 +168,10 @@ def compare(config: Any, on_gpu: bool) -> tuple[int, int]:
 
 def compare_drawing(config: Any, on_gpu: bool) -> tuple[int, int]:
     """The same of drawing the answers of a step, and no more."""
-    from tablemend.training import planner, shapes
+    from tablemend.training import architectures, memory
     from tablemend.training.memory import STRATEGIES
 
-    plans = planner.Plans(shapes.config_of(config.model.path))
+    plans = memory.Planner(architectures.config_of(config.model.path))
     weights = plans.counts(config).total_bytes
     with tempfile.TemporaryDirectory() as folder:
         trainer = build(config, config.grpo.max_new_tokens, folder)
@@ -182,7 +182,7 @@ def compare_drawing(config: Any, on_gpu: bool) -> tuple[int, int]:
         measured = peak(drawing, on_gpu)
     del trainer, drawing
     gc.collect()
-    planned = plans.drawn(config, STRATEGIES[0], on_gpu=on_gpu).peak
+    planned = memory.drawing_bytes(config, plans.architecture, STRATEGIES[0], on_gpu=on_gpu)
     return planned + weights, measured + (0 if on_gpu else weights)
 
 

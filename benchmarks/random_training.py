@@ -30,7 +30,7 @@ from transformers import (
 from trl import SFTTrainer
 
 from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperiment, Trained
-from tablemend.training import grpo, models, planner, preference, sft, shapes
+from tablemend.training import architectures, grpo, memory, models, preference, sft
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row
@@ -99,7 +99,7 @@ def random_preference_trainer(
     ids = _drawing(model, tokenizer, config.seed)
     rows = [preference.PairRow(ids(prompt), ids(one), ids(two)) for prompt, one, two in pairs]
     trainer = preference.PreferenceTrainer(
-        ref_model=random_model(config) if planner.has_copy(config, STRATEGIES[0]) else None,
+        ref_model=random_model(config) if memory.has_copy(config, STRATEGIES[0]) else None,
         args=_quiet(preference.dpo_arguments(config, folder, 1, validate=False)),
         train_dataset=preference.as_dataset(rows),
         **_common(config, model, tokenizer),
@@ -151,11 +151,11 @@ def random_reward_trainer(
 
 def random_model(config: Trained) -> PreTrainedModel:
     """The recipe's architecture with random weights, as a training would load it."""
-    architecture = shapes.config_of(config.model.path)
+    architecture = architectures.config_of(config.model.path)
     with torch.device(torch.accelerator.current_accelerator() or "cpu"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(
             architecture,
-            dtype=planner.weight_type(config, architecture),
+            dtype=memory.weight_type(config, architecture),
             attn_implementation=config.model.attn,
         )
     model.set_use_kernels(config.model.kernels)

@@ -203,7 +203,7 @@ def test_7_out_of_memory_says_what_to_change(recipe: Recipe, tmp_path: Path) -> 
         stage.refusals(config.train, Run(tmp_path)),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-    offered = [change.overrides[-1] for change in advice.changes(config)]
+    offered = [overrides[-1] for overrides, _ in advice.changes(config)]
     assert offered[:3] == [
         "train.micro_batch=1",
         "train.gradient_checkpointing=true",

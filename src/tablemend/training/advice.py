@@ -1,38 +1,23 @@
-"""What to change in a recipe that does not fit, or in a launch that divides what fits."""
+"""What to change in a recipe that does not fit, or in a launch that does not divide its batch."""
 
 from __future__ import annotations
 
 import math
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
-import torch
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
-from tablemend.training import launch
-from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Strategy
-from tablemend.training.planner import Plans
-from tablemend.training.shapes import config_of
+from tablemend.training.memory import CARDS, GIB, STRATEGIES, Memory, Planner, Strategy
 
 SHORTEST = 2048
 """Rows shorter than this hold no adversarial context; a plan does not propose them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A recipe that needs less, and the overrides that make it."""
-
-    overrides: tuple[str, ...]
-    config: Trained
-
-
-def changes(config: Trained) -> Iterator[Change]:
-    """Recipes that need less and less, each with the changes before it; cheapest first.
+def changes(config: Trained) -> Iterator[tuple[tuple[str, ...], Trained]]:
+    """Overrides that make a recipe need less and less, and what it is with all up to there.
 
     A step that the schema refuses, beside the changes before it, is left out.
     """
@@ -44,7 +29,7 @@ def changes(config: Trained) -> Iterator[Change]:
         keys = {each.partition("=")[0] for each in step}
         made = (*(each for each in made if each.partition("=")[0] not in keys), *step)
         config = changed
-        yield Change(made, config)
+        yield made, config
 
 
 def _steps(config: Trained) -> Iterator[tuple[str, ...]]:
@@ -108,70 +93,32 @@ def uneven(config: Trained, strategy: Strategy) -> str:
     return f"train.global_batch={max(1, round(train.global_batch / at_once)) * at_once}"
 
 
-def lines(config: Trained, plans: Plans, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
+def lines(
+    config: Trained, planner: Planner, found: Mapping[Strategy, Memory | None]
+) -> Iterator[str]:
     """For each card that one GPU of is too small: what else fits on it."""
     single = found[STRATEGIES[0]]
     assert single is not None
-    tried: list[tuple[tuple[str, ...], Memory]] = [((), single)]
     steps = changes(config)
+    overrides, memory = (), single
     others = [each for each in found if each.gpus > 1]
     for card in sorted(CARDS, reverse=True):
         if single.fits(card):
             continue
-        while (one := _first_that_fits(tried, card)) is None:
-            change = next(steps, None)
-            if change is None:
+        while not memory.fits(card):
+            overrides, changed = next(steps, (None, config))
+            if overrides is None:
                 break
-            tried.append((change.overrides, plans.memory(change.config, STRATEGIES[0])))
-        several = [each for each in others if (memory := found[each]) and memory.fits(card)]
+            memory = planner.memory(changed, STRATEGIES[0])
+        ways = []
+        if overrides is not None:
+            ways = [f"one GPU with {shlex.join(overrides)} ({memory.total / GIB:.1f} GiB)"]
+        several = [each for each in others if (its := found[each]) and its.fits(card)]
         fewest = min((each.gpus for each in several if not each.offload), default=0)
-        ways = ([one] if one else []) + [
-            _on_several(config, each) for each in several if each.offload or each.gpus == fewest
-        ]
+        ways += [_on(config, each) for each in several if each.offload or each.gpus == fewest]
         yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
 
 
-def _on_several(config: Trained, strategy: Strategy) -> str:
+def _on(config: Trained, strategy: Strategy) -> str:
     mend = uneven(config, strategy)
     return f"{strategy.gpus} GPUs with {strategy.config}" + (f" and {mend}" if mend else "")
-
-
-def _first_that_fits(tried: list[tuple[tuple[str, ...], Memory]], card: int) -> str | None:
-    """The first recipe that fits on one GPU, where it helps with another share for vLLM."""
-    for overrides, memory in tried:
-        for each, more in ((memory, ()), _with_least_share(memory, card)):
-            if each.fits(card):
-                total = f"{each.total / GIB:.1f} GiB"
-                return f"one GPU with {shlex.join((*overrides, *more))} ({total})"
-    return None
-
-
-def _with_least_share(memory: Memory, card: int) -> tuple[Memory, tuple[str, ...]]:
-    """With the smallest share of the card that vLLM starts with, in steps of 0.05."""
-    changed = memory.with_share(card)
-    if changed.engine is None:
-        return memory, ()
-    return changed, (f"train.trl.vllm_gpu_memory_utilization={changed.engine.share:g}",)
-
-
-def of_launch(config: Trained) -> str:
-    """A line on adapters whose frozen weights are divided though a GPU here holds them all; empty
-    for any other launch, and where the architecture is not on this machine.
-    """
-    launched = launch.from_environment(os.environ)
-    seen = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else 0
-    card = max((each for each, room in CARDS.items() if room * GIB <= seen), default=None)
-    if config.train.method == "full" or launched.strategy not in launch.SHARDED or card is None:
-        return ""
-    try:
-        plans = Plans(config_of(config.model.path))
-    except TablemendError:
-        return ""
-    whole = plans.memory(config, replace(STRATEGIES[1], gpus=launched.processes))
-    if not whole.fits(card):
-        return ""
-    return (
-        f"{launched.strategy} gathers the frozen weights of every layer in every pass, and all of "
-        f"them fit on each GPU ({whole.total / GIB:.0f} GiB planned under ddp): "
-        "accelerate_configs/ddp.yaml or zero2.yaml spares that"
-    )

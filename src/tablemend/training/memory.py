@@ -1,4 +1,27 @@
-"""Launches, cards, and what one GPU holds in numbers; :mod:`.planner` finds the numbers.
+"""What one GPU holds at the worst moment of a training, in formulas.
+
+Nothing is loaded but the architecture; only what the layers keep is traced (:mod:`.activations`).
+T is the number of weights that train, W of GPUs; AdamW holds 2 numbers a trained weight
+(Loshchilov and Hutter 2019):
+
+- one process, DDP: all of it on every GPU, in the types that the weights have; DDP's buckets
+  are a second copy of the gradients (``gradient_as_bucket_view=False``, accelerate's default).
+- ZeRO-2, ZeRO-3 (Rajbhandari et al. 2020, sections 3 and 5): DeepSpeed turns all weights into
+  the type that it computes in and keeps a float32 copy, two moments and the float32 gradient of
+  T/W; ZeRO-3 also divides the weights, and gathers up to ``stage3_max_live_parameters``. Its
+  reduction buffer has ``reduce_bucket_size`` numbers (5e8) where the config names no other.
+- FSDP2 (``accelerate.utils.fsdp_utils.fsdp2_prepare_model``): what trains is kept as float32 and
+  divided by W, as its gradients and moments; the layer at work, the next one, embedding and
+  head are gathered in the type that is computed in.
+- QLoRA (Dettmers et al. 2023, section 3): the layers' matrices in 4 bits, and 0.127 bits a weight
+  for the constants of blocks of 64 and 256; one matrix at a time is unpacked.
+- DPO: both answers of a pair in one pass. The reference is a second model where all weights train
+  and it scores in every pass, or FSDP2 is at work (``preference.build_trainer``): under DeepSpeed
+  in the type computed in, divided under ZeRO-3 and FSDP2.
+- GRPO: all answers of a step are drawn at once, each process its part; they wait as ids, with the
+  old log-probabilities. Gradients are not there yet when answers are drawn, except what ZeRO and
+  FSDP2 keep. Under ZeRO-3 and FSDP2 all weights are gathered for it (``drawing.drawing_model``).
+  vLLM in the same process takes its share of the card, whether it needs it or not.
 
 A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CONTEXT` and
 :data:`SLACK` are left free on every card.
@@ -7,7 +30,20 @@ A GPU also holds the CUDA context and what the allocator cannot fill: :data:`CON
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import PretrainedConfig
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+
+from tablemend.backends.hf import prefill_tokens
+from tablemend.backends.kv import SPARE
+from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
+from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
+from tablemend.training.attention import is_plain, register
+from tablemend.training.trainer import MASKED, SHORT
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}
@@ -16,6 +52,22 @@ CONTEXT = 1.0
 """GiB of the CUDA context, of cuBLAS and of NCCL. Not yet measured by us."""
 SLACK = 0.05
 """Share of a card that the caching allocator cannot fill. Not yet measured by us."""
+
+FOUR_BITS = (4 + 8 / 64 + 32 / (64 * 256)) / 8
+"""Bytes a weight in NF4 with double quantisation (Dettmers et al. 2023, section 3)."""
+REDUCE_BUCKET = 500_000_000
+"""DeepSpeed's default ``reduce_bucket_size``, in numbers."""
+MAX_LIVE = 1_000_000_000
+"""DeepSpeed's default ``stage3_max_live_parameters``."""
+HOST_FACTOR = 1.5
+"""Room beside what is offloaded: ``additional_buffer_factor`` of DeepSpeed's own estimate."""
+ADAMW = 2
+"""Numbers that AdamW keeps a weight."""
+HEAD_COLUMNS = 32768
+"""Columns of a tile of TRL's fused head (1.16, ``_CHUNKED_LOGPROB_CHUNK_SIZE``)."""
+COPYING = 5
+"""Tensors that TRL's offloading (1.16, ``OffloadActivations``) copies at a time."""
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +137,11 @@ class Counts:
     ends: int
     largest: int
 
+    @property
+    def loaded(self) -> int:
+        """Bytes of weights that are not divided, 4-bit ones as they are packed."""
+        return self.total_bytes - self.packed * 2 + math.ceil(self.packed * FOUR_BITS)
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -102,13 +159,13 @@ class Engine:
     row: int
     sleeps: bool
 
-    def taken(self, card: int) -> int:
-        """Bytes that it takes of a card."""
-        return round(self.share * CARDS[card] * GIB)
-
     def rows(self, card: int) -> int:
         """Rows of the greatest length that it has cache for at a time; 0: it does not start."""
         return max(0, self.taken(card) - self.weights) // self.row
+
+    def taken(self, card: int) -> int:
+        """Bytes that it takes of a card."""
+        return round(self.share * CARDS[card] * GIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +173,9 @@ class Memory:
     """Bytes on one GPU at the worst moment, and on its machine where something is offloaded.
 
     Attributes:
-        reference: a second model's weights, and what it holds while it scores.
-        generation: what drawing answers holds, when activations and logits are not there.
+        activations: of the layers, or with the head's logits where these are more.
+        reference: a second model's weights.
+        generation: what drawing answers holds, when activations are not there.
         engine: draws them in its place.
         keeps: gradients stay while answers are drawn.
     """
@@ -127,20 +185,11 @@ class Memory:
     optimizer: int
     buffers: int
     activations: int
-    logits: int
     host: int = 0
     reference: int = 0
     generation: int = 0
     engine: Engine | None = None
     keeps: bool = False
-
-    def with_share(self, card: int) -> Memory:
-        """With the least share of the card that vLLM starts with, in steps of 0.05."""
-        if self.engine is None:
-            return self
-        needs = (self.engine.weights + self.engine.row) / GIB / CARDS[card]
-        share = round(math.ceil(needs * 20) / 20, 2)
-        return replace(self, engine=replace(self.engine, share=share))
 
     @property
     def resting(self) -> int:
@@ -151,8 +200,7 @@ class Memory:
     @property
     def step(self) -> int:
         """In a forward and backward pass."""
-        gradients = 0 if self.keeps else self.gradients
-        return self.resting + gradients + self.activations + self.logits
+        return self.resting + (0 if self.keeps else self.gradients) + self.activations
 
     @property
     def total(self) -> int:
@@ -172,3 +220,321 @@ class Memory:
         taken = self.engine.taken(card)
         beside = self.step + (0 if self.engine.sleeps else taken)
         return self.engine.rows(card) > 0 and max(beside, self.resting + taken) <= room
+
+
+class Planner:
+    """Memory of one architecture under many recipes and launches; nothing is traced twice."""
+
+    def __init__(self, architecture: PretrainedConfig) -> None:
+        self.architecture = architecture
+        self._counts: dict[tuple[Any, ...], Counts] = {}
+        self._kept: dict[tuple[Pass, int | None], Kept] = {}
+
+    def counts(self, config: Trained) -> Counts:
+        """Numbers of weights."""
+        key = (config.train.method, config.train.lora, config.model.dtype)
+        if key not in self._counts:
+            self._counts[key] = count(config, self.architecture)
+        return self._counts[key]
+
+    def memory(
+        self,
+        config: Trained,
+        strategy: Strategy,
+        *,
+        on_gpu: bool = True,
+        supervised: int | None = None,
+    ) -> Memory:
+        """What one GPU holds at the worst moment.
+
+        Args:
+            config: the recipe.
+            strategy: the launch.
+            on_gpu: TRL's fused head in kernels. On a CPU fine-tuning has our trainer's head and its
+                attention for short rows, and the fused head of the others scores every token.
+            supervised: tokens a row that bear loss; all of them, and of GRPO's rows the longest
+                answer, where it is not known.
+        """
+        counts = self.counts(config)
+        found = _states(config, counts, strategy)
+        activations, layer = self._activations(config, strategy, on_gpu, supervised)
+        if not strategy.shards and config.train.global_batch <= _at_once(config, strategy):
+            # gradients grow from nothing to all while activations go, but for the first layer's
+            activations = max(layer, activations - found.gradients)
+        found = replace(found, activations=activations)
+        if has_copy(config, strategy):
+            found = replace(found, reference=_copy_bytes(config, counts, strategy))
+        if isinstance(config, GrpoExperiment):
+            found = self._with_answers(config, strategy, found, on_gpu)
+        return found
+
+    def _activations(
+        self, config: Trained, strategy: Strategy, on_gpu: bool, supervised: int | None
+    ) -> tuple[int, int]:
+        """The most that layers and head hold of a pass, and what one layer adds to what is kept."""
+        step = pass_of(config, self.architecture, strategy, on_gpu)
+        checkpointing = config.train.trl.get("gradient_checkpointing_kwargs") or {}
+        layers = None
+        if config.train.trl.get("activation_offloading") or checkpointing.get("offload"):
+            layers = COPYING if step.checkpointing else 1  # of which each keeps many tensors
+        found = self._layers(step, layers)
+        every = checkpointing.get("every_n_layers") or 1
+        if step.checkpointing and every > 1:  # of every so many layers one is checkpointed
+            whole = self._layers(replace(step, checkpointing=False), layers)
+            pairs = zip(astuple(found), astuple(whole), strict=True)
+            found = Kept(*(round(own + (1 - 1 / every) * (its - own)) for own, its in pairs))
+        head = _head_bytes(config, self.architecture, step, on_gpu, supervised)
+        return max(found.most, found.forward + head), found.most - found.forward
+
+    def _layers(self, step: Pass, layers: int | None) -> Kept:
+        if (step, layers) not in self._kept:
+            self._kept[step, layers] = kept(step, layers)
+        return self._kept[step, layers]
+
+    def _with_answers(
+        self, config: GrpoExperiment, strategy: Strategy, found: Memory, on_gpu: bool
+    ) -> Memory:
+        """With the answers of a step, and what draws them."""
+        counts = self.counts(config)
+        waiting = answers_at_once(config, strategy) * answer_bytes(config)
+        generation = 0
+        if config.grpo.engine == "transformers":
+            generation = drawing_bytes(config, self.architecture, strategy, on_gpu=on_gpu)
+            if "weights" in strategy.shards:
+                generation += counts.total * _size(config)
+        return replace(
+            found,
+            buffers=found.buffers + waiting,
+            generation=generation,
+            engine=engine_of(config, self.architecture, counts),
+            keeps=bool(strategy.shards),
+        )
+
+
+def count(config: Trained, architecture: PretrainedConfig) -> Counts:
+    """Build the model on the meta device and count."""
+    packed = config.train.method == "qlora"
+    dtype = weight_type(config, architecture)
+    model: Any = empty_model(architecture, dtype, config.train.lora, one_type=packed)
+    decoder = model.get_decoder() if config.train.lora is None else model.model.get_decoder()
+    inside = {id(weight) for weight in decoder.layers.parameters()}
+    weights = list(model.parameters())
+    trained = [weight for weight in weights if weight.requires_grad]
+    bases = [weight for weight in weights if id(weight) in inside and weight.ndim == 2]
+    frozen = [weight for weight in bases if not weight.requires_grad]
+    return Counts(
+        total=_numbers(weights),
+        trained=_numbers(trained),
+        total_bytes=_bytes(weights),
+        trained_bytes=_bytes(trained),
+        packed=_numbers(frozen) if packed else 0,
+        layer=sum(weight.numel() for weight in decoder.layers[0].parameters()),
+        ends=_numbers([weight for weight in weights if id(weight) not in inside]),
+        largest=max(weight.numel() for weight in bases),
+    )
+
+
+def _numbers(weights: list[nn.Parameter]) -> int:
+    return sum(weight.numel() for weight in weights)
+
+
+def _bytes(weights: list[nn.Parameter]) -> int:
+    return sum(weight.numel() * weight.itemsize for weight in weights)
+
+
+def weight_type(config: Trained, architecture: PretrainedConfig) -> torch.dtype:
+    """The type that weights are loaded in."""
+    stored = architecture.get_text_config().dtype or architecture.dtype or torch.float32
+    return TYPES.get(config.weights_dtype, stored)
+
+
+def _size(config: Trained) -> int:
+    """Bytes of a number that is computed with."""
+    return 2 if config.train.precision == "bfloat16" else 4
+
+
+def _at_once(config: Trained, strategy: Strategy) -> int:
+    return config.train.micro_batch * strategy.gpus
+
+
+def pass_of(
+    config: Trained, architecture: PretrainedConfig, strategy: Strategy, on_gpu: bool
+) -> Pass:
+    """The forward and backward pass that a launch makes of a recipe, with its longest rows."""
+    train = config.train
+    tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+    half = train.precision == "bfloat16"
+    dtype = weight_type(config, architecture)
+    if strategy.shards:  # gathered in the type that is computed in, adapters too
+        dtype = torch.bfloat16 if half else torch.float32
+    attention = "eager" if config.model.attn == "eager" else "sdpa"  # flash and flex keep as sdpa
+    short = config.longest_row <= SHORT and is_plain(architecture) and not train.packing
+    if tuning and short and half and not on_gpu:
+        attention = register()
+    padded = not tuning or (on_gpu and train.micro_batch > 1)
+    if tuning and train.packing:
+        padded = config.model.attn in MASKED
+    return Pass(
+        config=architecture,
+        dtype=dtype,
+        lora=train.lora,
+        one_type=bool(strategy.shards) or train.method == "qlora",  # TRL makes them bfloat16
+        autocast=half and not strategy.deepspeed,
+        checkpointing=train.gradient_checkpointing,
+        attention=attention,
+        rows=train.micro_batch * (2 if isinstance(config, DpoExperiment) else 1),
+        length=config.longest_row,
+        padded=padded,
+    )
+
+
+def _head_bytes(
+    config: Trained,
+    architecture: PretrainedConfig,
+    step: Pass,
+    on_gpu: bool,
+    supervised: int | None,
+) -> int:
+    """Beside what the layers keep: logits and their gradients, and the gradient of the head.
+
+    TRL's fused head (1.16) makes logits in tiles, and the gradients of the last hidden states and
+    of the head's weights in float32. Without its kernels it holds five more tiles in float32.
+    """
+    text = architecture.get_text_config()
+    tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
+    if supervised is None or not (on_gpu or tuning):
+        answers = isinstance(config, GrpoExperiment) and on_gpu
+        supervised = config.grpo.max_new_tokens if answers else step.length
+    tokens, size = step.rows * supervised, _size(config)
+    weights = text.vocab_size * text.hidden_size if config.train.method == "full" else 0
+    if not on_gpu and tuning:  # logits where a target is: scores, their gradient, and softmax's
+        return 12 * tokens * text.vocab_size + weights * (size if size == 4 else 2 + 2)
+    tile = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
+    if not on_gpu:
+        tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(text.vocab_size, HEAD_COLUMNS)
+    return tile + tokens * text.hidden_size * (4 + 2 * size) + 4 * weights
+
+
+def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
+    """Weights, gradients, optimizer and buffers, as the launch divides them."""
+    unpacked = counts.largest * 2 if counts.packed else 0
+    if not strategy.shards:
+        gradients = counts.trained_bytes
+        buffers = unpacked + (gradients if strategy.gpus > 1 else 0)
+        return Memory(counts.loaded, gradients, ADAMW * gradients, buffers, 0)
+    size, part = _size(config), math.ceil(counts.trained / strategy.gpus)
+    if not strategy.deepspeed:
+        frozen = counts.total_bytes - counts.trained_bytes
+        weights = math.ceil(frozen / strategy.gpus) + part * 4
+        gathered = (2 * counts.layer + counts.ends) * size
+        return Memory(weights, part * 4, part * 4 * ADAMW, gathered, 0)
+    # DeepSpeed casts floating-point weights alone
+    weights = (counts.total - counts.packed) * size + math.ceil(counts.packed * FOUR_BITS)
+    buffers = REDUCE_BUCKET * size + unpacked
+    if "weights" in strategy.shards:
+        weights = math.ceil(weights / strategy.gpus)
+        buffers += min(counts.total, MAX_LIVE) * size
+    optimizer, gradients = part * 4 * (1 + ADAMW), part * 4
+    if not strategy.offload:
+        return Memory(weights, gradients, optimizer, buffers, 0)
+    on_host = (weights + optimizer + gradients) * strategy.gpus
+    return Memory(0, 0, 0, buffers, 0, host=math.ceil(on_host * HOST_FACTOR))
+
+
+def has_copy(config: Trained, strategy: Strategy) -> bool:
+    """Whether the reference is a second model."""
+    if config.train.lora is not None:
+        return False
+    if isinstance(config, GrpoExperiment):
+        return config.grpo.beta > 0
+    on_fsdp = bool(strategy.shards) and not strategy.deepspeed
+    return isinstance(config, DpoExperiment) and (not config.dpo.precompute_reference or on_fsdp)
+
+
+def _copy_bytes(config: Trained, counts: Counts, strategy: Strategy) -> int:
+    """Weights of a second model."""
+    whole = counts.total * _size(config) if strategy.deepspeed else counts.total_bytes
+    return math.ceil(whole / strategy.gpus) if "weights" in strategy.shards else whole
+
+
+def answers_at_once(config: GrpoExperiment, strategy: Strategy) -> int:
+    """How many answers a process draws for a step."""
+    return math.ceil(config.train.global_batch / strategy.gpus)
+
+
+def answer_bytes(config: GrpoExperiment) -> int:
+    """What waits of one answer for its pass: ids and masks, and numbers a token of the answer (old
+    log-probabilities; vLLM's own and their ratio; the reference's).
+    """
+    engine = config.grpo.engine != "transformers"
+    numbers = (engine or config.grpo.iterations > 1) + 2 * engine + (config.grpo.beta > 0)
+    return 16 * config.longest_row + 4 * numbers * config.grpo.max_new_tokens
+
+
+def cache_bytes(config: PretrainedConfig, length: int, sizes: int = 4) -> int:
+    """Keys and values of one row of so many tokens, ``sizes`` bytes for one number of each.
+
+    Args:
+        config: the architecture. Layers with a sliding window keep no more than that.
+        length: tokens.
+        sizes: of a key's number and a value's together.
+    """
+    text = config.get_text_config()
+    window = getattr(text, "sliding_window", None) or length
+    tokens = sum(
+        min(length, window) if kind == "sliding_attention" else length
+        for kind in layer_kinds(config)
+    )
+    return tokens * int(text.num_key_value_heads) * _head_width(text) * sizes
+
+
+def _head_width(text: PretrainedConfig) -> int:
+    """Numbers of a key."""
+    return int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+
+
+def drawing_bytes(
+    config: GrpoExperiment,
+    architecture: PretrainedConfig,
+    strategy: Strategy,
+    *,
+    on_gpu: bool = True,
+) -> int:
+    """What drawing a step's answers by transformers holds beside the weights.
+
+    The most is held while the last prompts are read, or with the last tokens, when the cache is
+    full. The cache keeps every token in every layer and grows by :data:`~.kv.SPARE` columns, keys
+    in the type of the weights (rotary embeddings are computed in it), values in that computed in.
+    """
+    text = architecture.get_text_config()
+    rows, size = answers_at_once(config, strategy), _size(config)
+    stored = weight_type(config, architecture).itemsize if not strategy.shards else size
+    prompt = config.longest_row - config.grpo.max_new_tokens
+    layers = len(layer_kinds(architecture))
+    token = int(text.num_key_value_heads) * _head_width(text) * (stored + size)  # in a layer
+    heads = int(text.num_attention_heads) * _head_width(text) * (stored + size)  # for every head
+    passed = max(1, min(rows, prefill_tokens("cuda" if on_gpu else "cpu") // prompt)) * prompt
+    inside = 3 * (text.intermediate_size + text.hidden_size)  # of a layer, for each token
+    reading = rows * prompt * token * layers + passed * inside * size
+    length = prompt + math.ceil(config.grpo.max_new_tokens / (SPARE + 1)) * (SPARE + 1)
+    choosing = rows * text.vocab_size * 4 * 3  # logits, chances, and their sums
+    writing = rows * length * (token * (layers + 1)) + max(rows * length * heads, choosing)
+    return max(reading, writing)
+
+
+def engine_of(
+    config: GrpoExperiment, architecture: PretrainedConfig, counts: Counts
+) -> Engine | None:
+    """The vLLM in the training's process; TRL's own settings are in train.trl."""
+    if config.grpo.engine != "vllm-colocate":
+        return None
+    trl = config.train.trl
+    over = int(trl.get("vllm_tensor_parallel_size", 1))
+    longest = int(trl.get("vllm_max_model_length") or config.longest_row)
+    whole = counts.loaded if counts.packed else counts.total * 2  # vLLM computes in bfloat16
+    return Engine(
+        share=float(trl.get("vllm_gpu_memory_utilization", 0.3)),
+        weights=whole // over,
+        row=math.ceil(cache_bytes(architecture, longest) / over),
+        sleeps=bool(trl.get("vllm_enable_sleep_mode", False)),
+    )

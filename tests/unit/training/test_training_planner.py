@@ -12,33 +12,29 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, partialmethod
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 import yaml
 from huggingface_hub import constants
-from transformers import PreTrainedModel
 from trl.trainer.utils import RepeatSampler
 
-from tablemend.config import ConfigError, Source, parse, to_yaml
+from tablemend.config import ConfigError, Source, parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.tasks.sources import read_examples
-from tablemend.training import advice, amounts, launch, models, plan, planner, rollout, tracing
-from tablemend.training.amounts import amount_of
-from tablemend.training.arguments import CHECKPOINTING
+from tablemend.training import activations, advice, memory, models, plan
+from tablemend.training.activations import kept, layer_kinds
+from tablemend.training.amounts import Amount, amount_of
+from tablemend.training.architectures import config_of, start_of
+from tablemend.training.checkpoints import load_tokenizer
 from tablemend.training.data import build_rows
-from tablemend.training.launch import Launch
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Strategy, launches
-from tablemend.training.pairs import FILE as PAIRS
-from tablemend.training.planner import Plans
-from tablemend.training.shapes import config_of, start_of
 from tests.unit.config.test_config import KINDS
 
 ROOT = Path(__file__).parents[3]
@@ -81,32 +77,30 @@ def shipped(name: str, *overrides: str) -> Trained:
     return config
 
 
-def plans_of(config: Trained) -> Plans:
-    return Plans(config_of(start_of(config.model.path)))
+def planner_of(config: Trained) -> memory.Planner:
+    return memory.Planner(config_of(start_of(config.model.path)))
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
-@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize(("method", "checkpointing"), [("full", False), ("lora", True)])
 def test_a_training_takes_the_memory_that_is_planned(
     method: str, checkpointing: bool, benchmark: ModuleType, tiny_model: Path
 ) -> None:
     tokens = ["recipe=tiny", "train.precision=bfloat16", f"model.path={tiny_model}"]
     config = parse(benchmark.Benchmark, tokens)
-    case = benchmark.case_of(config, method, checkpointing, 2, 4, 512)
+    case = benchmark.case_of(config, method, checkpointing, 2, 4, 256)
     planned, measured = benchmark.compare(case, on_gpu=False)
-    assert planned == pytest.approx(measured, rel=0.15)
+    assert planned == pytest.approx(measured, rel=0.2)
 
 
-@pytest.mark.parametrize(("method", "once"), [("full", True), ("full", False), ("lora", False)])
 def test_preferences_take_the_memory_that_is_planned(
-    method: str, once: bool, benchmark: ModuleType, tiny_model: Path
+    benchmark: ModuleType, tiny_model: Path
 ) -> None:
     tokens = ["recipe=tiny-dpo", "train.precision=bfloat16", f"model.path={tiny_model}"]
     config = parse(benchmark.PreferenceBenchmark, tokens)
-    config = benchmark.case_of(config, method, False, 1, 4, 256)
-    dpo = config.dpo.model_copy(update={"precompute_reference": once})
+    config = benchmark.case_of(config, "full", False, 1, 4, 256)
+    dpo = config.dpo.model_copy(update={"precompute_reference": False})
     planned, measured = benchmark.compare(config.model_copy(update={"dpo": dpo}), on_gpu=False)
-    assert planned == pytest.approx(measured, rel=0.15)
+    assert planned == pytest.approx(measured, rel=0.2)
 
 
 @pytest.mark.parametrize(("measure", "passes"), [("compare", 1), ("compare_drawing", 16)])
@@ -117,23 +111,12 @@ def test_rewards_take_the_memory_that_is_planned(
     config = parse(benchmark.RewardBenchmark, tokens)
     case = benchmark.case_of(config, "full", False, passes, 4, 96)
     planned, measured = getattr(benchmark, measure)(case, on_gpu=False)
-    assert planned == pytest.approx(measured, rel=0.15)
+    assert planned == pytest.approx(measured, rel=0.2)
 
 
-@pytest.mark.parametrize("name", ["google/gemma-3-12b-it", "Qwen/Qwen3-0.6B"])
-def test_shallow_models_say_what_the_deep_one_holds(name: str) -> None:
-    config = tracing.shallow(config_of(name), tracing.layer_kinds(config_of(name))[:8])
-    step = tracing.Step(config, torch.bfloat16, None, False, True, True, "sdpa", 1, 2048, 64)
-    kinds = tracing.layer_kinds(config)
-    assert len(kinds) == 8
-    drawn, whole = tracing.held(step), tracing._trace(step, kinds)
-    assert drawn.peak == pytest.approx(whole.peak, rel=0.02)
-    assert drawn.last == pytest.approx(whole.last, rel=0.02)
-
-
-def held(**changes: Any) -> tracing.Held:
-    options = {
-        "config": config_of("Qwen/Qwen3-0.6B"),
+def step_of(name: str = "Qwen/Qwen3-0.6B", **changes: Any) -> activations.Pass:
+    options: dict[str, Any] = {
+        "config": config_of(name),
         "dtype": torch.bfloat16,
         "lora": None,
         "one_type": False,
@@ -142,40 +125,26 @@ def held(**changes: Any) -> tracing.Held:
         "attention": "sdpa",
         "rows": 1,
         "length": 512,
-        "supervised": 512,
     }
-    return tracing.held(tracing.Step(**{**options, **changes}))
+    return activations.Pass(**{**options, **changes})
+
+
+@pytest.mark.parametrize("name", ["google/gemma-3-12b-it", "Qwen/Qwen3-0.6B"])
+def test_shallow_models_say_what_the_deep_one_keeps(name: str) -> None:
+    kinds = layer_kinds(config_of(name))[:8]
+    step = step_of(name, config=activations.with_layers(config_of(name), kinds), length=2048)
+    drawn, whole = kept(step), activations.traced(step, kinds)
+    assert drawn.most == pytest.approx(whole.most, rel=0.02)
+    assert drawn.forward == pytest.approx(whole.forward, rel=0.02)
 
 
 def test_what_is_kept_grows_with_the_batch_and_shrinks_with_checkpointing() -> None:
-    one, two, lean = held(), held(rows=2), held(checkpointing=True)
+    one, two, lean = (kept(step_of(**each)) for each in ({}, {"rows": 2}, {"checkpointing": True}))
     assert two.forward == pytest.approx(2 * one.forward, rel=0.05)
     hidden = 28 * 512 * 1024 * 2  # the input of each layer, in bfloat16
     assert hidden < lean.forward < one.forward / 4
-
-
-def test_what_is_offloaded_leaves_the_latest_layers_alone() -> None:
-    kept, lean = held(checkpointing=True), held(checkpointing=True, offloaded=True)
-    hidden = 512 * 1024 * 2  # the input of a layer
-    copying = tracing.COPYING * 2 * hidden  # the last norm's is float32
-    assert kept.forward - lean.forward == pytest.approx(28 * hidden - copying, rel=0.15)
-    assert kept.first - lean.first == pytest.approx(28 * hidden - copying, rel=0.15)
-
-
-def test_every_second_layer_keeps_half_of_what_all_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = config_of("Qwen/Qwen3-0.6B")
-    kinds = tracing.layer_kinds(config)[:8]
-    step = tracing.Step(config, torch.bfloat16, None, False, True, True, "sdpa", 1, 512, 512)
-    least, most = (
-        tracing._trace(step, kinds),
-        tracing._trace(replace(step, checkpointing=False), kinds),
-    )
-    enable = f"{CHECKPOINTING}_enable"
-    every_second = partialmethod(getattr(PreTrainedModel, enable), every_n_layers=2)
-    monkeypatch.setattr(PreTrainedModel, enable, every_second)
-    assert least.between(most, 0.5).peak == pytest.approx(
-        tracing._trace(step, kinds).peak, rel=0.05
-    )
+    offloaded = kept(step_of(checkpointing=True), most_layers=5)
+    assert lean.forward - offloaded.forward == pytest.approx(23 / 28 * hidden, rel=0.15)
 
 
 @pytest.mark.parametrize("command", [dpo, grpo])
@@ -184,20 +153,9 @@ def test_trl_would_forget_what_is_said_of_checkpointing(command: Callable[..., T
         command("train.trl.gradient_checkpointing_kwargs={every_n_layers: 2}")
 
 
-def test_trl_never_makes_the_logits() -> None:
-    config = config_of("Qwen/Qwen3-0.6B")
-    logits = 4096 * config.vocab_size * 4
-    fused, plain = (
-        held(length=4096, supervised=4096, checkpointing=True, head=each)
-        for each in ("triton", "columns")
-    )
-    assert plain.head - plain.forward > 2 * logits
-    assert fused.head < logits
-
-
 def test_adapters_are_counted_on_every_linear_layer() -> None:
     config = recipe("qwen3-8b")
-    counts = plans_of(config).counts(config)
+    counts = planner_of(config).counts(config)
     attention = (4096 + 4096) * 2 + (4096 + 1024) * 2
     assert counts.trained == 32 * (attention + 3 * (4096 + 12288)) * 36
     assert counts.trained_bytes == 4 * counts.trained  # PEFT makes them float32
@@ -206,11 +164,11 @@ def test_adapters_are_counted_on_every_linear_layer() -> None:
 
 def test_what_a_text_never_passes_through_is_not_trained() -> None:
     config = recipe("gemma-3-12b")
-    architecture = tracing.shallow(config_of(config.model.path), ["sliding_attention"] * 2)
-    model = tracing.empty_model(architecture, torch.bfloat16, config.train.lora)
+    architecture = activations.with_layers(config_of(config.model.path), ["sliding_attention"] * 2)
+    model = activations.empty_model(architecture, torch.bfloat16, config.train.lora)
     adapted = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert adapted and all("language_model" in name for name in adapted)
-    whole = tracing.empty_model(architecture, torch.bfloat16, None)
+    whole = activations.empty_model(architecture, torch.bfloat16, None)
     frozen = {name for name, weight in whole.named_parameters() if not weight.requires_grad}
     assert {name.split(".")[1] for name in frozen} == {"vision_tower", "multi_modal_projector"}
 
@@ -219,26 +177,26 @@ def test_each_launch_divides_what_it_says() -> None:
     config = recipe(
         "qwen3-0.6b", "train.global_batch=64", "train.max_length=512", "train.micro_batch=1"
     )
-    plans, n = plans_of(config), 596_049_920
-    memory = {name: plans.memory(config, launch) for name, launch in LAUNCHES.items()}
-    single, ddp, zero2 = memory["single-gpu"], memory["ddp"], memory["zero2"]
+    planner, n = planner_of(config), 596_049_920
+    found = {name: planner.memory(config, launch) for name, launch in LAUNCHES.items()}
+    single, ddp, zero2 = found["single-gpu"], found["ddp"], found["zero2"]
     assert (single.weights, single.gradients, single.optimizer) == (4 * n, 4 * n, 8 * n)
     assert ddp.total == single.total + 4 * n  # its buckets
     assert (zero2.weights, zero2.optimizer) == (2 * n, 12 * n // 8)
-    assert memory["zero3"].weights == 2 * n // 8
-    assert memory["fsdp2"].weights == 4 * n // 8
-    assert memory["zero3-offload"].optimizer == 0 < memory["zero3-offload"].host
+    assert found["zero3"].weights == 2 * n // 8
+    assert found["fsdp2"].weights == 4 * n // 8
+    assert found["zero3-offload"].optimizer == 0 < found["zero3-offload"].host
 
 
 def test_four_bits_take_less_and_are_not_divided() -> None:
     config = recipe("qwen3-8b", "train.method=qlora", "train.max_length=2048")
-    memory = plans_of(config).memory(config, SINGLE)
-    assert 5 < memory.weights / GIB < 6.5  # 6.9 G weights in half a byte, the ends in two
+    found = planner_of(config).memory(config, SINGLE)
+    assert 5 < found.weights / GIB < 6.5  # 6.9 G weights in half a byte, the ends in two
     # DeepSpeed casts floating-point weights, and the packed ones are bytes
-    zero2 = plans_of(config).memory(config, LAUNCHES["zero2"])
+    zero2 = planner_of(config).memory(config, LAUNCHES["zero2"])
     assert 5 < zero2.weights / GIB < 6.5
-    bucket = planner.REDUCE_BUCKET * 2
-    assert zero2.buffers - bucket == memory.buffers > 0  # one unpacked matrix
+    bucket = memory.REDUCE_BUCKET * 2
+    assert zero2.buffers - bucket == found.buffers > 0  # one unpacked matrix
     assert "keeps whole weights" in advice.refused(config, LAUNCHES["zero3"])
     assert not advice.refused(config, LAUNCHES["ddp"])
 
@@ -307,9 +265,9 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
     said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
     assert said is not None
-    plans, card = plans_of(config), int(said[3])
-    memory = plans.memory(config, SINGLE if said[2] == "one" else LAUNCHES["fsdp2"])
-    assert (round(memory.total / GIB), memory.card) == (int(said[1]), card)
+    planner, card = planner_of(config), int(said[3])
+    found = planner.memory(config, SINGLE if said[2] == "one" else LAUNCHES["fsdp2"])
+    assert (round(found.total / GIB), found.card) == (int(said[1]), card)
     lora = config.train.lora
     trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
     row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
@@ -319,16 +277,16 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
     if other is not None:
         given = () if other[1] == "two" else (other[3].rstrip("."),)
         launch = replace(LAUNCHES["fsdp2"], gpus=2) if other[1] == "two" else SINGLE
-        memory = plans.memory(parse(command, [f"recipe={name}", *given]), launch)
-        assert (round(memory.total / GIB), memory.card) == (int(other[2]), 80)
+        found = planner.memory(parse(command, [f"recipe={name}", *given]), launch)
+        assert (round(found.total / GIB), found.card) == (int(other[2]), 80)
     if config.evaluation.options.vllm.tensor_parallel > 1:  # no batch of ours fits on a GPU
         return
     answers = config.options_of(config.evaluation.systems["base"])
-    whole = copy.deepcopy(plans.architecture)  # its cache keeps every token of every layer
+    whole = copy.deepcopy(planner.architecture)  # its cache keeps every token of every layer
     whole.get_text_config().sliding_window = None
-    cache = answers.batch_size * rollout.cache_bytes(whole, config.model.context_length)
+    cache = answers.batch_size * memory.cache_bytes(whole, config.model.context_length)
     assert answers.dtype == "bfloat16"
-    assert Memory(2 * plans.counts(config).total, 0, 0, 0, cache, 0).fits(card)
+    assert Memory(2 * planner.counts(config).total, 0, 0, 0, cache).fits(card)
 
 
 @pytest.mark.parametrize(
@@ -336,26 +294,26 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(name: str) -> None:
     [
         (dpo, ("dpo.precompute_reference=false", "train.micro_batch=2")),
         (grpo, ("grpo.engine=transformers", "grpo.group=6", "train.global_batch=96")),
-        *((partial(shipped, name), ()) for name in TRAINED),
+        (recipe, ("qwen3-0.6b",)),
     ],
-    ids=["dpo", "grpo", *TRAINED],
+    ids=["dpo", "grpo", "sft"],
 )
 def test_what_a_plan_proposes_is_a_valid_recipe(
     make: Callable[..., Trained], given: tuple[str, ...]
 ) -> None:
     changed = list(advice.changes(make(*given)))
     assert changed
-    for change in changed:
-        assert make(*given, *change.overrides) == change.config
+    for overrides, config in changed:
+        assert make(*given, *overrides) == config
         for strategy in STRATEGIES:
-            mend = advice.uneven(change.config, strategy)
+            mend = advice.uneven(config, strategy)
             if mend:
-                assert not advice.uneven(make(*given, *change.overrides, mend), strategy)
+                assert not advice.uneven(make(*given, *overrides, mend), strategy)
 
 
 def test_four_bits_are_proposed_where_they_train() -> None:
     proposed = {
-        name: any("train.method=qlora" in change.overrides for change in advice.changes(config))
+        name: any("train.method=qlora" in overrides for overrides, _ in advice.changes(config))
         for name, config in {
             "sft": recipe("qwen3-8b"),
             "vllm": grpo(),
@@ -365,91 +323,21 @@ def test_four_bits_are_proposed_where_they_train() -> None:
     assert proposed == {"sft": True, "vllm": False, "own": True}
 
 
-def test_a_plan_is_made_for_the_gpus_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_is_made_for_the_gpus_that_there_are() -> None:
     names = [each.config for each in launches(4)]
     assert names == ["single-gpu", "ddp", "zero2", "zero3", "zero3-offload", "fsdp2"]
     assert [each.gpus for each in launches(4)] == [1, 4, 4, 4, 4, 4]
     several = [(each.config, each.gpus) for each in launches(16)]
     assert several == [("single-gpu", 1), ("zero3-nodes", 16), ("fsdp2-nodes", 16)]
-    config = recipe("tiny", "gpus=4")
-    monkeypatch.setattr(Plans, "memory", lambda *_: Memory(GIB, 0, 0, 0, 0, 0))
-    rows = [line.split()[:2] for line in plan.lines(config, config.gpus)]
-    assert ["zero3", "4"] in rows and ["zero3", "8"] not in rows
-    assert "gpus" not in to_yaml(config)  # a recipe says nothing of them
-
-
-def test_as_many_gpus_are_planned_as_were_launched(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(plan, "lines", lambda config, gpus: [f"for {gpus}"])
-    config = recipe("tiny")
-    plan.print_plan(config)
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    plan.print_plan(config)
-    plan.print_plan(config, 8)
-    assert capsys.readouterr().out.splitlines() == ["# for None", "# for 4", "# for 8"]
 
 
 def test_all_weights_of_the_largest_model_fit_on_several_machines() -> None:
     full = ("train.method=full", "train.lora=null", "train.max_length=1024")
     config = recipe("llama-3.3-70b", *full)
-    plans = plans_of(config)
-    one, four = (plans.memory(config, LAUNCHES[each]) for each in ("zero3", "zero3-nodes"))
+    planner = planner_of(config)
+    one, four = (planner.memory(config, LAUNCHES[each]) for each in ("zero3", "zero3-nodes"))
     assert not one.fits(141) and four.fits(80)
     assert advice.uneven(config, LAUNCHES["zero3-nodes"]) == "train.global_batch=32"
-
-
-def test_as_few_gpus_as_will_do_are_offered_and_those_that_offload(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config = recipe("tiny", "train.micro_batch=1")
-    small, large = (Memory(size * GIB, 0, 0, 0, 0, 0) for size in (60, 90))
-    monkeypatch.setattr(Plans, "memory", lambda *_: small)
-    fits = ("zero3-offload", "zero3-nodes", "fsdp2-nodes")
-    found = {each: small if each.config in fits else large for each in STRATEGIES}
-    line = next(advice.lines(config, plans_of(config), found))
-    assert line.startswith("80 GB: one GPU with ")
-    assert line.split("; or ")[1:] == [
-        "8 GPUs with zero3-offload",
-        "32 GPUs with zero3-nodes and train.global_batch=32",
-        "32 GPUs with fsdp2-nodes and train.global_batch=32",
-    ]
-    found[LAUNCHES["fsdp2"]] = small
-    line = next(advice.lines(config, plans_of(config), found))
-    assert line.split("; or ")[1:] == ["8 GPUs with zero3-offload", "8 GPUs with fsdp2"]
-
-
-@pytest.mark.parametrize(
-    ("strategy", "method", "gib", "said"),
-    [
-        ("zero3", "lora", 80, True),
-        ("fsdp2", "lora", 80, True),
-        ("fsdp2", "full", 80, False),
-        ("ddp", "lora", 80, False),
-        ("zero3", "lora", 16, False),
-        ("zero3", "lora", 0, False),
-    ],
-)
-def test_weights_that_are_divided_needlessly_are_said(
-    strategy: str, method: str, gib: int, said: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lora = ("train.lora={}", "train.method=lora") if method == "lora" else ()
-    config = recipe("tiny", *lora, f"model.path={ROOT / 'checkpoints' / 'tiny-base'}")
-    card = SimpleNamespace(total_memory=gib * GIB)
-    monkeypatch.setattr(launch, "from_environment", lambda _: Launch(strategy, 2))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gib > 0)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: card)
-    line = advice.of_launch(config)
-    assert bool(line) == said
-    assert not said or (line.startswith(strategy) and "ddp.yaml or zero2.yaml" in line)
-
-
-def test_a_copy_that_does_not_fit_is_divided_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "from_environment", lambda _: Launch("zero3", 8))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    card = SimpleNamespace(total_memory=80 * GIB)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: card)
-    assert not advice.of_launch(recipe("llama-3.3-70b", "train.max_length=512"))
 
 
 def test_a_plan_says_what_fits_and_what_to_change() -> None:
@@ -458,16 +346,15 @@ def test_a_plan_says_what_fits_and_what_to_change() -> None:
     assert set(rows) == set(LAUNCHES)
     assert rows["single-gpu"].endswith("40 GB")
     (advice,) = [line for line in lines if line.startswith("24 GB:")]
-    assert "one GPU with train.trl.activation_offloading=true train.method=qlora (" in advice
+    assert "one GPU with " in advice and "train.method=qlora (" in advice
     assert "8 GPUs with fsdp2" in advice
-    assert any("every_n_layers: 2" in line for line in lines)
     assert any(line.startswith("steps: rows x 2 / 16") for line in lines)
 
 
 def test_a_plan_counts_the_data_that_is_there() -> None:
     amount = amount_of(recipe("tiny"))
     assert (amount.rows, amount.dropped, amount.sampled) == (5120, 0, 200)
-    assert 0 < amount.supervised < amount.tokens < amount.longest <= 1024
+    assert 0 < amount.supervised < amount.tokens <= 1024
 
 
 @pytest.fixture
@@ -481,35 +368,29 @@ def data(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "most"),
+    ("overrides", "known"),
     [
-        ((), "the longest"),
-        (("train.max_length=280",), "the window"),  # longer ones are dropped
-        (("data.train={source: small-world, split: null, n: 20, seed: 1}",), "the window"),
+        ((), True),
+        (("train.max_length=280",), False),  # longer ones are dropped
     ],
-    ids=["rows", "dropped", "generated"],
+    ids=["rows", "dropped"],
 )
 def test_a_plan_is_for_the_longest_row_of_the_data(
-    overrides: tuple[str, ...], most: str, data: str, monkeypatch: pytest.MonkeyPatch
+    overrides: tuple[str, ...], known: bool, data: str
 ) -> None:
-    monkeypatch.setattr(amounts, "SAMPLE", 1)  # which the longest is not in
-    monkeypatch.setattr(amounts, "LONGEST", 3)
-    monkeypatch.setattr(Plans, "memory", lambda *_: Memory(GIB, 0, 0, 0, 0, 0))
     config = recipe("tiny", data, *overrides)
-    tokenizer = amounts._tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     assert isinstance(config.data.train, Source)
     rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
     longest = max(map(len, rows))
-    assert amount_of(config).longest < longest < config.longest_row
-    said = f"rows of {longest} tokens, the longest of the data"
-    if most == "the window":
-        said = f"rows of {config.longest_row} tokens, the longest that the recipe allows"
+    assert amount_of(config).most == (longest if known else None)
+    said = f"rows of {longest if known else config.longest_row} tokens, the longest "
     assert any(said in line for line in plan.lines(config))
 
 
 def test_a_plan_of_rewards_is_for_the_longest_prompt_and_answer(data: str) -> None:
     config = grpo(data, f"model.path={ROOT / 'checkpoints' / 'tiny-base'}", name="tiny-grpo")
-    tokenizer = amounts._tokenizer(config.model)
+    tokenizer = load_tokenizer(config.model)
     rows = build_rows(tokenizer, read_examples(config.data.train), config).rows
     most = max(len(row.prompt) for row in rows) + config.grpo.max_new_tokens
     assert amount_of(config).most == most < config.longest_row
@@ -526,26 +407,15 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
-def test_steps_on_rewards_are_those_of_trls_order(tiny_model: Path) -> None:
+def test_steps_on_rewards_are_those_of_trls_order() -> None:
     """A pass leaves out the prompts that fill no step, and each draw is learnt from anew."""
-    given = (f"model.path={tiny_model}", "thinking=off", "grpo.iterations=2", "grpo.group=8")
-    pass_of = (
-        "train.max_steps=null",
-        "train.epochs=1",
-        "train.global_batch=64",
-        "data.train.n=100",
-    )
-    config = grpo(*given, *pass_of, "train.save_every=4", name="tiny-grpo")
+    given = ("grpo.iterations=2", "grpo.group=8", "train.save_every=4", "train.global_batch=64")
+    config = grpo(*given, "train.max_steps=null", "train.epochs=1", name="tiny-grpo")
     steps = len(RepeatSampler(range(100), 8, batch_size=8, repeat_count=2)) // 64
-    amount = replace(amount_of(config), rows=100)
-    said = plan._drawn_line(config, amount)
-    assert said.startswith(
-        f"steps: {steps} of 64 answers, 8 to a prompt, 1 passes over the prompts"
-    )
-    drawn = steps / 2 * 64 * config.grpo.max_new_tokens / 1e6
-    assert "2 steps on each answer" in said and said.endswith(f"at most {drawn:.2f} M")
-    few = plan._drawn_line(config, replace(amount, rows=7))
-    assert few == "steps: none: 7 prompts, and one step takes 8: refused"
+    said = plan.steps_line(config, Amount(rows=100))
+    assert said.startswith(f"{steps} of 64 answers, 8 to a prompt, 1 passes over the prompts")
+    few = plan.steps_line(config, Amount(rows=7))
+    assert few == "none: 7 prompts, and one step takes 8: refused"
 
 
 def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
@@ -557,56 +427,32 @@ def test_packed_rows_make_fewer_steps(tiny_model: Path) -> None:
     sequences = amount.rows / amount.per_sequence
     assert alone.per_sequence == 1 < amount.per_sequence and least <= sequences < 1.5 * least
     steps = math.ceil(sequences / config.train.global_batch)
-    assert plan._steps_line(config, amount, "rows", "").startswith(
-        f"steps: about {steps} of {config.train.global_batch} packed rows (about "
-    )
+    said = plan.steps_line(config, amount)
+    assert said.startswith(f"{steps} of {config.train.global_batch} packed rows (about ")
 
 
-@pytest.mark.parametrize(
-    ("kernel", "masked"),
-    [("sdpa", True), ("eager", True), ("flex_attention", False), ("flash_attention_2", False)],
-)
+@pytest.mark.parametrize(("kernel", "masked"), [("sdpa", True), ("flex_attention", False)])
 @pytest.mark.parametrize("on_gpu", [True, False])
 def test_a_mask_between_packed_examples_is_counted(kernel: str, masked: bool, on_gpu: bool) -> None:
     config = recipe("tiny", "train.packing=true", f"model.attn={kernel}", "train.max_length=64")
-    step = planner.step_of(config, config_of(config.model.path), STRATEGIES[0], on_gpu=on_gpu)
-    assert step.padded == masked and step.attention == ("eager" if kernel == "eager" else "sdpa")
+    step = memory.pass_of(config, config_of(config.model.path), SINGLE, on_gpu)
+    assert step.padded == masked and step.attention == "sdpa"
 
 
 @pytest.mark.usefixtures("_offline")
 def test_rows_and_steps_are_counted_without_the_tokenizer(data: str, tmp_path: Path) -> None:
-    lines = plan._count(recipe("qwen3-8b", data))[1]
-    assert lines == [
-        "data: tokens are not counted: the tokenizer of Qwen/Qwen3-8B is not on this machine, and "
-        "a plan fetches nothing",
-        "data: 20 rows, all taken to fit",
-        "steps: 4 of 16 rows",
-    ]
-    both = recipe("qwen3-8b", data, "train.context=both")
-    assert plan._count(both)[1][2] == "steps: 6 of 16 rows"
-    assert plan._count(grpo(data, "train.max_steps=10"))[1][1:] == [
-        "data: 20 prompts, all taken to fit",
-        "steps: 10 of 128 answers, 8 to a prompt, 10 passes over the prompts",
-    ]
+    amount = amount_of(recipe("qwen3-8b", data))
+    assert (amount.rows, amount.sampled) == (20, 0)
+    assert "the tokenizer of Qwen/Qwen3-8B is not on this machine" in amount.assumed
+    assert plan.steps_line(recipe("qwen3-8b"), amount) == "4 of 16 rows"
+    assert amount_of(recipe("qwen3-8b", data, "train.context=both")).rows == 40
     mixed = recipe(
         "qwen3-8b-mixed",
         f"data.train.tables.source={tmp_path / 'data'}",
         "data.train.chats={source: small-world, split: null, content: examples, n: 3}",
     )
     assert amount_of(mixed).rows == 15  # shares of 0.8 and 0.2
-
-
-@pytest.mark.usefixtures("_offline")
-def test_pairs_are_counted_without_the_tokenizer(
-    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = dpo(data, f"dpo.pairs.path={tmp_path / 'pairs'}")
-    assert amount_of(config).rows == 20  # one for each prompt
-    (tmp_path / "pairs").mkdir()
-    (tmp_path / "pairs" / PAIRS).touch()
-    splits = [SimpleNamespace(split=name) for name in ("train", "validation", "train")]
-    monkeypatch.setattr(amounts, "read_pairs", lambda _: splits)
-    assert amount_of(config).rows == 2
+    assert amount_of(dpo(data, f"dpo.pairs.path={tmp_path}")).rows == 20  # one for each prompt
 
 
 @pytest.mark.usefixtures("_offline")
@@ -619,64 +465,42 @@ def test_a_tokenizer_in_the_hubs_cache_counts_tokens(data: str, tmp_path: Path) 
     (cached / "refs" / "main").write_text(commit)
     here = amount_of(recipe("qwen3-8b", data, f"model.path={base}"))
     assert here.sampled == 20 and amount_of(recipe("qwen3-8b", data)) == here
-    assert plan._steps_line(recipe("qwen3-8b"), here, "rows", "").endswith(" M tokens")
+    assert plan.steps_line(recipe("qwen3-8b"), here).endswith(" M tokens")
 
 
 def test_a_pair_takes_two_rows_and_a_reference_that_scores_in_every_pass_a_second_model() -> None:
     shape = ("model.path=Qwen/Qwen3-0.6B", "model.context_length=32768", "train.max_length=1024")
-    full = ("train.method=full", "train.lora=null", "model.dtype=float32")
-    tune = recipe("qwen3-0.6b", "train.max_length=1024", "train.micro_batch=2", *full[:1])
-    config = dpo(*shape, *full)
-    plans, n = plans_of(config), 596_049_920
-    step = planner.step_of(config, plans.architecture, SINGLE)
+    config = dpo(*shape, "train.method=full", "train.lora=null", "model.dtype=float32")
+    planner, n = planner_of(config), 596_049_920
+    step = memory.pass_of(config, planner.architecture, SINGLE, True)
     assert (step.rows, step.padded) == (2 * config.train.micro_batch, True)
-    assert planner.step_of(tune, plans.architecture, SINGLE).rows == 2
-    once = plans.memory(config, SINGLE)
-    each = plans.memory(dpo(*shape, *full, "dpo.precompute_reference=false"), SINGLE)
-    assert once.reference == 0 and each.reference >= 4 * n
-    assert plans.memory(config, LAUNCHES["fsdp2"]).reference == 4 * n // 8
-    assert not planner.has_copy(dpo("dpo.precompute_reference=false"), SINGLE)  # adapters
-
-
-def test_a_cache_is_what_its_formula_says() -> None:
-    config = config_of("Qwen/Qwen3-0.6B")
-    assert rollout.cache_bytes(config, 1000) == 2 * 28 * 8 * 128 * 1000 * 2
-    drawn = rollout.drawn(
-        rollout.Rollout(config, torch.bfloat16, None, False, False, "sdpa", 2, 700, 301)
-    )
-    assert drawn.cache == pytest.approx(2 * rollout.cache_bytes(config, 1000), rel=0.01)
-    assert drawn.writing > drawn.cache
+    assert planner.memory(config, SINGLE).reference == 0
+    assert planner.memory(config, LAUNCHES["fsdp2"]).reference == 4 * n // 8
+    each = config.dpo.model_copy(update={"precompute_reference": False})
+    config = config.model_copy(update={"dpo": each})
+    assert planner.memory(config, SINGLE).reference == 4 * n
+    assert not memory.has_copy(dpo("dpo.precompute_reference=false"), SINGLE)  # adapters
 
 
 def test_vllm_takes_its_share_and_needs_weights_and_a_row() -> None:
     config = grpo()
-    plans = plans_of(config)
-    memory = plans.memory(config, SINGLE)
-    assert memory.engine is not None and memory.engine.sleeps
-    assert memory.engine.weights == 2 * plans.counts(config).total
-    assert memory.engine.row == 16384 * 36 * 2 * 8 * 128 * 2
-    assert memory.card == 80 and memory.engine.rows(40) == 0
-    assert memory.with_share(40).fits(40) and not memory.with_share(24).fits(24)
-    awake = plans.memory(grpo("train.trl.vllm_enable_sleep_mode=false"), SINGLE)
-    assert awake.engine is not None and awake.total == memory.total
-    tight = Memory(16 * GIB, 0, 0, 0, 30 * GIB, 0, engine=memory.engine)
-    assert tight.fits(80) and not Memory(16 * GIB, 0, 0, 0, 45 * GIB, 0, engine=awake.engine).fits(
-        80
-    )
+    planner = planner_of(config)
+    found = planner.memory(config, SINGLE)
+    assert found.engine is not None and found.engine.sleeps
+    assert found.engine.weights == 2 * planner.counts(config).total
+    assert found.engine.row == 16384 * 36 * 2 * 8 * 128 * 2
+    assert found.card == 80 and found.engine.rows(40) == 0
+    awake = replace(found.engine, sleeps=False)
+    assert Memory(16 * GIB, 0, 0, 0, 30 * GIB, engine=found.engine).fits(80)
+    assert not Memory(16 * GIB, 0, 0, 0, 45 * GIB, engine=awake).fits(80)
 
 
 def test_answers_of_a_step_are_drawn_at_once() -> None:
     config = grpo("grpo.engine=transformers", "train.max_length=8192")
-    plans = plans_of(config)
-    rollouts = [
-        planner.rollout_of(config, plans.architecture, LAUNCHES[n]) for n in ("ddp", "fsdp2")
-    ]
-    assert [each.rows for each in rollouts] == [16, 16]
-    single = planner.rollout_of(config, plans.architecture, SINGLE)
-    assert (single.rows, single.prompt, single.answer) == (128, 4096, 4096)
-    waiting = planner.answer_bytes(config)
+    assert [memory.answers_at_once(config, LAUNCHES[n]) for n in ("ddp", "fsdp2")] == [16, 16]
+    waiting = memory.answer_bytes(config)
     assert waiting == 16 * 8192
-    assert planner.answer_bytes(grpo("train.max_length=8192")) == waiting + 3 * 4 * 4096
+    assert memory.answer_bytes(grpo("train.max_length=8192")) == waiting + 3 * 4 * 4096
 
 
 @pytest.mark.parametrize("command", [dpo, grpo])
@@ -694,9 +518,20 @@ def test_preferences_and_rewards_are_planned_without_weights_and_pairs(
     assert rows == set(LAUNCHES)
     if command is grpo:
         assert any(line.startswith("generation: one GPU draws 64 answers") for line in lines)
-    else:
-        assert any(line.startswith("reference: the start scores all pairs once") for line in lines)
     assert start_of(command().model.path) in ("Qwen/Qwen3-8B", command().model.path)
+
+
+def test_a_batch_that_does_not_divide_is_said() -> None:
+    config = recipe("tiny")
+    assert advice.uneven(config, SINGLE) == ""
+    assert advice.uneven(config, LAUNCHES["ddp"]) == "train.micro_batch=2"
+    odd = recipe("tiny", "train.global_batch=18", "train.micro_batch=2")
+    assert advice.uneven(odd, LAUNCHES["ddp"]) == "train.global_batch=16"
+
+
+def test_a_window_that_is_too_short_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    plan.print_plan(recipe("phi-4", "model.context_length=20000"))
+    assert "the window of microsoft/phi-4, 16384 tokens" in capsys.readouterr().out
 
 
 def test_pairs_that_are_not_there_are_assumed(tmp_path: Path) -> None:
@@ -708,27 +543,11 @@ def test_pairs_that_are_not_there_are_assumed(tmp_path: Path) -> None:
     assert amount.tokens == pytest.approx(2 * (prompts.tokens + prompts.supervised), rel=0.1)
 
 
-def test_a_batch_that_does_not_divide_is_said() -> None:
-    config = recipe("tiny")
-    assert advice.uneven(config, SINGLE) == ""
-    assert advice.uneven(config, LAUNCHES["ddp"]) == "train.micro_batch=2"
-    odd = recipe("tiny", "train.global_batch=18", "train.micro_batch=2")
-    assert advice.uneven(odd, LAUNCHES["ddp"]) == "train.global_batch=16"
-    memory = plans_of(config).memory(config, SINGLE)
-    row = plan._row(config, LAUNCHES["ddp"], memory, ["weights"])
-    assert row.endswith("the batch does not divide: set train.micro_batch=2")
-
-
 def test_an_unknown_model_has_no_plan_and_is_still_checked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plan.print_plan(recipe("tiny", "model.path=nobody/nothing"))
     assert capsys.readouterr().out.startswith("# no plan: the architecture of nobody/nothing")
-
-
-def test_a_window_that_is_too_short_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    plan.print_plan(recipe("phi-4", "model.context_length=20000"))
-    assert "the window of microsoft/phi-4, 16384 tokens" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -750,10 +569,13 @@ def script() -> Callable[..., subprocess.CompletedProcess[str]]:
 def test_check_prints_a_recipe_with_its_plan(
     script: Callable[..., subprocess.CompletedProcess[str]], tiny_model: Path
 ) -> None:
-    done = script("recipe=tiny", f"model.path={tiny_model}", "--check")
+    done = script("recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4")
     assert done.returncode == 0, done.stderr
-    assert yaml.safe_load(done.stdout)["model"]["path"] == str(tiny_model)
+    recipe = yaml.safe_load(done.stdout)
+    assert recipe["model"]["path"] == str(tiny_model)
+    assert "gpus" not in recipe  # a recipe says nothing of them
     assert "# plan: full of" in done.stdout and "\n# single-gpu " in done.stdout
+    assert re.search(r"^# zero3 +4 ", done.stdout, re.MULTILINE)
 
 
 def test_check_of_an_invalid_recipe_loads_nothing_heavy(
@@ -799,7 +621,7 @@ def test_adapters_that_fit_no_layer_are_refused_in_one_line(
     config = recipe(name, "train.method=lora", f"train.lora={{r: 4, target_modules: [{target}]}}")
     architecture = config_of(start_of(config.model.path))
     with pytest.raises(TablemendError, match=message) as caught:
-        tracing.empty_model(architecture, torch.bfloat16, config.train.lora)
+        activations.empty_model(architecture, torch.bfloat16, config.train.lora)
     told = str(caught.value)
     assert told.startswith(f"train.lora.target_modules=[{target}] ") and "\n" not in told
     layers = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, and"

@@ -42,7 +42,7 @@ from tablemend.script import run_script
 from tablemend.training import checkpoints, models, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
-from tablemend.training.planner import Plans
+from tablemend.training.memory import Planner
 from tablemend.training.quiet import silence
 from tablemend.training.start import start_facts
 from tablemend.training.trainer import Trainer
@@ -383,7 +383,7 @@ def test_adapters_on_experts_train_and_are_merged(
     assert lora is not None
     given = ("train.method=lora", f"train.lora={lora.model_dump_json()}", "train.epochs=1")
     tuning = command("moe", *given, f"model.path={base}", "train.learning_rate=1e-2")
-    counts = Plans(config).counts(tuning)
+    counts = Planner(config).counts(tuning)
     run, facts = _fine_tune(tuning)
     assert _losses(facts)[-1] < _losses(facts)[0] and facts["answer"]
     compared = run.recorded("sft")["merging"]

@@ -9,14 +9,14 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tablemend.errors import TablemendError
-from tablemend.training.shapes import SHAPES, config_of
+from tablemend.training.architectures import config_of, known
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", known())
 def test_a_shape_makes_a_model_of_the_published_size(name: str) -> None:
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config_of(name))
-    assert sum(weight.numel() for weight in model.parameters()) == SHAPES[name].parameters
+    assert sum(weight.numel() for weight in model.parameters()) == known()[name]["parameters"]
 
 
 def test_a_folder_says_its_own_architecture(tiny_model: Path) -> None:

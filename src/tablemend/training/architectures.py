@@ -1,0 +1,61 @@
+"""Architectures that a plan is made for: known here, in a folder, or in the Hub's local cache."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tablemend.backends.checkpoints import CONFIG, local_folder
+from tablemend.config import RECIPES
+from tablemend.errors import TablemendError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+
+@cache
+def known() -> dict[str, dict[str, Any]]:
+    """What ``architectures.yaml`` says, by name on the Hub."""
+    text = Path(__file__).with_name("architectures.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return found
+
+
+def start_of(path: str) -> str:
+    """The checkpoint that stands for ``runs/NAME/model`` as long as that is not trained: what its
+    recipe starts from. Any other path is its own.
+    """
+    seen: set[str] = set()
+    while path not in seen and not Path(path).exists() and Path(path).name == "model":
+        seen.add(path)
+        recipe = RECIPES / f"{Path(path).parent.name}.yaml"
+        if not recipe.is_file():
+            break
+        path = str(yaml.safe_load(recipe.read_text(encoding="utf-8"))["model"]["path"])
+    return path
+
+
+def config_of(path: str) -> PretrainedConfig:
+    """The architecture of ``model.path``.
+
+    Raises:
+        TablemendError: it is nowhere on this machine; nothing is fetched.
+    """
+    from transformers import AutoConfig
+
+    folder = local_folder(path)
+    if folder is None and path in known():
+        values = {name: value for name, value in known()[path].items() if name != "parameters"}
+        return AutoConfig.for_model(values.pop("model_type"), dtype="bfloat16", **values)
+    if folder is not None and not (folder / CONFIG).is_file():
+        raise TablemendError(f"{folder} has no {CONFIG}: no architecture to plan with")
+    try:
+        return AutoConfig.from_pretrained(path, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise TablemendError(
+            f"the architecture of {path} is not known here: fetch its {CONFIG} "
+            f"(hf download {path} {CONFIG}), or give its folder as model.path"
+        ) from error
