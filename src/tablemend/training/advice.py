@@ -100,14 +100,15 @@ def lines(
     single = found[STRATEGIES[0]]
     assert single is not None
     steps = changes(config)
-    overrides, memory = (), single
+    overrides: tuple[str, ...] | None = ()
+    memory = single
     others = [each for each in found if each.gpus > 1]
     for card in sorted(CARDS, reverse=True):
         if single.fits(card):
             continue
         while not memory.fits(card):
-            overrides, changed = next(steps, (None, config))
-            if overrides is None:
+            overrides, changed = next(steps, (None, None))
+            if changed is None:
                 break
             memory = planner.memory(changed, STRATEGIES[0])
         ways = []

@@ -403,16 +403,18 @@ def _head_bytes(
     text = architecture.get_text_config()
     tuning = not isinstance(config, DpoExperiment | GrpoExperiment)
     if supervised is None or not (on_gpu or tuning):
-        answers = isinstance(config, GrpoExperiment) and on_gpu
-        supervised = config.grpo.max_new_tokens if answers else step.length
+        supervised = step.length
+        if isinstance(config, GrpoExperiment) and on_gpu:
+            supervised = config.grpo.max_new_tokens
     tokens, size = step.rows * supervised, _size(config)
-    weights = text.vocab_size * text.hidden_size if config.train.method == "full" else 0
+    vocabulary, width = int(text.vocab_size), int(text.hidden_size)
+    weights = vocabulary * width if config.train.method == "full" else 0
     if not on_gpu and tuning:  # logits where a target is: scores, their gradient, and softmax's
-        return 12 * tokens * text.vocab_size + weights * (size if size == 4 else 2 + 2)
-    tile = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
+        return 12 * tokens * vocabulary + 4 * weights
+    tile: int = min(tokens, TOKEN_CHUNK_SIZE) * HEAD_COLUMNS * size
     if not on_gpu:
-        tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(text.vocab_size, HEAD_COLUMNS)
-    return tile + tokens * text.hidden_size * (4 + 2 * size) + 4 * weights
+        tile += 5 * 4 * min(tokens, TOKEN_CHUNK_SIZE) * min(vocabulary, HEAD_COLUMNS)
+    return tile + tokens * width * (4 + 2 * size) + 4 * weights
 
 
 def _states(config: Trained, counts: Counts, strategy: Strategy) -> Memory:
@@ -514,10 +516,10 @@ def drawing_bytes(
     token = int(text.num_key_value_heads) * _head_width(text) * (stored + size)  # in a layer
     heads = int(text.num_attention_heads) * _head_width(text) * (stored + size)  # for every head
     passed = max(1, min(rows, prefill_tokens("cuda" if on_gpu else "cpu") // prompt)) * prompt
-    inside = 3 * (text.intermediate_size + text.hidden_size)  # of a layer, for each token
+    inside = 3 * (int(text.intermediate_size) + int(text.hidden_size))  # of a layer, for each token
     reading = rows * prompt * token * layers + passed * inside * size
     length = prompt + math.ceil(config.grpo.max_new_tokens / (SPARE + 1)) * (SPARE + 1)
-    choosing = rows * text.vocab_size * 4 * 3  # logits, chances, and their sums
+    choosing = rows * int(text.vocab_size) * 4 * 3  # logits, chances, and their sums
     writing = rows * length * (token * (layers + 1)) + max(rows * length * heads, choosing)
     return max(reading, writing)
 

@@ -21,7 +21,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Trained
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, disk_errors, say, sole_writer
-from tablemend.training import advice, checkpoints, launch, precision, universal
+from tablemend.training import checkpoints, launch, precision, universal
 from tablemend.training.attention import refuse_kernel
 from tablemend.training.models import trained_shapes
 from tablemend.training.quiet import silence
@@ -112,8 +112,6 @@ def begin(config: Trained, run: Run, overwrite: bool) -> bool:
         refuse_quantised(config.model)
     with launch.main_first() as is_main:
         if is_main:
-            if line := advice.of_launch(config):
-                print(line)
             _open(config, run, overwrite)
     finished = checkpoints.is_complete(run.model)
     if finished and is_main:
