@@ -27,7 +27,12 @@ from tablemend.claims.answers import answer_claims
 from tablemend.config import Source as Examples
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.engine import examples as make_examples
-from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows, with_rows
+from tablemend.datasets.tablehallu.injected_errors import (
+    INJECTED_ERRORS,
+    distractor_rows,
+    gold_rows,
+    with_rows,
+)
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import primary_key
@@ -186,7 +191,10 @@ def print_injected(title: str, examples: list[Example], model: Backend | None) -
         " | calls |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, make in {"none": unchanged, **{n: p.make for n, p in PLANTS.items()}}.items():
+    for name, make in {
+        "none": unchanged,
+        **{n: p.make for n, p in INJECTED_ERRORS.items()},
+    }.items():
         found = measure(examples, make, model)
         n = found["n"]
         if not n:
@@ -278,7 +286,7 @@ def print_agreement(title: str, items: Iterable[tuple[str, Table, Table]]) -> No
 
 
 def sets(options: argparse.Namespace) -> Iterator[tuple[str, list[Example]]]:
-    """Examples to plant errors in, with their titles."""
+    """Examples to injection errors in, with their titles."""
     count = options.n
     if options.examples is not None:
         split = options.split or ("test" if options.examples.is_dir() else None)

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.config import Format, Source
-from tablemend.datasets.tablehallu.planting import PLANTS
+from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.datasets.tablehallu.rationale import RATIONALE_VERSION
 from tablemend.detector.algorithm import Submission as Scored
 from tablemend.detector.algorithm import detect_in_answers, detector_name
@@ -133,14 +133,18 @@ class TableGeneration(Task[Example]):
         assert gold.endswith(table)
         edits = []
         for type in types:
-            own = [(name, plant) for name, plant in PLANTS.items() if plant.type == type]
+            own = [
+                (name, injection)
+                for name, injection in INJECTED_ERRORS.items()
+                if injection.type == type
+            ]
             rng.shuffle(own)
             edits += own
-        for name, plant in edits:
-            edited = plant.make(sample, rng)
+        for name, injection in edits:
+            edited = injection.make(sample, rng)
             if edited is not None:
                 text = gold.removesuffix(table) + tablehallu.answer(edited, self.format)
-                yield Corruption(name, plant.type, text)
+                yield Corruption(name, injection.type, text)
 
 
 class TableScorer:

@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.planting import PLANTS, distractor_rows, gold_rows
+from tablemend.datasets.tablehallu.injected_errors import (
+    INJECTED_ERRORS,
+    distractor_rows,
+    gold_rows,
+)
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
 from tablemend.errors import TablemendError
@@ -357,12 +361,12 @@ def test_gold_earns_exactly_1(format: OutputFormat, thinking: tablehallu.Thinkin
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", INJECTED_ERRORS)
 def test_what_the_detector_finds_costs(name: str, format: OutputFormat) -> None:
     """The reward is never whole where the detector has a finding."""
     rules, injected = RULES._replace(format=format), 0
     for example in small_world.examples(seed=8, n=40):
-        table = PLANTS[name].make(example, Random(example.seed))
+        table = INJECTED_ERRORS[name].make(example, Random(example.seed))
         if table is None:
             continue
         text = tablehallu.answer(table, format)

@@ -12,7 +12,7 @@ import yaml
 
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.planting import PLANTS
+from tablemend.datasets.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.order import SortRule
@@ -87,26 +87,26 @@ def test_the_recipes_of_the_issue_load_and_say_their_commands() -> None:
         assert config.thinking_of(systems["sft"]) == config.thinking_of(systems["dpo"])
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", INJECTED_ERRORS)
 def test_each_injected_error_is_found_as_its_type(name: str) -> None:
-    plant = PLANTS[name]
+    injection = INJECTED_ERRORS[name]
     tried = found = 0
     for number, example in enumerate(EXAMPLES):
-        table = plant.make(example, random.Random(number))
+        table = injection.make(example, random.Random(number))
         if table is None:
             continue
         tried += 1
         order = SortRule.of(example.constraints)
         text, context = tablehallu.answer(table), example.adversarial_context
         judgement = detect_in_answer(text, example.gold_table, context, order, "markdown")
-        found += plant.type in {finding.type for finding in judgement.findings}
+        found += injection.type in {finding.type for finding in judgement.findings}
     assert tried >= 10
     # shuffled rows may still be in order where the sort column has ties
     assert found >= (0.8 * tried if name == "rows shuffled" else tried)
 
 
 def test_the_injected_errors_are_of_all_types() -> None:
-    assert {plant.type for plant in PLANTS.values()} == set(ERROR_TYPES)
+    assert {injection.type for injection in INJECTED_ERRORS.values()} == set(ERROR_TYPES)
 
 
 def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -> None:
@@ -118,7 +118,7 @@ def test_a_injected_pair_differs_in_its_table_alone_and_carries_the_findings() -
         assert pair.example_id == example.id and pair.rejected_source == "injected"
         assert scored(pair.chosen, example).judgement.findings == ()
         assert scored(pair.rejected, example).judgement.findings == pair.findings != ()
-        assert PLANTS[str(pair.edit)].type in {finding.type for finding in pair.findings}
+        assert INJECTED_ERRORS[str(pair.edit)].type in {finding.type for finding in pair.findings}
         thought, table = pair.chosen.split("</think>")
         other_thought, other_table = pair.rejected.split("</think>")
         assert thought == other_thought and table != other_table

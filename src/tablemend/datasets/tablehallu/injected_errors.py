@@ -21,7 +21,7 @@ INVENTED = "Ublidane Froxwick"
 Rows = list[list[str | None]]
 
 
-class Plant(NamedTuple):
+class Injection(NamedTuple):
     """One kind of error.
 
     Attributes:
@@ -102,35 +102,27 @@ def invented(example: Example, rng: Random) -> Table | None:
     return _add_row(example, rng, row)
 
 
-def others_value(example: Example, rng: Random) -> Table | None:
+def others_value(example: Example, rng: Random, blank: bool = False) -> Table | None:
     """A cell with what the context says of another entity."""
-    return _with_others_value(example, rng, _places(example))
-
-
-def blank_filled(example: Example, rng: Random) -> Table | None:
-    """A blank with what the context says of another entity."""
-    return _with_others_value(example, rng, _places(example, blank=True))
-
-
-def _with_others_value(
-    example: Example, rng: Random, places: list[tuple[int, int]]
-) -> Table | None:
+    places = _places(example, blank)
     rng.shuffle(places)
+    table = example.gold_table
     for row, column in places:
-        if values := _other_values(example, row, column):
+        cells, name = table.rows[row], table.columns[column]
+        entity = cells[primary_key(table)]
+        values = [
+            fact.value
+            for fact in example.facts
+            if fact.column == name and fact.entity != entity and fact.value != cells[column]
+        ]
+        if values:
             return _with_cell(example, row, column, rng.choice(values))
     return None
 
 
-def _other_values(example: Example, row: int, column: int) -> list[str]:
-    name = example.gold_table.columns[column]
-    cells = example.gold_table.rows[row]
-    entity = cells[primary_key(example.gold_table)]
-    return [
-        fact.value
-        for fact in example.facts
-        if fact.column == name and fact.entity != entity and fact.value != cells[column]
-    ]
+def blank_filled(example: Example, rng: Random) -> Table | None:
+    """A blank with what the context says of another entity."""
+    return others_value(example, rng, blank=True)
 
 
 def wrong_digit(example: Example, rng: Random) -> Table | None:
@@ -170,16 +162,16 @@ def rows_shuffled(example: Example, rng: Random) -> Table | None:
     return with_rows(example, rows) if rows != gold_rows(example) else None
 
 
-PLANTS: dict[str, Plant] = {
-    "row out of scope": Plant("out_of_range", out_of_scope),
-    "row of another time": Plant("out_of_range", other_time),
-    "row repeated": Plant("out_of_range", repeated),
-    "row invented": Plant("entity_fabrication", invented),
-    "wrong digit": Plant("attribute", wrong_digit),
-    "another's value": Plant("attribute", others_value),
-    "value left out": Plant("attribute", left_out),
-    "blank filled": Plant("blank_filling", blank_filled),
-    "columns swapped": Plant("format_error", columns_swapped),
-    "rows shuffled": Plant("order_mismatch", rows_shuffled),
+INJECTED_ERRORS: dict[str, Injection] = {
+    "row out of scope": Injection("out_of_range", out_of_scope),
+    "row of another time": Injection("out_of_range", other_time),
+    "row repeated": Injection("out_of_range", repeated),
+    "row invented": Injection("entity_fabrication", invented),
+    "wrong digit": Injection("attribute", wrong_digit),
+    "another's value": Injection("attribute", others_value),
+    "value left out": Injection("attribute", left_out),
+    "blank filled": Injection("blank_filling", blank_filled),
+    "columns swapped": Injection("format_error", columns_swapped),
+    "rows shuffled": Injection("order_mismatch", rows_shuffled),
 }
 """Name -> the error."""
