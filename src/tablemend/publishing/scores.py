@@ -87,7 +87,7 @@ def _answers_with(settings: dict[str, Any], model: str) -> bool:
 
 
 def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:
-    """What a stranger would need to check the checkpoint and that is not there."""
+    """What someone else would need to check the checkpoint and that is not there."""
     found = []
     if not {"steps", "model_revision", "rows_hash"} <= recorded.facts.keys():
         found.append("the record of the training in manifest.json")

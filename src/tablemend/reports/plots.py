@@ -53,35 +53,60 @@ SPACE, LETTER = 0.75, 0.095
 """Inches of a column of the legend and of a letter in it; the page may have a wider font."""
 
 
-def marker(index: int) -> str:
-    """One of eight; where colours come round again, each has another marker than before."""
-    return MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
-
-
 def look(system_index: int) -> dict[str, Any]:
-    """Colour and marker of a system; no two of 64 have both alike."""
-    return {"color": COLOURS[system_index % len(COLOURS)], "marker": marker(system_index)}
+    """Colour and marker of a system; where colours come round again, each has another marker."""
+    count = len(MARKERS)
+    marker = MARKERS[(system_index + system_index // count) % count]
+    return {"color": COLOURS[system_index % count], "marker": marker}
 
 
 def plot_errors(results: Mapping[str, Any]) -> Markup:
     """Rates by kind of error and system, one panel a context."""
     shown = [metric for metric in metrics_of(results) if metric.kind == "error"]
-    metrics = [*(metric.name for metric in shown), TOTAL]
-    labels = [*(metric.title for metric in shown), "TotalHallu"]
+    titles = {metric.name: metric.title for metric in shown} | {TOTAL: "TotalHallu"}
+    rates = {
+        system: {context: [own[name] for name in titles] for context, own in kinds.items()}
+        for system, kinds in results["systems"].items()
+    }
+    return _plot_rows(results, list(titles.values()), rates, "errors")
+
+
+def plot_domains(results: Mapping[str, Any]) -> Markup | None:
+    """TotalHallu by domain, one panel a context; ``None`` where there is one domain only."""
+    by_domain = results["by_domain"]
+    domains = sorted({d for kinds in by_domain.values() for own in kinds.values() for d in own})
+    if len(domains) < 2:
+        return None
+    rates = {
+        system: {
+            context: [own.get(domain, {}).get(TOTAL, {"rate": None}) for domain in domains]
+            for context, own in kinds.items()
+        }
+        for system, kinds in by_domain.items()
+    }
+    return _plot_rows(results, domains, rates, "domains")
+
+
+def _plot_rows(
+    results: Mapping[str, Any],
+    labels: Sequence[str],
+    rates: Mapping[str, Mapping[ContextKind, Sequence[Any]]],
+    name: str,
+) -> Markup:
+    """Rows of dots with their intervals, one row a label, one dot a system."""
 
     def draw(axes: Axes, context: ContextKind) -> None:
-        _dots(
-            axes,
-            labels,
-            {
-                system: [kinds[context][metric] for metric in metrics]
-                for system, kinds in results["systems"].items()
-            },
-        )
+        for index, kinds in enumerate(rates.values()):
+            for place, rate in enumerate(kinds[context]):
+                _dot(axes, rate, place + _shift(index, len(rates)), look(index))
+        for border in range(1, len(labels)):
+            axes.axhline(border - 0.5, color=LINE, linewidth=0.7)
+        _name_rows(axes, labels)
+        axes.grid(axis="y", visible=False)
+        _percent_axis(axes, "% of the scored answers")
 
-    return _panels(
-        results, draw, height=0.8 + 0.12 * len(results["systems"]) * len(metrics), name="errors"
-    )
+    height = max(2.2, 0.85 + 0.12 * len(rates) * len(labels))
+    return _panels(results, draw, height=height, name=name)
 
 
 def plot_contexts(results: Mapping[str, Any]) -> Markup:
@@ -94,25 +119,16 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
         for place, system in enumerate(systems):
             rates = [results["systems"][system][context][TOTAL] for context in contexts]
             known = [rate["rate"] * 100 for rate in rates if rate["rate"] is not None]
-            axes.plot(
-                known, [place] * len(known), color=look(place)["color"], linewidth=7, alpha=0.18
-            )
+            colour = look(place)["color"]
+            axes.plot(known, [place] * len(known), color=colour, linewidth=7, alpha=0.18)
             for context, rate in zip(contexts, rates, strict=True):
-                filled = context == contexts[-1]
-                _dot(axes, rate, place, look(place), filled=filled)
+                _dot(axes, rate, place, look(place), filled=context == contexts[-1])
         _name_rows(axes, systems)
         _percent_axis(axes, "answers with at least one error, %")
+        fills = {context: INK if context == contexts[-1] else PAPER for context in contexts}
         handles = [
-            mpl.lines.Line2D(
-                [],
-                [],
-                color=INK,
-                marker="o",
-                linestyle="none",
-                markerfacecolor=INK if context == contexts[-1] else PAPER,
-                label=results["contexts"][context],
-            )
-            for context in contexts
+            _handle(results["contexts"][context], color=INK, marker="o", markerfacecolor=fill)
+            for context, fill in fills.items()
         ]
         axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         return _svg(figure, "contexts")
@@ -120,53 +136,28 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup:
 
 def plot_lengths(results: Mapping[str, Any]) -> Markup:
     """TotalHallu by length of what was read, one panel a context."""
+    systems = results["by_length"]
 
     def draw(axes: Axes, context: ContextKind) -> None:
-        labels: list[str] = []
-        for index, (system, kinds) in enumerate(results["by_length"].items()):
-            bins = kinds[context]
-            labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
-            shift = _shift(index, len(results["systems"]))
-            rates = [one[TOTAL] for one in bins]
-            known = [(place, rate) for place, rate in enumerate(rates) if rate["rate"] is not None]
-            axes.plot(
-                [place + shift for place, _ in known],
-                [100 * rate["rate"] for _, rate in known],
-                color=look(index)["color"],
-                linewidth=1.2,
-                alpha=0.6,
-            )
-            for place, rate in known:
-                _dot(axes, rate, place + shift, look(index), label=system, vertical=True)
+        bins = next(iter(systems.values()))[context]
+        for index, kinds in enumerate(systems.values()):
+            shift = _shift(index, len(systems))
+            known = {
+                place + shift: one[TOTAL]
+                for place, one in enumerate(kinds[context])
+                if one[TOTAL]["rate"] is not None
+            }
+            heights = [100 * rate["rate"] for rate in known.values()]
+            axes.plot(list(known), heights, color=look(index)["color"], linewidth=1.2, alpha=0.6)
+            for place, rate in known.items():
+                _dot(axes, rate, place, look(index), vertical=True)
+        labels = [f"{one['from']:,}{DASH}\n{one['to']:,}" for one in bins]
         axes.set_xticks(range(len(labels)), labels)
         axes.set_xlabel(results["length_unit"])
         axes.set_ylim(-3, 103)
         axes.grid(axis="x", visible=False)
 
     return _panels(results, draw, height=3.4, name="lengths", ylabel="answers with an error, %")
-
-
-def plot_domains(results: Mapping[str, Any]) -> Markup | None:
-    """TotalHallu by domain, one panel a context; ``None`` where there is one domain only."""
-    domains = sorted(
-        {d for kinds in results["by_domain"].values() for own in kinds.values() for d in own}
-    )
-    if len(domains) < 2:
-        return None
-    nothing = {"rate": None}
-
-    def draw(axes: Axes, context: ContextKind) -> None:
-        _dots(
-            axes,
-            domains,
-            {
-                system: [kinds[context].get(domain, {}).get(TOTAL, nothing) for domain in domains]
-                for system, kinds in results["by_domain"].items()
-            },
-        )
-
-    height = 0.9 + 0.12 * len(results["systems"]) * len(domains)
-    return _panels(results, draw, height=max(2.2, height), name="domains")
 
 
 def _panels(
@@ -192,24 +183,14 @@ def _panels(
 def _legend(figure: Figure, systems: Sequence[str]) -> None:
     """The systems by row, in as many columns as the names leave room for."""
     columns = max(1, min(len(systems), int(WIDTH / (SPACE + LETTER * max(map(len, systems))))))
+    # matplotlib fills column by column
     order = [place for column in range(columns) for place in range(column, len(systems), columns)]
-    handles = [
-        mpl.lines.Line2D([], [], linestyle="none", label=systems[place], **look(place))
-        for place in order  # matplotlib fills column by column
-    ]
+    handles = [_handle(systems[place], **look(place)) for place in order]
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
 
 
-def _dots(axes: Axes, labels: Sequence[str], rates: Mapping[str, Sequence[Any]]) -> None:
-    """Rows of dots with their intervals, one row a label, one dot a system."""
-    for index, (system, own) in enumerate(rates.items()):
-        for place, rate in enumerate(own):
-            _dot(axes, rate, place + _shift(index, len(rates)), look(index), label=system)
-    for border in range(1, len(labels)):
-        axes.axhline(border - 0.5, color=LINE, linewidth=0.7)
-    _name_rows(axes, labels)
-    axes.grid(axis="y", visible=False)
-    _percent_axis(axes, "% of the scored answers")
+def _handle(label: str, **style: Any) -> mpl.lines.Line2D:
+    return mpl.lines.Line2D([], [], linestyle="none", label=label, **style)
 
 
 def _shift(index: int, count: int) -> float:
@@ -222,11 +203,10 @@ def _dot(
     place: float,
     style: Mapping[str, Any],
     *,
-    label: str = "",
     filled: bool = True,
     vertical: bool = False,
 ) -> None:
-    """A rate with its interval; nothing where there is no rate. Hovering says the numbers."""
+    """A rate with its interval; nothing where there is no rate."""
     if rate["rate"] is None:
         return
     value, low, high = (100 * rate[key] for key in ("rate", "low", "high"))
