@@ -245,7 +245,7 @@ def test_backends_counts_no_failed_request(monkeypatch: pytest.MonkeyPatch) -> N
     backends = benchmark("backends")
     monkeypatch.delenv("http_proxy", raising=False)
     settings = backends.Benchmark(n=3, latency=0.01)
-    server = backends.LocalServer(["--answer=x", "--faults=400!:1"])
+    server = backends.LocalServer(["--answer=x", "--faults=400:1"])
     try:
         with pytest.raises(TablemendError, match=r"r0: .*status 400"):
             backends.generate(backends.open_for(server.url, settings, concurrency=1), settings, 3)

@@ -7,16 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
 
 from tablemend.backends.backend import open_backend
 from tablemend.backends.requests import Sampling
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm import checks, omissions, parsing, preservation
 from tablemend.datasets.tablehallu_llm import queries as checked_queries
@@ -34,21 +30,16 @@ from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.stages import Models, make_row
 from tablemend.datasets.tablehallu_llm.topics import PoolTopics
-from tablemend.detector.algorithm import detect_in_answer
-from tablemend.detector.query import sort_rule_from_query
-from tablemend.errors import TablemendError
 from tablemend.prompting import replies
 from tablemend.prompting.replies import Problem
-from tablemend.records import Constraints, Example
-from tablemend.tasks import tablehallu
-from tests.support.model_server import kernels, oracle, perturbations, queries, tables
+from tablemend.records import Constraints
+from tests.support.model_server import kernels, oracle, perturbations, queries
 from tests.support.model_server.chat import Chat, Reply, read_chat
 from tests.support.model_server.faults import MISTAKES
 from tests.support.model_server.oracle import Oracle
-from tests.support.model_server.reading import added_sentences, read_sentences
 from tests.support.prompts import openings
 
-SEEDS = range(30)
+SEEDS = range(20)
 SHAPE = Shape(min_rows=5, max_rows=8)
 TOPICS = PoolTopics(seed=1)
 FACTOR = 10
@@ -149,7 +140,7 @@ def test_every_stage_of_the_chain_passes_the_checks(chains: list[Made]) -> None:
 
 def test_the_chains_differ(chains: list[Made]) -> None:
     assert len({made.draft.table.content_hash() for made in chains}) == len(chains)
-    assert len({tuple(made.draft.table.columns) for made in chains}) > 20
+    assert len({tuple(made.draft.table.columns) for made in chains}) > 8
     kinds = Counter(
         "values" if one.values else "open" if None in (one.low, one.high) else "range"
         for made in chains
@@ -264,20 +255,6 @@ def test_a_perturbation_with_a_mistake_is_rejected_for_it(mistake: str, chains: 
     assert found.total() >= (2 if mistake == "changed-gold" else 8)
 
 
-def test_what_no_program_sees_a_verifier_sees(chains: list[Made]) -> None:
-    """A distractor in scope passes the checks; the second verifier reads it."""
-    caught = 0
-    for made in chains[:12]:
-        reply = say("perturb", "in-scope", made.seed, **made.perturb_slots)
-        text = parsing.read_context(reply.content)
-        assert reply.mistaken
-        assert checks.check_adversarial(made.draft, made.constraints, text, FLOOR) == []
-        verdicts = made.verdict(text)
-        assert verdicts["verify_kernel"] and verdicts["verify_preserved"]
-        caught += not verdicts["verify_distractors"]
-    assert caught >= 11
-
-
 def test_verifiers_see_what_is_wrong_and_can_be_wrong_themselves(chains: list[Made]) -> None:
     made, other = chains[0], chains[1]
     assert not made.verdict(other.adversarial)["verify_preserved"]
@@ -316,14 +293,6 @@ def test_a_rejected_answer_is_mended_in_the_next_turn() -> None:
     assert draft.table != parsing.read_kernel(first.content).table
 
 
-@pytest.mark.parametrize(("columns", "rows"), [("12 to 14", "5 to 8"), ("4 to 7", "60 to 90")])
-def test_what_the_pool_has_not_is_answered_with_a_sentence(columns: str, rows: str) -> None:
-    reply = say("kernel", "unsorted", **{**kernel_slots(0), "columns": columns, "rows": rows})
-    assert not reply.mistaken
-    with pytest.raises(replies.Unreadable, match=replies.NO_JSON):
-        parsing.read_kernel(reply.content)
-
-
 @pytest.mark.parametrize("switch", ["", " /no_think", " /think"])
 def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> None:
     (system, user) = render("kernel", **kernel_slots(0))
@@ -337,140 +306,12 @@ def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> 
         assert "<think>" not in reply.content
 
 
-def test_the_program_reads_its_own_sentences_back() -> None:
-    said = [
-        "On record for Letters to Mo are 12.5 under Budget (USD) and 3 May 1999 as the year.",
-        "Letters to Mo has 7 Awards.",
-        "By genre, The Brax falls under Drama.",
-        "Nobody knows anything about the rest.",
-    ]
-    found = read_sentences(
-        said, {"Budget (USD)": True, "Year": True, "Awards": True, "Genre": False}
-    )
-    assert found == {
-        "Letters to Mo": {"Budget (USD)": {"12.5"}, "Year": {"3 May 1999"}, "Awards": {"7"}},
-        "The Brax": {"Genre": {"Drama"}},
-    }
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Oracle, list[Example]]:
-    """Examples of the small world, a few without a blank cell, and an oracle that knows them."""
-    examples = list(small_world.examples(seed=3, n=30))
-    path = tmp_path_factory.mktemp("examples") / "test.jsonl"
-    path.write_text("".join(json.dumps(example.to_json()) + "\n" for example in examples))
-    (path.parent / "rows.jsonl").write_text("no example\n")
-    return Oracle(path.parent), examples
-
-
-def table_chat(example: Example, output: str = "markdown", **more: Any) -> Chat:
-    turns = tablehallu.messages(example, "adversarial", "cot", output)  # type: ignore[arg-type]
-    return Chat("m", tuple((turn["role"], turn["content"]) for turn in turns), **more)
-
-
-def errors_in(text: str, example: Example) -> dict[str, int]:
-    rule = sort_rule_from_query(example.query, example.gold_table.columns)
-    scored = detect_in_answer(text, example.gold_table, example.adversarial_context, rule)
-    assert scored.unscored == ""
-    return {name: count for name, count in scored.counts.items() if count}
-
-
-@pytest.mark.parametrize("output", list(tablehallu.FORMATS))
-def test_a_known_table_is_answered_with_the_gold_one(
-    known: tuple[Oracle, list[Example]], output: str
-) -> None:
-    model, examples = known
-    for example in examples:
-        chat = table_chat(example, output, thinking=True)
-        assert model.stage(chat) == oracle.TABLE
-        reply = model.answer(chat, None, 0)
-        assert errors_in(reply.content, example) == {}
-        assert reply.thought == tablehallu.quotation(example, "adversarial")
-
-
-TABLE_ERRORS = {
-    "extra-row": "out_of_range",
-    "wrong-cell": "attribute",
-    "filled-blank": "blank_filling",
-    "wrong-order": "order_mismatch",
-    "made-up-row": "entity_fabrication",
-}
-
-
-@pytest.mark.parametrize("mistake", tables.MISTAKES)
-def test_a_wrong_table_has_the_error_that_was_asked_for(
-    known: tuple[Oracle, list[Example]], mistake: str
-) -> None:
-    model, examples = known
-    made = 0
-    for example in examples:
-        reply = model.answer(table_chat(example), mistake, 0)
-        found = errors_in(reply.content, example)
-        assert (TABLE_ERRORS[mistake] in found) == reply.mistaken
-        made += reply.mistaken
-    assert made >= 10
-
-
-def test_a_name_that_ends_in_an_initial_ends_its_sentence() -> None:
-    text = "3 May 2001 is the launch date of Zifim I. Koga I has 7 Awards. This stays."
-    assert added_sentences(text, "This stays.") == [
-        "3 May 2001 is the launch date of Zifim I.",
-        "Koga I has 7 Awards.",
-    ]
-
-
-def test_an_unknown_table_and_any_other_prompt_get_a_plain_answer() -> None:
-    (example,) = small_world.examples(seed=4, n=1)
-    chat = table_chat(example)
-    assert Oracle().stage(chat) == oracle.TABLE
-    other = Chat("m", (("user", "Good morning"),))
-    assert Oracle().stage(other) == oracle.OTHER
-    for one in (chat, other):
-        reply = Oracle().answer(one, "mistake", 0)
-        assert reply.content.endswith(".") and not reply.mistaken
-
-
-@pytest.mark.parametrize(
-    ("schema", "value"),
-    [
-        ({}, {}),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 0}),
-        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, [False, False]),
-        ({"type": ["string", "null"]}, "nothing"),
-        ({"enum": ["x", "y"]}, "x"),
-        ({"anyOf": [{"type": "null"}, {"type": "string"}]}, None),
-        ({"type": "number", "minimum": 3}, 3),
-    ],
-)
-def test_a_schema_is_kept_to(schema: dict[str, Any], value: Any) -> None:
-    chat = Chat("m", (("user", "Answer as the schema says"),), schema=schema)
-    assert json.loads(Oracle().answer(chat, None, 0).content) == value
-
-
-def test_examples_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TablemendError, match="no file or folder"):
-        Oracle(tmp_path / "nothing.jsonl")
-    with pytest.raises(TablemendError, match="holds no"):
-        Oracle(tmp_path)
-
-
 def test_every_mistake_belongs_to_a_stage() -> None:
     by_stage = [stage.mistakes for stage in oracle.STAGES.values()]
     known = [prompt.name for prompt in openings()]
     assert len(known) == len(set(known)) and set(oracle.STAGES) == set(known)
-    assert {name for names in (*by_stage, tables.MISTAKES) for name in names} == set(MISTAKES) - {
-        "mistake"
-    }
-    assert set(perturbations.MISTAKES) == {*PERTURB_KINDS, "in-scope"}
-
-
-def test_any_mistake_is_drawn_among_those_of_the_stage() -> None:
-    rng, seen = Random(0), set()
-    for _ in range(100):
-        seen.add(oracle.drawn("mistake", kernels.MISTAKES, rng))
-    assert seen == set(kernels.MISTAKES)
-    assert oracle.drawn("lost-gold", kernels.MISTAKES, rng) is None
-    assert oracle.drawn(None, kernels.MISTAKES, rng) is None
+    assert {name for names in by_stage for name in names} == set(MISTAKES) - {"mistake"}
+    assert set(perturbations.MISTAKES) == set(PERTURB_KINDS)
 
 
 @pytest.mark.parametrize(

@@ -241,12 +241,11 @@ class VllmEngine:
             self._watch.kill()
             self._watch.communicate()
             self._watch = None
-        if self._llm is not None:
-            self._llm.shutdown(timeout=PATIENCE)
-            self._llm = None
         if self._loop is not None:
+            if self._llm is not None:
+                asyncio.run_coroutine_threadsafe(_end(self._llm), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+            self._loop, self._llm = None, None
         if self._merged is not None:
             self._merged.cleanup()
             self._merged = None
@@ -386,6 +385,14 @@ async def _start(arguments: dict[str, Any]) -> Any:
         raise TablemendError(
             f"vLLM does not start with {arguments['model']}: {_reason(error)}"
         ) from error
+
+
+async def _end(llm: Any) -> None:
+    llm.shutdown(timeout=PATIENCE)
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _reason(error: BaseException) -> str:

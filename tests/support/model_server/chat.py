@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from time import time
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from tablemend.datasets.tablehallu.tokens import count_tokens
 
 Finish = Literal["stop", "length", "content_filter"]
-T = TypeVar("T")
-ROLES = ("system", "developer", "user", "assistant")
 
 
 class Unfit(Exception):
-    """A body that is no chat request, or asks for what this server does not do."""
+    """A body that is no chat request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +29,6 @@ class Chat:
         turns: role and text of every turn.
         seed: of the answer; it counts only with a temperature above 0, as on a real server.
         max_tokens: longest answer; ``None`` is unlimited.
-        schema: JSON schema of the answer; empty where JSON alone was asked for, ``None`` where
-            nothing was.
         thinking: whether thinking was asked for in ``chat_template_kwargs``.
     """
 
@@ -41,7 +37,6 @@ class Chat:
     seed: int = 0
     temperature: float = 1.0
     max_tokens: int | None = None
-    schema: Mapping[str, Any] | None = None
     thinking: bool = False
 
     @property
@@ -115,86 +110,18 @@ def read_chat(body: bytes) -> Chat:
     """Read the body of a request.
 
     Raises:
-        Unfit: it is no JSON object, a field is missing or of the wrong type, or it asks for
-            streaming, several choices, tools or log probabilities.
+        Unfit: it is no JSON object, or a field is missing or of the wrong type.
     """
     try:
         data = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Unfit(f"the body is no JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise Unfit("the body is no JSON object")
-    for name, neutral in (("stream", False), ("n", 1), ("tools", []), ("logprobs", False)):
-        if data.get(name) not in (None, neutral):
-            raise Unfit(f"{name}={data[name]!r}: this server does not do that")
-    turns = data.get("messages")
-    if not isinstance(turns, list) or not turns:
-        raise Unfit("messages: a list of at least one turn")
-    template = _field(data, "chat_template_kwargs", dict, {})
-    limit = data.get("max_completion_tokens")
-    if limit is None:
-        limit = data.get("max_tokens")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise Unfit("max_tokens: a whole number from 1")
-    temperature = data.get("temperature")
-    if temperature is not None and not _is_number(temperature):
-        raise Unfit("temperature: a number from 0")
-    return Chat(
-        _field(data, "model", str, ""),
-        tuple(map(_read_turn, turns)),
-        _field(data, "seed", int, 0),
-        1.0 if temperature is None else float(temperature),
-        limit,
-        _read_schema(_field(data, "response_format", dict, {})),
-        template.get("enable_thinking") is True,
-    )
-
-
-def _field(data: dict[str, Any], name: str, kind: type[T], default: T) -> T:
-    value = data.get(name)
-    if value is None:
-        return default
-    if not isinstance(value, kind):
-        raise Unfit(f"{name}: not a {kind.__name__}")
-    return value
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and value >= 0
-
-
-def _read_turn(turn: Any) -> tuple[str, str]:
-    if not isinstance(turn, dict) or turn.get("role") not in ROLES:
-        raise Unfit(f"messages: a turn has a role out of {', '.join(ROLES)}")
-    content = turn.get("content")
-    if isinstance(content, list):
-        content = "".join(map(_read_part, content))
-    if not isinstance(content, str):
-        raise Unfit("messages: a turn has a text as content")
-    return turn["role"], content
-
-
-def _read_part(part: Any) -> str:
-    text = part.get("text") if isinstance(part, dict) else None
-    if not isinstance(text, str):
-        raise Unfit("messages: a part that is no text")
-    return text
-
-
-def _read_schema(form: dict[str, Any]) -> Mapping[str, Any] | None:
-    match form.get("type", "text"):
-        case "text":
-            return None
-        case "json_object":
-            return {}
-        case "json_schema":
-            inner = form.get("json_schema")
-            schema = inner.get("schema") if isinstance(inner, dict) else None
-            if not isinstance(schema, dict):
-                raise Unfit("response_format: json_schema without a schema")
-            return schema
-        case other:
-            raise Unfit(f"response_format: no type {other!r}")
+        limit = data.get("max_completion_tokens") or data.get("max_tokens")
+        template = data.get("chat_template_kwargs") or {}
+        turns = tuple((turn["role"], turn["content"]) for turn in data["messages"])
+        seed, temperature = data.get("seed") or 0, data.get("temperature", 1.0)
+        thinking = template.get("enable_thinking") is True
+        return Chat(data.get("model", ""), turns, seed, temperature, limit, thinking)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Unfit(f"no chat request: {error!r}") from error
 
 
 def joined(reply: Reply) -> Reply:
@@ -214,7 +141,7 @@ def within(reply: Reply, most: int | None) -> Reply:
     return replace(reply, content=text[:end], finish="length")
 
 
-def completion(chat: Chat, reply: Reply, usage: Mapping[str, Any] | None, number: str) -> bytes:
+def completion(chat: Chat, reply: Reply, usage: Mapping[str, Any], number: str) -> bytes:
     """The body of a ``chat.completion``."""
     message = {
         "role": "assistant",
@@ -231,8 +158,6 @@ def completion(chat: Chat, reply: Reply, usage: Mapping[str, Any] | None, number
         ],
         "usage": usage,
     }
-    if usage is None:
-        del body["usage"]
     return json.dumps(body).encode()
 
 

@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tablemend.datasets.tabfaith.prompting import STAGES as SUMMARIES
 from tablemend.datasets.tablehallu.kernel import Rejected
@@ -24,7 +23,6 @@ from tablemend.prompting.replies import Unreadable
 from tablemend.records import SortOrder
 from tablemend.tables.markdown import read_markdown
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
 from tests.support.model_server import (
     claims,
     kernels,
@@ -32,13 +30,11 @@ from tests.support.model_server import (
     queries,
     rewrites,
     summaries,
-    tables,
     verdicts,
 )
 from tests.support.model_server.chat import Chat, Reply
 from tests.support.prompts import Recognised, recognise
 
-TABLE = "table"
 OTHER = "other"
 THOUGHT = "I go through what is asked, one point after the other."
 _SWITCH = re.compile(r"\s*/(no_)?think\s*$")
@@ -61,42 +57,23 @@ class Stage(NamedTuple):
 
 
 class Oracle:
-    """Tells the stages of all rooms apart by their prompts and answers each.
-
-    Args:
-        examples: file or folder of examples whose tables are known.
-
-    Raises:
-        TablemendError: there are no examples.
-    """
-
-    def __init__(self, examples: Path | None = None) -> None:
-        self._tables = None if examples is None else tables.KnownTables.open(examples)
+    """Tells the stages of all rooms apart by their prompts and answers each."""
 
     def stage(self, chat: Chat) -> str:
-        """The name of the prompt, ``table`` for one of the benchmark, ``other`` for the rest."""
-        if found := _recognise(chat):
-            return found.name
-        return TABLE if _is_table_prompt(chat) else OTHER
+        """The name of the prompt; ``other`` for what is none of ours."""
+        found = _recognise(chat)
+        return OTHER if found is None else found.name
 
     def answer(self, chat: Chat, mistake: str | None, seed: int) -> Reply:
         """What is asked for, or where that cannot be had, a plain sentence that says so."""
         rng = chat.rng(seed)
-        thinks = _thinks(chat)
-        thought = THOUGHT if thinks else ""
+        thought = THOUGHT if _thinks(chat) else ""
         if found := _recognise(chat):
             stage = STAGES[found.name]
             try:
                 text, made = stage.answer(found.slots, drawn(mistake, stage.mistakes, rng), rng)
             except (Rejected, Unreadable, TablemendError) as error:
                 text, made = f"There is nothing that I could answer: {error}", False
-        elif self._tables and (known := self._tables.find(_task(chat))):
-            example, context = known
-            wrong = drawn(mistake, tables.MISTAKES, rng)
-            text, made = tables.write_answer(_task(chat), example, wrong, rng)
-            thought = tablehallu.quotation(example, context) if thinks else ""
-        elif chat.schema is not None:
-            text, made = json.dumps(_instance(chat.schema)), False
         else:
             text, made = "I have read this, and there is nothing that I can add to it.", False
         return Reply(text, thought=thought, mistaken=made)
@@ -106,15 +83,6 @@ def _recognise(chat: Chat) -> Recognised | None:
     """The prompt; a switch for thinking behind it is not part of it."""
     messages = [{"role": role, "content": _SWITCH.sub("", text)} for role, text in chat.turns[:2]]
     return recognise(messages)
-
-
-def _task(chat: Chat) -> str:
-    return chat.users[0] if chat.users else ""
-
-
-def _is_table_prompt(chat: Chat) -> bool:
-    task = _task(chat)
-    return tables.QUERY in task and any(words in task for words in tablehallu.FORMATS.values())
 
 
 def _thinks(chat: Chat) -> bool:
@@ -205,29 +173,3 @@ STAGES: dict[str, Stage] = {
     "rewrite_row": Stage(rewrites.judge_row, rewrites.ROW_MISTAKES),
     **dict.fromkeys(SUMMARIES.values(), Stage(summaries.summarise, summaries.MISTAKES)),
 }
-
-
-def _instance(schema: Mapping[str, Any]) -> Any:
-    """The plainest value of a JSON schema; what a schema leaves open is a text or an object."""
-    if "const" in schema:
-        return schema["const"]
-    if schema.get("enum"):
-        return schema["enum"][0]
-    for joint in ("anyOf", "oneOf"):
-        if schema.get(joint):
-            return _instance(schema[joint][0])
-    kind = schema.get("type", "object")
-    match kind[0] if isinstance(kind, list) else kind:
-        case "object":
-            fields = schema.get("properties", {})
-            return {name: _instance(field) for name, field in fields.items()}
-        case "array":
-            return [_instance(schema.get("items", {}))] * int(schema.get("minItems", 0))
-        case "integer" | "number":
-            return schema.get("minimum", 0)
-        case "boolean":
-            return False
-        case "null":
-            return None
-        case _:
-            return "nothing"

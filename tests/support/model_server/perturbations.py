@@ -7,14 +7,12 @@ from random import Random
 
 from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
-from tablemend.datasets.tablehallu.names import NameGuard, invent_name
 from tablemend.datasets.tablehallu.perturbation import perturb_kernel
-from tablemend.datasets.tablehallu.sentences import Speaker, label_of
+from tablemend.datasets.tablehallu.sentences import label_of
 from tablemend.records import Constraints
-from tablemend.tables.table import Cell, Table
+from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans
 from tests.support.model_server.queries import type_shown
-from tests.support.model_server.reading import sentences_of
 
 MISTAKES = (
     "lost-gold",
@@ -22,7 +20,6 @@ MISTAKES = (
     "changed-gold",
     "no-distractor",
     "clustered",
-    "in-scope",
 )
 
 
@@ -87,20 +84,7 @@ def _with_mistake(text: str, shown: Shown, mistake: str, rng: Random) -> str | N
             return None
         name, label, value = rng.choice(others)
         return _insert(text, f"The {label} of {name} is {value}.", rng)
-    return _insert(text, _row_in_scope(shown, key, rng), rng) if mistake == "in-scope" else None
-
-
-def _row_in_scope(shown: Shown, key: int, rng: Random) -> str:
-    """A gold row under another name, in words."""
-    typed = type_shown(shown.table)
-    names = [name for name in shown.table.column(shown.table.columns[key]) if name]
-    guard = NameGuard(names)
-    while guard.is_similar(name := invent_name(rng.choice(names), frozenset(), rng)):
-        pass
-    cells: list[Cell] = list(rng.choice(shown.table.rows))
-    cells[key] = name
-    row = Speaker(typed, frozenset()).state(tuple(cells), range(len(cells)), None, rng)
-    return " ".join(sentence.text for sentence in row.sentences)
+    return None
 
 
 def _without(text: str, sentences: list[str]) -> str:
@@ -108,6 +92,11 @@ def _without(text: str, sentences: list[str]) -> str:
     for sentence in sentences:
         text = text.replace(sentence, "", 1)
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def _insert(text: str, sentence: str, rng: Random) -> str:

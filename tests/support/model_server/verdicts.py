@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tablemend.datasets.tablehallu.columns import ORDERED
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu.verification import meets
 from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, check_query
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.parsing import read_constraints
 from tablemend.detector.query import sort_rule_from_query
-from tablemend.records import Condition, Constraints
 from tablemend.tables.table import Table
-from tests.support.model_server.queries import type_shown
-from tests.support.model_server.reading import added_sentences, read_sentences, sentences_of
+from tests.support.model_server.perturbations import sentences_of
 
 MISTAKES = ("wrong-verdict", "two-verdicts")
 ANY_SHAPE = Shape(min_rows=2, max_rows=1 << 20, min_columns=3, max_columns=1 << 20)
@@ -42,30 +38,7 @@ def judge_distractors(slots: Mapping[str, str], table: Table) -> list[str]:
     constraints = read_constraints(slots["constraints"])
     draft = KernelDraft(table, constraints.sort_column, constraints.sort_order, slots["context"])
     problems = check_adversarial(draft, constraints, slots["adversarial"], 1.0)
-    found = [problem.text for problem in problems]
-    return found or _in_scope(slots, constraints, table)
-
-
-def _in_scope(slots: Mapping[str, str], constraints: Constraints, table: Table) -> list[str]:
-    """Added things that meet every condition."""
-    conditions = constraints.conditions
-    if not conditions:
-        return []
-    columns = {column.name: column.kind in ORDERED for column in type_shown(table).columns}
-    columns |= {condition.column: not condition.values for condition in conditions}
-    added = added_sentences(slots["adversarial"], slots["context"])
-    gold = {cell for row in table.rows for cell in row}
-    return [
-        f"{entity} meets every constraint."
-        for entity, values in read_sentences(added, columns).items()
-        if entity not in gold and all(_is_met(values, condition) for condition in conditions)
-    ]
-
-
-def _is_met(values: Mapping[str, set[str]], condition: Condition) -> bool:
-    """Whether a value that meets the condition is read, and none that breaks it."""
-    found = {meets(value, condition) for value in values.get(condition.column, ())}
-    return True in found and False not in found
+    return [problem.text for problem in problems]
 
 
 def say(problems: list[str], yes: str, no: str, mistake: str | None) -> tuple[str, bool]:

@@ -202,7 +202,7 @@ def served(model_server: Callable[..., str]) -> Served:
     """CAVE with a model that knows only its prompts."""
 
     def run(text: str, *faults: str) -> Mended:
-        model = model_server(*(f"--faults={fault}!:1" for fault in faults))
+        model = model_server(*(f"--faults={fault}:1" for fault in faults))
         with open_backend(model, BackendOptions(cache=None, retries=0)) as backend:
             return cave_texts([text], backend)[0]
 
