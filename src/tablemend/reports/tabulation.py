@@ -48,49 +48,63 @@ def tabulate(
         ``systems`` (system -> context -> metric -> rate), ``paired``, ``by_domain`` (system ->
         context -> domain -> metric -> rate) and ``by_length`` (system -> context -> list of bins).
     """
-    bins = {
-        context: length_bins([one.length for one in own.values()]) for context, own in views.items()
-    }
-    broken_down = _broken_down(metrics)
+    few = _broken_down(metrics)
+    domains = {context: _by_domain(own) for context, own in views.items()}
+    lengths = {context: _by_length(own) for context, own in views.items()}
 
-    def rates_of(
+    def rates(
         own: Mapping[str, Judgement], names: Iterable[str], shown: Sequence[Metric]
     ) -> dict[str, Rate]:
         listed = list(names)
         return summarise([own[n] for n in listed], shown, [tables[n] for n in listed])
 
-    found: dict[str, Any] = {"systems": {}, "paired": [], "by_domain": {}, "by_length": {}}
-    for system, kinds in judgements.items():
-        rates, domains, lengths = {}, {}, {}
-        for context, own in kinds.items():
-            shown = views[context]
-            rates[context] = rates_of(own, own, metrics)
-            groups: dict[str, list[str]] = {}
-            for name in own:
-                groups.setdefault(shown[name].domain, []).append(name)
-            domains[context] = {
-                domain: rates_of(own, groups[domain], broken_down) for domain in sorted(groups)
-            }
-            lengths[context] = [
-                {"from": first, "to": last}
-                | rates_of(
-                    own,
-                    [name for name, one in shown.items() if first <= one.length <= last],
-                    broken_down,
-                )
-                for first, last in bins[context]
+    return {
+        "systems": {
+            system: {context: rates(own, own, metrics) for context, own in kinds.items()}
+            for system, kinds in judgements.items()
+        },
+        "paired": correct_by_holm(
+            [
+                test
+                for context in views
+                for a, b in combinations(judgements, 2)
+                for test in compare_pair(context, a, b, judgements, metrics, tables)
             ]
-        found["systems"][system] = rates
-        found["by_domain"][system], found["by_length"][system] = domains, lengths
-    found["paired"] = correct_by_holm(
-        [
-            test
-            for context in views
-            for a, b in combinations(judgements, 2)
-            for test in compare_pair(context, a, b, judgements, metrics, tables)
-        ]
-    )
-    return found
+        ),
+        "by_domain": {
+            system: {
+                context: {name: rates(own, ids, few) for name, ids in domains[context].items()}
+                for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        },
+        "by_length": {
+            system: {
+                context: [
+                    {"from": first, "to": last} | rates(own, ids, few)
+                    for (first, last), ids in lengths[context].items()
+                ]
+                for context, own in kinds.items()
+            }
+            for system, kinds in judgements.items()
+        },
+    }
+
+
+def _by_domain(shown: Mapping[str, SampleView]) -> dict[str, list[str]]:
+    """Ids of the examples of each domain."""
+    groups: dict[str, list[str]] = {}
+    for name, one in sorted(shown.items(), key=lambda item: item[1].domain):
+        groups.setdefault(one.domain, []).append(name)
+    return groups
+
+
+def _by_length(shown: Mapping[str, SampleView]) -> dict[tuple[int, int], list[str]]:
+    """Ids of the examples of each group of lengths, by its bounds."""
+    return {
+        (first, last): [name for name, one in shown.items() if first <= one.length <= last]
+        for first, last in length_bins([one.length for one in shown.values()])
+    }
 
 
 def _broken_down(metrics: Sequence[Metric]) -> list[Metric]:
