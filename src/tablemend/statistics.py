@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, norm, pearsonr, rankdata, spearmanr
 
 CONFIDENCE = 0.95
 QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-Z = float(norm.ppf(QUANTILES[1]))
+Z = NormalDist().inv_cdf(QUANTILES[1])
 RESAMPLES = 10_000
 
 Array = NDArray[np.float64]
@@ -242,6 +242,8 @@ def mcnemar(a_only: int, b_only: int) -> float:
     """Exact two-sided McNemar test: are the examples that differ split evenly (McNemar 1947)?"""
     if a_only + b_only == 0:
         return 1.0
+    from scipy.stats import binomtest  # takes a second to import
+
     return float(binomtest(a_only, a_only + b_only, 0.5).pvalue)
 
 
@@ -340,6 +342,8 @@ def correlations(
 
     Spearman's ranks are those of each resample. ``None`` where one side does not vary.
     """
+    from scipy.stats import rankdata
+
     pairs = [
         (score, given, cluster)
         for score, given, cluster in zip(scores, people, clusters, strict=True)
@@ -378,6 +382,8 @@ def correlation_with_p(points: Sequence[tuple[float, float]]) -> dict[str, float
     x, y = zip(*points, strict=True) if points else ((), ())
     if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
         return {"n": len(points), "r": None, "p": None, "rho": None, "p_rho": None}
+    from scipy.stats import pearsonr, spearmanr
+
     pearson, spearman = pearsonr(x, y), spearmanr(x, y)
     return {
         "n": len(points),

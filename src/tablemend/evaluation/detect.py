@@ -114,7 +114,7 @@ def detect(options: argparse.Namespace) -> int:
 
 def detect_batch(options: argparse.Namespace) -> int:
     """Judge a file of answers and print their rates."""
-    from tablemend.reports.tabulation import summarise  # scipy.stats takes a second to import
+    from tablemend.reports.tabulation import summarise  # numpy
 
     similarity = load_similarity(options.similarity)
     submissions = read_submissions(options.batch, options.format)

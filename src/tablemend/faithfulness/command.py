@@ -60,7 +60,7 @@ def verify(options: argparse.Namespace) -> int:
 def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     """Judge a file of documents, and print their mean STAF or one JSON object each."""
     from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines, why_failed
-    from tablemend.statistics import mean_interval  # scipy.stats takes a second to import
+    from tablemend.statistics import mean_interval  # numpy
 
     scored = []
     status = 0
