@@ -11,6 +11,7 @@ from tablemend.mitigations.repair_text import find_edits
 from tablemend.mitigations.rewrite_prompts import (
     COMPARISON,
     PROMPTS,
+    RELATION,
     STRATEGIES,
     computed,
     evidence,
@@ -85,7 +86,7 @@ class TextRewriting(Rewriting[Words]):
 
     def prompt(self, place: Words, verdicts: Sequence[Verdict]) -> Sequence[Message]:
         """By the error type, but what was computed is handed over as such."""
-        strategy = STRATEGIES[_error_type(verdicts)]
+        strategy = STRATEGIES.get(_error_type(verdicts), RELATION)
         slots = {
             "sentence": self.text[place.sentence.start : place.sentence.end],
             "words": self.key(place),

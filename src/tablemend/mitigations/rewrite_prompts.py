@@ -29,10 +29,10 @@ STRATEGIES: dict[ClaimError, str] = {
     "NUM": "rewrite_value",
     "CMP": COMPARISON,
     "TMP": "rewrite_time",
-    "REL": "rewrite_relation",
-    "ATT": "rewrite_relation",
 }
-"""The prompt that an error type is rewritten with (TabFaith, section 5)."""
+RELATION = "rewrite_relation"
+"""The prompt that an error type is rewritten with (TabFaith, section 5); this one where it has
+none of its own."""
 RETRY = "retry"
 KEEP, DROP = "KEEP", "DROP"
 MOST_EVIDENCE = 8

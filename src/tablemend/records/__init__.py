@@ -9,6 +9,7 @@ from tablemend.records.answers import (
     Share,
 )
 from tablemend.records.claims import (
+    CLAIM_ERROR_NAMES,
     CLAIM_ERRORS,
     CLAIM_KINDS,
     NO_CLAIMS,

@@ -24,6 +24,14 @@ VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
 ClaimError = Literal["NUM", "REL", "CMP", "TMP", "ATT"]
 CLAIM_ERRORS: tuple[ClaimError, ...] = get_args(ClaimError)
 """Numerical, relational, comparative, temporal, attributional (TabFaith 3.1)."""
+CLAIM_ERROR_NAMES: dict[ClaimError, tuple[str, str, str]] = {
+    "NUM": ("Numerical error", "number", "a number that the table does not bear out"),
+    "REL": ("Relational error", "relation", "a value given to the wrong entity or attribute"),
+    "CMP": ("Comparative error", "comparison", "a wrong comparison, rank or extreme"),
+    "TMP": ("Temporal error", "time", "a wrong date, period or order of events"),
+    "ATT": ("Attributional error", "attribution", "an attribute that the table does not give"),
+}
+"""What reports call them: title, label, description."""
 
 
 NO_CLAIMS = "no claims"

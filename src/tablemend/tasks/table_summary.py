@@ -17,6 +17,7 @@ from tablemend.datasets.tabfaith.prompting import PROMPTS, STAGES, ask_for
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.records import (
     ABSTENTION,
+    CLAIM_ERROR_NAMES,
     NO_CLAIMS,
     UNSCORED,
     Claim,
@@ -54,16 +55,7 @@ CHUNK = 64
 ASKED = f"{SENTENCES[0]} to {SENTENCES[1]}"
 VIEW = "table"
 
-ERRORS = (
-    Metric("NUM", "Numerical error", "number", "a number that the table does not bear out"),
-    Metric("REL", "Relational error", "relation", "a value given to the wrong entity or attribute"),
-    Metric("CMP", "Comparative error", "comparison", "a wrong comparison, rank or extreme"),
-    Metric("TMP", "Temporal error", "time", "a wrong date, period or order of events"),
-    Metric(
-        "ATT", "Attributional error", "attribution", "an attribute that the table does not give"
-    ),
-)
-"""TabFaith, 3.1."""
+ERRORS = tuple(Metric(type, *names) for type, names in CLAIM_ERROR_NAMES.items())
 METRICS = (
     *ERRORS,
     total(ERRORS, "at least one claim found wrong; claims without a verdict are not counted"),

@@ -9,8 +9,11 @@ anion gap from the electrolytes.
 from __future__ import annotations
 
 from datetime import date, timedelta
+from importlib.resources import files
 from random import Random
 from typing import NamedTuple
+
+import yaml
 
 from tablemend.tables.table import Cell, Table
 
@@ -34,46 +37,10 @@ class Test(NamedTuple):
 
 
 PANELS: dict[str, tuple[Test, ...]] = {
-    "Complete blood count": (
-        Test("White Blood Cells", "K/uL", 4.0, 11.0, 1, 0.8, 38.0),
-        Test("Red Blood Cells", "m/uL", 4.2, 5.9, 2, 2.1, 7.2),
-        Test("Hemoglobin", "g/dL", 12.0, 17.5, 1, 5.8, 20.5),
-        Test("Hematocrit", "%", 36.0, 51.0, 1, 18.0, 60.0),
-        Test("MCV", "fL", 80, 100, 0, 62, 122),
-        Test("MCH", "pg", 27.0, 33.0, 1, 19.0, 40.0),
-        Test("MCHC", "g/dL", 32.0, 36.0, 1, 28.0, 38.5),
-        Test("RDW", "%", 11.5, 14.5, 1, 10.9, 24.0),
-        Test("Platelet Count", "K/uL", 150, 400, 0, 18, 820),
-        Test("Neutrophils", "%", 40.0, 70.0, 1, 12.0, 95.0),
-        Test("Lymphocytes", "%", 20.0, 45.0, 1, 2.0, 78.0),
-        Test("Monocytes", "%", 2.0, 10.0, 1, 0.4, 19.0),
-        Test("Eosinophils", "%", 0.5, 6.0, 1, 0.0, 22.0),
-    ),
-    "Comprehensive metabolic panel": (
-        Test("Sodium", "mmol/L", 135, 145, 0, 118, 162),
-        Test("Potassium", "mmol/L", 3.5, 5.1, 1, 2.3, 7.1),
-        Test("Chloride", "mmol/L", 98, 107, 0, 84, 124),
-        Test("Bicarbonate", "mmol/L", 22, 29, 0, 9, 41),
-        Test("Anion Gap", "mmol/L", 8, 16, 0, 3, 34),
-        Test("Urea Nitrogen", "mg/dL", 7, 20, 0, 3, 96),
-        Test("Creatinine", "mg/dL", 0.6, 1.3, 2, 0.3, 8.4),
-        Test("Glucose", "mg/dL", 70, 99, 0, 42, 486),
-        Test("Calcium", "mg/dL", 8.6, 10.3, 1, 6.1, 13.9),
-        Test("Total Protein", "g/dL", 6.0, 8.3, 1, 3.9, 10.4),
-        Test("Albumin", "g/dL", 3.5, 5.2, 1, 1.6, 5.9),
-        Test("Total Bilirubin", "mg/dL", 0.1, 1.2, 1, 0.1, 14.0),
-        Test("Alkaline Phosphatase", "U/L", 40, 130, 0, 18, 620),
-        Test("ALT", "U/L", 7, 55, 0, 4, 940),
-        Test("AST", "U/L", 8, 48, 0, 5, 890),
-    ),
-    "Lipid profile": (
-        Test("Total Cholesterol", "mg/dL", None, 200, 0, 92, 345),
-        Test("Triglycerides", "mg/dL", None, 150, 0, 38, 395),
-        Test("HDL Cholesterol", "mg/dL", 40, None, 0, 19, 98),
-        Test("LDL Cholesterol", "mg/dL", None, 130, 0, 30, 262),
-        Test("VLDL Cholesterol", "mg/dL", None, 30, 0, 7, 79),
-        Test("Non-HDL Cholesterol", "mg/dL", None, 160, 0, 50, 300),
-    ),
+    panel: tuple(Test(name, *given) for name, given in tests.items())
+    for panel, tests in yaml.safe_load(
+        files(__package__).joinpath("clinical.yaml").read_text("utf-8")
+    ).items()
 }
 _FLAGS = (("H", "L", None), ("High", "Low", "Normal"), ("high", "low", "normal"))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tabfaith.labels import is_plural_label, spoken_name
-from tablemend.datasets.tabfaith.periods import Period, move_period, read_period, spellings
+from tablemend.datasets.tabfaith.periods import Period, move_period, read_period, spell_like
 from tablemend.datasets.tabfaith.sheet import Sheet
 from tablemend.datasets.tabfaith.summary import Fact, Part
 from tablemend.datasets.tabfaith.templates import CONTRARIES, ORDINALS
@@ -25,6 +25,10 @@ COMPUTED = ("difference", "change_amount", "change_percent", "total", "average")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FACTORS = (0.4, 0.55, 0.7, 0.8, 0.88, 0.93, 1.07, 1.12, 1.2, 1.35, 1.6, 2.1)
 _STEPS = (-4, -3, -2, -1, 1, 2, 3, 4)
+
+
+class _MadeUp(str):
+    """A period that the table does not have."""
 
 
 class Edit(NamedTuple):
@@ -51,40 +55,52 @@ def propose(fact: Fact, sheet: Sheet, type: ClaimError, rng: Random) -> Iterator
     """
     for index in rng.sample(range(len(fact.parts)), len(fact.parts)):
         part = fact.parts[index]
-        for text, new in _replacements(fact, part, sheet, type, rng):
+        for text in _PROPOSALS[type](fact, part, sheet, rng):
+            new = type == "NUM" or isinstance(text, _MadeUp)
             yield Edit(type, index, _as_cased(part.text, text), new)
 
 
-def _replacements(
-    fact: Fact, part: Part, sheet: Sheet, type: ClaimError, rng: Random
-) -> Iterator[tuple[str, bool]]:
+def _numerical(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
+    if fact.kind in ("numeric", "relational") and part.role == "value":
+        yield from _other_numbers(part.text, rng)
+
+
+def _relational(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
+    if fact.operation == "value" and fact.kind in ("numeric", "relational"):
+        yield from _other_cells(fact, part, sheet, rng)
+
+
+def _comparative(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
+    cue = part.role == "cue" and fact.operation != "count" and fact.kind != "temporal"
+    if part.role == "quantifier" or cue:
+        yield from _opposites(part, rng)
+    if part.role == "entity" and fact.operation in ("superlative", "rank"):
+        yield from _other_names(part, sheet, rng)
+
+
+def _temporal(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
     dated = fact.kind == "temporal"
-    match type:
-        case "NUM":
-            numeric = fact.kind in ("numeric", "relational") and part.role == "value"
-            if numeric:
-                yield from ((text, True) for text in _other_numbers(part.text, rng))
-        case "REL":
-            if fact.operation == "value" and fact.kind in ("numeric", "relational"):
-                yield from ((text, False) for text in _other_cells(fact, part, sheet, rng))
-        case "CMP":
-            if part.role == "quantifier":
-                yield from ((text, False) for text in _opposites(part, rng))
-            if part.role == "cue" and fact.operation != "count" and not dated:
-                yield from ((text, False) for text in _opposites(part, rng))
-            if part.role == "entity" and fact.operation in ("superlative", "rank"):
-                yield from ((name, False) for name in _other_names(part, sheet, rng))
-        case "TMP":
-            if part.role == "cue" and dated:
-                yield from ((text, False) for text in _opposites(part, rng))
-            if part.role in ("period", "until") or (part.role == "value" and dated):
-                yield from _other_periods(part, sheet, rng)
-        case "ATT":
-            if fact.operation == "value" and part.role == "entity":
-                yield from ((name, False) for name in _other_names(part, sheet, rng))
-            if fact.kind == "attribute" and part.role == "value":
-                for text in _other_texts(fact, sheet, rng):
-                    yield text.lower() if part.style == "flag" and len(text) > 1 else text, False
+    if part.role == "cue" and dated:
+        yield from _opposites(part, rng)
+    if part.role in ("period", "until") or (part.role == "value" and dated):
+        yield from _other_periods(part, sheet, rng)
+
+
+def _attributional(fact: Fact, part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
+    if fact.operation == "value" and part.role == "entity":
+        yield from _other_names(part, sheet, rng)
+    if fact.kind == "attribute" and part.role == "value":
+        for text in _other_texts(fact, sheet, rng):
+            yield text.lower() if part.style == "flag" and len(text) > 1 else text
+
+
+_PROPOSALS: dict[ClaimError, Callable[[Fact, Part, Sheet, Random], Iterator[str]]] = {
+    "NUM": _numerical,
+    "REL": _relational,
+    "CMP": _comparative,
+    "TMP": _temporal,
+    "ATT": _attributional,
+}
 
 
 def _other_numbers(text: str, rng: Random) -> Iterator[str]:
@@ -193,38 +209,26 @@ def _other_texts(fact: Fact, sheet: Sheet, rng: Random) -> Iterator[str]:
     yield from rng.sample(sorted(texts), min(len(texts), 8))
 
 
-def _other_periods(part: Part, sheet: Sheet, rng: Random) -> Iterator[tuple[str, bool]]:
+def _other_periods(part: Part, sheet: Sheet, rng: Random) -> Iterator[str]:
     """Other periods of the table, and now and then one that it does not have."""
     own = read_period(part.text)
     if own is None:
         return
+    dated = [measure.index for measure in sheet.measures if measure.kind == "date"]
+    listed = [
+        period
+        for row in sheet.rows
+        for period in (row.period, *(read_period(sheet.text(row.index, i)) for i in dated))
+    ]
     found: dict[str, Period] = {}
-    for row in sheet.rows:
-        if row.period is not None:
-            found.setdefault(row.period.iso, row.period)
-        for measure in sheet.measures:
-            if measure.kind == "date":
-                period = read_period(sheet.text(row.index, measure.index))
-                if period is not None:
-                    found.setdefault(period.iso, period)
-    for _, period in sheet.periods:
-        found.setdefault(period.iso, period)
+    for period in (*listed, *(period for _, period in sheet.periods)):
+        if period is not None:
+            found.setdefault(period.iso, period)
     others = [p for p in found.values() if p.iso != own.iso and p.grain == own.grain]
     made_up = [move_period(own, step) for step in rng.sample(_STEPS, len(_STEPS))]
-    made_up = [period for period in made_up if period.iso not in found]
-    here = [(_spell_like(period, own), False) for period in rng.sample(others, min(len(others), 8))]
-    nowhere = [(_spell_like(period, own), True) for period in made_up]
-    first, second = (nowhere, here) if rng.random() < 0.25 else (here, nowhere)
-    yield from first
-    yield from second
-
-
-def _spell_like(period: Period, model: Period) -> str:
-    """A period in the spelling of another one, as far as that is one of ours."""
-    for own, other in zip(spellings(model), spellings(period), strict=False):
-        if own == model.text:
-            return other
-    return period.text
+    here = [spell_like(period, own) for period in rng.sample(others, min(len(others), 8))]
+    nowhere = [_MadeUp(spell_like(period, own)) for period in made_up if period.iso not in found]
+    yield from (*nowhere, *here) if rng.random() < 0.25 else (*here, *nowhere)
 
 
 def _as_cased(old: str, new: str) -> str:

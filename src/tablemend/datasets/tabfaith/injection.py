@@ -246,52 +246,35 @@ class Injector:
 
     def _apply(self, chosen: dict[int, Edit]) -> Unfaithful:
         """The edited text; every part and sentence moves along."""
-        facts = self._summary.facts
+        facts, old = self._summary.facts, self._summary.text
         edits = sorted(
             ((facts[index].parts[edit.part], index, edit) for index, edit in chosen.items()),
             key=lambda item: item[0].start,
         )
-        text, position = "", 0
-        moves: list[tuple[int, int, int, int]] = []  # old start and end, new start and end
-        errors = []
+
+        def moved(start: int, end: int) -> Span:
+            """A place; an edit before its end makes it longer, one before its start moves it."""
+            grown = [(part.end, len(edit.text) - len(part.text)) for part, _, edit in edits]
+            shifts = [sum(by for at, by in grown if at <= place) for place in (start, end)]
+            return Span(start + shifts[0], end + shifts[1])
+
+        text, errors = old, []
+        for part, _, edit in reversed(edits):
+            text = text[: part.start] + edit.text + text[part.end :]
         for part, index, edit in edits:
-            text += self._summary.text[position : part.start]
-            start = len(text)
-            text += edit.text
-            position = part.end
-            moves.append((part.start, part.end, start, len(text)))
             expected = self._expected(facts[index], part)
-            errors.append(
-                InjectedError(
-                    edit.type,
-                    start,
-                    len(text),
-                    edit.text,
-                    part.text,
-                    expected,
-                    tuple(self._users_of(part)),
-                )
-            )
-        text += self._summary.text[position:]
-
-        def move(start: int, end: int) -> Span:
-            shift, grown = 0, 0
-            for old_start, old_end, new_start, new_end in moves:
-                if (start, end) == (old_start, old_end):
-                    return Span(new_start, new_end)
-                change = (new_end - new_start) - (old_end - old_start)
-                shift += change if old_end <= start else 0
-                grown += change if start <= old_start and old_end <= end else 0
-            return Span(start + shift, end + shift + grown)
-
-        moved = []
+            users = tuple(self._users_of(part))
+            place = moved(part.start, part.end)
+            errors.append(InjectedError(edit.type, *place, edit.text, part.text, expected, users))
+        found = []
         for fact in facts:
-            parts = []
-            for part in fact.parts:
-                span = move(part.start, part.end)
-                parts.append(replace(part, start=span.start, end=span.end, text=text[slice(*span)]))
-            moved.append(replace(fact, parts=tuple(parts), sentence=move(*fact.sentence)))
-        return Unfaithful(text, tuple(moved), tuple(errors))
+            spans = [moved(part.start, part.end) for part in fact.parts]
+            parts = tuple(
+                replace(part, start=start, end=end, text=text[start:end])
+                for part, (start, end) in zip(fact.parts, spans, strict=True)
+            )
+            found.append(replace(fact, parts=parts, sentence=moved(*fact.sentence)))
+        return Unfaithful(text, tuple(found), tuple(errors))
 
     def _expected(self, fact: Fact, part: Part) -> str:
         """What the table says there: a cell as written, else the summary's own words."""

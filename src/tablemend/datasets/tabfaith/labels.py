@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
+
+import yaml
 
 from tablemend.datasets.tablehallu.columns import clean_cell, words_of
 from tablemend.datasets.tablehallu.sentences import EVENTS, JOINING, is_plural, label_of
@@ -15,51 +18,15 @@ ODD = re.compile(r'[@"{}|<>\\\n;:!?=~^*†‡]|\.\.|\s-\s|,.*,|https?')
 _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 MEDALS = ("gold", "silver", "bronze")
 """Headers under which a number is one of medals."""
-_DASHBOARD = frozenset(
-    """
-    analyst average churn churned consensus cost customers cycle deal deals fill flag fiscal growth
-    inventory lost margin measurement metric net new operating opportunities pipeline points range
-    reference reported result retention sales segment start status sku stock stockout test turnover
-    rep unit warehouse win won
-    """.split()
-)
-_HEADINGS = frozenset(
-    """
-    acceptance act admission amendments annual approval articles athlete auditor awards bank
-    battery beds best bird body bonus box brand budget campaign candidate case catches census
-    central centuries chef chief citations citing colours completed compound constituency
-    continent contractor copies count credit crop cuisine cultivated curator damages deaths decision
-    deliveries device diameter discoverer discovery dividend downloads elevators emissions enacted
-    enforcing established estate executive expenses exports faculties favour females film
-    financial fleet fouls funding gauge governor guests guide habitat harvest highest homes
-    hospital hospitals households imports independent inflation injuries instruments investigator
-    judge kitchens laboratory law libraries line listeners literacy loans males mass mayor median
-    melting menu metro molar mortality municipality museum nearest negotiator neighbourhood nights
-    objects occupancy officer orders output overs ownership pages paintings participants
-    parking passes patents patients peak penalties phase platforms point policy presiding prime
-    projects ranger readers rebounds recoveries rector red rent report response restaurant
-    restaurants revenues rooms running salary saves schools screen seasonal sections settlement
-    shots signatories signed signing singles sites sixes sold songs species spending stations stay
-    steals storeys stores study subscribers surgeons system target tax taxes terminus theme titles
-    treaty trees trial trips tuition turnout unemployment users vehicles visitors vote voters
-    wickets women workers yards yield
-    """.split()
-)
 _ACRONYM = re.compile(r"[A-Z][a-z]?[A-Z]+")
-_PARTICIPLES = frozenset(
-    """
-    awarded built caught completed conceded contested drawn earned elected enacted held issued
-    lost made missed opened played produced published received released scored served shipped
-    signed sold spent started taken tied used withheld won
-    """.split()
-)
-_NO_NOUNS = frozenset("name title number date year result notes type status group".split())
-_ENDS = JOINING | frozenset("at during with under".split())
-_AMOUNTS = frozenset(
-    "assets costs earnings expenses exports imports profits revenues sales taxes winnings".split()
-)
-"""Plurals that are no number of things."""
-_UNCOUNTABLE = frozenset("money staff information equipment".split())
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in yaml.safe_load(
+        files(__package__).joinpath("labels.yaml").read_text("utf-8")
+    ).items()
+}
+_PARTICIPLES = _WORDS["participles"]
+_ENDS = JOINING | _WORDS["ends"]
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -95,7 +62,7 @@ def spoken(header: str) -> str:
 
 def _is_common(word: str) -> bool:
     folded = word.lower()
-    return folded in _DASHBOARD or folded in _HEADINGS or label_of(word) == folded
+    return folded in _WORDS["common"] or label_of(word) == folded
 
 
 def _lowered(word: str) -> str:
@@ -128,14 +95,14 @@ def is_name(text: str) -> bool:
 def is_counted_label(label: str) -> bool:
     """Whether a whole number of it can be said: "5 deals won", but no "5 earnings"."""
     words = label.split()
-    return len(words) < 4 and not _AMOUNTS.intersection(words) and is_plural_label(label)
+    return len(words) < 4 and not _WORDS["amounts"].intersection(words) and is_plural_label(label)
 
 
 def takes_article(label: str) -> bool:
     """Whether "a" can stand before a label: not before plurals, "money" or "first elected"."""
     last = label.split()[-1].casefold()
     unsure = is_plural_label(label) or is_mixed_label(label)
-    return not unsure and last not in _UNCOUNTABLE | _PARTICIPLES | EVENTS
+    return not unsure and last not in _WORDS["uncountable"] | _PARTICIPLES | EVENTS
 
 
 def is_mixed_label(label: str) -> bool:
@@ -154,7 +121,7 @@ def noun_of(header: str) -> str:
         and all(word.isalpha() and word.islower() for word in words)
         and not is_plural(label)
     )
-    return label if usual and not (_NO_NOUNS | JOINING).intersection(words) else ""
+    return label if usual and not (_WORDS["no_nouns"] | JOINING).intersection(words) else ""
 
 
 def spoken_name(noun: str, name: str) -> str:

@@ -106,14 +106,14 @@ def move_period(period: Period, steps: int) -> Period:
         case "date":
             month, number = period.order // 31, (period.order % 31 + steps) % 28
             moved = Period("date", 31 * month + number, f"--{month + 1:02d}-{number + 1:02d}", "")
-    return moved._replace(text=_spell_alike(moved, period.text))
+    text = spell_like(moved._replace(text=""), period)
+    usual = spellings(moved)[0] if moved.grain == "quarter" else moved.iso
+    return moved._replace(text=text or usual)
 
 
-def _spell_alike(period: Period, model: str) -> str:
-    """The period spelled as another one is; ISO where that spelling is not one of ours."""
-    source = read_period(model)
-    if source is not None:
-        for own, other in zip(spellings(source), spellings(period), strict=False):
-            if own == model:
-                return other
-    return period.iso if period.grain != "quarter" else spellings(period)[0]
+def spell_like(period: Period, model: Period) -> str:
+    """A period in the spelling of another one, as far as that is one of ours; its own else."""
+    for own, other in zip(spellings(model), spellings(period), strict=False):
+        if own == model.text:
+            return other
+    return period.text

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
-from tablemend.datasets.tabfaith.planner import draw
+from tablemend.datasets.tabfaith.cells import say_attribute, say_more, say_several, say_value
+from tablemend.datasets.tabfaith.comparing import (
+    say_against,
+    say_compared,
+    say_order,
+    say_range,
+    say_rank,
+    say_superlative,
+)
+from tablemend.datasets.tabfaith.counting import say_count, say_quantified, say_total
+from tablemend.datasets.tabfaith.over_time import say_change, say_peak, say_trend
 from tablemend.datasets.tabfaith.reading import open_sheet
 from tablemend.datasets.tabfaith.recomputation import Recomputation
-from tablemend.datasets.tabfaith.sentences import render
+from tablemend.datasets.tabfaith.sentences import Plan, render
 from tablemend.datasets.tabfaith.sheet import Sheet, Unverbalisable
 from tablemend.datasets.tabfaith.speech import Speech
 from tablemend.datasets.tabfaith.summary import Fact, Part, Summary
@@ -19,6 +30,25 @@ VERSION = "verbaliser-2"
 SENTENCES = (2, 5)
 _TRIES = 80
 """Draws for one sentence."""
+KINDS: dict[Callable[[Speech], Plan | None], int] = {
+    say_value: 3,
+    say_attribute: 2,
+    say_several: 3,
+    say_compared: 4,
+    say_against: 3,
+    say_superlative: 5,
+    say_rank: 2,
+    say_order: 2,
+    say_range: 5,
+    say_change: 6,
+    say_trend: 2,
+    say_peak: 3,
+    say_count: 3,
+    say_quantified: 2,
+    say_total: 2,
+}
+"""What can be said, and how often it is tried. What a table has no place for is drawn anew."""
+_TRIES_OF_A_KIND = 4
 
 
 def verbalise(table: Table, seed: int | str, sentences: tuple[int, int] = SENTENCES) -> Summary:
@@ -63,7 +93,7 @@ class Verbaliser:
         for attempt in range(_TRIES * wanted):
             if made == wanted:
                 break
-            plan = draw(speech, rng, carried)
+            plan = _draw(speech, rng, carried)
             if plan is None:
                 continue
             if made and plan.template.startswith("The ") and rng.random() < 0.2:
@@ -110,3 +140,22 @@ def _only_entity(facts: list[Fact]) -> Part | None:
     """The entity of a sentence that names just one, which a pronoun can take up."""
     entities = {part for fact in facts for part in fact.parts if part.role in ("entity", "other")}
     return next(iter(entities)) if len(entities) == 1 else None
+
+
+def _draw(speech: Speech, rng: Random, carried: Part | None) -> Plan | None:
+    """A sentence, or ``None`` where what was drawn cannot be said of this table.
+
+    Args:
+        speech: the table.
+        rng: what draws.
+        carried: the only entity of the sentence before, which another word can stand for.
+    """
+    if carried is not None and rng.random() < (0.35 if speech.sheet.noun else 0.1):
+        plan = say_more(speech, carried)
+        if plan is not None:
+            return plan
+    say = rng.choices(list(KINDS), list(KINDS.values()))[0]
+    for _ in range(_TRIES_OF_A_KIND):  # rarer kinds would be too rare otherwise
+        if (plan := say(speech)) is not None:
+            return plan
+    return None
