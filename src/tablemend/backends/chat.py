@@ -12,9 +12,9 @@ from typing import Any
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import END_OF_THINKING, Completion, Request
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.records import FinishReason
 from tablemend.values.foreign import shown
+from tablemend.values.qwen_tokens import count_tokens
 
 START_OF_THINKING = "<think>"
 FINISHED: dict[str, FinishReason] = {

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.errors import TablemendError
+from tablemend.values.qwen_tokens import count_tokens
 
 WINDOW = 60.0
 """Seconds of a minute."""

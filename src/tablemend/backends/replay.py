@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tablemend.backends.limits import estimate_prompt
 from tablemend.backends.requests import Completion, Request
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
+from tablemend.values.qwen_tokens import count_tokens
 
 
 class Line(BaseModel):

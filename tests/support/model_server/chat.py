@@ -11,7 +11,7 @@ from random import Random
 from time import time
 from typing import Any, Literal, Protocol
 
-from tablemend.datasets.tablehallu.tokens import count_tokens
+from tablemend.values.qwen_tokens import count_tokens
 
 Finish = Literal["stop", "length", "content_filter"]
 

@@ -7,8 +7,8 @@ from random import Random
 
 from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
-from tablemend.datasets.tablehallu.perturbation import perturb_kernel
 from tablemend.datasets.tablehallu.sentences import label_of
+from tablemend.datasets.tablehallu_llm.perturbation import perturb_kernel
 from tablemend.records import Constraints
 from tablemend.tables.table import Table
 from tablemend.values.sentences import sentence_spans

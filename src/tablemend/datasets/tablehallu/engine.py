@@ -23,11 +23,11 @@ from tablemend.datasets.tablehallu.query import write_query
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import POOL, Difficulty, Synthesis
 from tablemend.datasets.tablehallu.sources import Place, Source, SourceTable, open_source
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu.verification import Limits, verify
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
+from tablemend.values.qwen_tokens import count_tokens
 
 ENGINE = "program/2"
 EXPANSION: dict[Difficulty, int] = {"easy": 10, "medium": 20, "hard": 30}

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from tablemend.config.backend import BackendOptions
 from tablemend.datasets.tablehallu.engine import EXPANSION
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu_llm.prompting import prompt
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.usage import ROLES, Spent, Usage, role_of
+from tablemend.values.qwen_tokens import count_tokens
 
 ENOUGH = 3
 """Rows from which on their means are taken."""

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from tablemend.backends.requests import Message, stream_seed
 from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
-from tablemend.datasets.tablehallu.perturbation import perturb_kernel, with_entity_condition
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
 from tablemend.datasets.tablehallu_llm.checks import (
@@ -31,6 +30,7 @@ from tablemend.datasets.tablehallu_llm.parsing import (
     read_kernel,
     read_query,
 )
+from tablemend.datasets.tablehallu_llm.perturbation import perturb_kernel, with_entity_condition
 from tablemend.datasets.tablehallu_llm.prompting import (
     render,
     show_blanks,

@@ -26,7 +26,6 @@ from tablemend.datasets.tablehallu.names import NameGuard
 from tablemend.datasets.tablehallu.sentences import label_of, with_article
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
-from tablemend.datasets.tablehallu.tokens import count_tokens
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES, make_table
 from tablemend.datasets.tablehallu.verification import verify
 from tablemend.detector.algorithm import detect_errors
@@ -34,6 +33,7 @@ from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.records import Example
 from tablemend.tables.table import Table
+from tablemend.values.qwen_tokens import count_tokens
 
 SHIPS = Table.of(
     ["Ship", "Year", "Length", "Builder", "Home Port", "Crew"],

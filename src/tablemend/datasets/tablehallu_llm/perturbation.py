@@ -25,12 +25,12 @@ from tablemend.datasets.tablehallu.distractors import Rows
 from tablemend.datasets.tablehallu.engine import EXPANSION, SENTENCES_A_PARAGRAPH
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.names import NameGuard
-from tablemend.datasets.tablehallu.pieces import Piece, split_pieces
 from tablemend.datasets.tablehallu.scope import Row
 from tablemend.datasets.tablehallu.sentences import Speaker
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu.verification import meets
-from tablemend.datasets.tablehallu.violations import Violator, find_violator, other_categories
+from tablemend.datasets.tablehallu_llm.pieces import Piece, split_pieces
+from tablemend.datasets.tablehallu_llm.violations import Violator, find_violator, other_categories
 from tablemend.detector.keys import primary_key
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.tables.table import Cell, Table
@@ -59,6 +59,19 @@ class Perturbation(NamedTuple):
     facts: tuple[Fact, ...]
 
 
+class Violated(NamedTuple):
+    """A condition that a program can violate.
+
+    Attributes:
+        column: index of the column that it reads.
+        violator: ``None`` where it lists the entities: any other name violates it.
+    """
+
+    column: int
+    condition: Condition
+    violator: Violator | None
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is known of a kernel before a row is made.
@@ -66,15 +79,14 @@ class Plan:
     Attributes:
         typed: the gold rows, with a column more for each condition on a column that the table
             lacks; all rows meet it there.
-        conditions: the conditions that can be violated, each with the index of its column;
-            one without a violator lists the entities, so that any other name violates it.
+        conditions: those that can be violated.
         scope: columns that any condition reads.
         time: the column that tells the rows of one entity apart, where what is out of scope may
             be the same entity at another time; else ``None``.
     """
 
     typed: TypedTable
-    conditions: tuple[tuple[int, Condition, Violator | None], ...]
+    conditions: tuple[Violated, ...]
     scope: frozenset[int]
     time: int | None
 
@@ -150,32 +162,24 @@ def _make_plan(table: Table, constraints: Constraints, rng: Random) -> Plan:
     if not constraints.conditions:
         raise Rejected("no condition")
     names = list(table.columns)
-    conditions: list[tuple[int, Condition, Violator | None]] = []
+    conditions: list[Violated] = []
     scope: set[int] = set()
     reasons: list[str] = []
     for condition in constraints.conditions:
-        folded = [name.casefold() for name in names]
-        wanted = condition.column.casefold()
-        index = folded.index(wanted) if wanted in folded else len(names)
-        known = [cell for row in rows for cell in row[index : index + 1] if cell is not None]
-        if index >= len(table.columns):
-            known = []
-        found: Violator | str | None
-        if index == key:
-            found = _why_no_fresh_name_violates(condition, known)
-        elif not _is_speakable(condition.column):
-            found = "a condition whose column cannot stand in a sentence"
-        else:
-            found = find_violator(condition, known, rng)
-        if isinstance(found, str):
-            reasons.append(found)
-        else:
-            if index == len(names):
+        index = _find_column(names, condition.column)
+        own = () if index is None or index >= len(table.columns) else table.column(names[index])
+        cells = [clean for cell in own if (clean := clean_cell(cell)) is not None]
+        found = _violator_of(condition, cells, index == key, rng)
+        if not isinstance(found, str):
+            if index is None:
+                index = len(names)
                 names.append(condition.column)
                 for row in rows:
                     row.append(found.admitted(rng) if found else None)
-            conditions.append((index, condition, found))
-        if index < len(names):
+            conditions.append(Violated(index, condition, found))
+        else:
+            reasons.append(found)
+        if index is not None:
             scope.add(index)
     if not conditions:
         raise Rejected(f"no condition that a program can break: {reasons[0]}")
@@ -189,10 +193,22 @@ def _make_plan(table: Table, constraints: Constraints, rng: Random) -> Plan:
     return Plan(typed, tuple(conditions), frozenset(scope), time)
 
 
-def _why_no_fresh_name_violates(condition: Condition, cells: Sequence[str]) -> str | None:
-    listed = {value.casefold() for value in condition.values}
-    lists_all = {cell.casefold() for cell in cells} <= listed
-    return None if lists_all else "a condition on the key that does not list its entities"
+def _find_column(names: Sequence[str], name: str) -> int | None:
+    folded = [one.casefold() for one in names]
+    return folded.index(name.casefold()) if name.casefold() in folded else None
+
+
+def _violator_of(
+    condition: Condition, cells: Sequence[str], is_key: bool, rng: Random
+) -> Violator | str | None:
+    """What violates a condition; ``None``: any fresh name; else the reason why nothing does."""
+    if is_key:
+        listed = {value.casefold() for value in condition.values}
+        lists_all = {cell.casefold() for cell in cells} <= listed
+        return None if lists_all else "a condition on the key that does not list its entities"
+    if not _is_speakable(condition.column):
+        return "a condition whose column cannot stand in a sentence"
+    return find_violator(condition, cells, rng)
 
 
 def _is_speakable(header: str) -> bool:
@@ -207,7 +223,7 @@ def _is_no_name(cell: Cell) -> bool:
 def _find_time(
     rows: Sequence[Row],
     key: int,
-    conditions: Sequence[tuple[int, Condition, Violator | None]],
+    conditions: Sequence[Violated],
     width: int,
 ) -> int | None:
     """The condition's column of years or dates in which one entity has several values."""

@@ -11,19 +11,19 @@ from random import Random
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.columns import words_of
+from tablemend.datasets.tablehallu.columns import MONTHS, words_of
 from tablemend.datasets.tablehallu.engine import EXPANSION, examples
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.names import NameGuard
-from tablemend.datasets.tablehallu.perturbation import (
+from tablemend.datasets.tablehallu.settings import Difficulty, Synthesis
+from tablemend.datasets.tablehallu.verification import meets
+from tablemend.datasets.tablehallu_llm.perturbation import (
     Perturbation,
     perturb_kernel,
     with_entity_condition,
 )
-from tablemend.datasets.tablehallu.pieces import split_pieces
-from tablemend.datasets.tablehallu.settings import Difficulty, Synthesis
-from tablemend.datasets.tablehallu.verification import meets
-from tablemend.datasets.tablehallu.violations import find_violator
+from tablemend.datasets.tablehallu_llm.pieces import split_pieces
+from tablemend.datasets.tablehallu_llm.violations import find_violator
 from tablemend.detector.keys import primary_key
 from tablemend.records import Condition, Fact
 from tablemend.tables.table import Table
@@ -53,11 +53,6 @@ def fails(value: str | None, condition: Condition) -> bool:
     month = next((n for n, m in enumerate(MONTHS, 1) if value.startswith(m[:3])), None)
     place = f"{years[0]}-{month:02}" if month else str(years[0])
     return not (condition.low or "")[: len(place)] <= place <= (condition.high or "9")[: len(place)]
-
-
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 
 
 def violation(kernel: ProseKernel, made: Perturbation, difficulty: Difficulty) -> str | None:
