@@ -88,18 +88,14 @@ def _by_quarter(
     quarters: list[Quarter], name: str, rng: Random
 ) -> tuple[list[str], list[list[Cell]]]:
     """One row a quarter, one column a metric; the units stand in the headers."""
-    columns = [
-        "Fiscal Quarter",
-        "Revenue ($ millions)",
-        "Net Income ($ millions)",
-        "EPS ($)",
-        "Operating Margin (%)",
-    ]
+    units = ("($ millions)", "($ millions)", "($)", "(%)")
+    names = ("Revenue", "Net Income", "EPS", "Operating Margin")
+    columns = [f"{metric} {unit}" for metric, unit in zip(names, units, strict=True)]
     rows: list[list[Cell]] = [
         [name.format(q=q.number, y=q.year), *(_digits(value) for value in q.values)]
         for q in quarters[4:]
     ]
-    return columns, rows
+    return ["Fiscal Quarter", *columns], rows
 
 
 def _by_metric(

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import TextIO
 
 from tablemend.errors import TablemendError
 from tablemend.tables.table import Cell, Table
@@ -25,17 +24,9 @@ PER_PATIENT = 2
 COLUMNS = ("Test", "Measurement", "Unit", "Reference Range", "Flag Status")
 
 _EVENT_FIELDS = (
-    "subject_id",
-    "specimen_id",
-    "itemid",
-    "valuenum",
-    "value",
-    "valueuom",
-    "ref_range_lower",
-    "ref_range_upper",
-    "flag",
+    "subject_id specimen_id itemid valuenum value valueuom ref_range_lower ref_range_upper flag"
 )
-_ITEM_FIELDS = ("itemid", "label", "fluid", "category")
+_ITEM_FIELDS = "itemid label fluid category"
 _CATEGORIES = {"Hematology": "Complete blood count", "Chemistry": "Chemistry panel"}
 Event = dict[str, str]
 
@@ -115,20 +106,15 @@ def _find(folder: Path, name: str) -> Path:
     )
 
 
-def _rows(path: Path, fields: tuple[str, ...]) -> Iterator[Event]:
+def _rows(path: Path, fields: str) -> Iterator[Event]:
+    opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with _open(path) as file:
+        with opener(path, "rt", encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            missing = [name for name in fields if name not in (reader.fieldnames or ())]
+            missing = [name for name in fields.split() if name not in (reader.fieldnames or ())]
             if missing:
                 raise TablemendError(f"{path}: no column {', '.join(missing)}")
             for row in reader:
-                yield {name: row[name] or "" for name in fields}
+                yield {name: row[name] or "" for name in fields.split()}
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise TablemendError(f"{path}: cannot be read: {error}") from error
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return path.open(encoding="utf-8", newline="")

@@ -11,7 +11,7 @@ from random import Random
 
 from tablemend.datasets.tabfaith.periods import MONTHS
 from tablemend.datasets.tablehallu.names import invent_word
-from tablemend.tables.table import Cell, Table
+from tablemend.tables.table import Table
 
 _REGIONS = (
     "Northeast,Southeast,Midwest,Southwest,West,Pacific Northwest,Mid-Atlantic,Mountain,"
@@ -37,35 +37,25 @@ def make_table(seed: int, number: int) -> Table:
 def _pipeline(rng: Random) -> Table:
     people = rng.random() < 0.5
     names = _people(rng.randint(6, 12), rng) if people else rng.sample(_REGIONS, rng.randint(6, 10))
-    rows: list[list[Cell]] = []
+    rows = []
     for name in names:
         opened = rng.randint(18, 160)
         won = max(1, round(opened * rng.betavariate(5, 11)))
         lost = rng.randint(0, max(1, opened - won))
         deal = 10 ** rng.uniform(3.9, 5.1)
         rows.append(
-            [
-                name,
-                str(opened),
-                str(won),
-                str(lost),
-                f"${opened * deal / 1000:,.0f}K",
-                f"${deal:,.0f}",
-                f"{100 * won / (won + lost):.1f}%",
-                str(rng.randint(21, 124)),
-            ]
+            {
+                "Sales Rep" if people else "Region": name,
+                "Opportunities": str(opened),
+                "Deals Won": str(won),
+                "Deals Lost": str(lost),
+                "Pipeline Value": f"${opened * deal / 1000:,.0f}K",
+                "Average Deal Size": f"${deal:,.0f}",
+                "Win Rate": f"{100 * won / (won + lost):.1f}%",
+                "Sales Cycle (days)": str(rng.randint(21, 124)),
+            }
         )
-    columns = [
-        "Sales Rep" if people else "Region",
-        "Opportunities",
-        "Deals Won",
-        "Deals Lost",
-        "Pipeline Value",
-        "Average Deal Size",
-        "Win Rate",
-        "Sales Cycle (days)",
-    ]
-    return _thin(columns, rows, f"Sales pipeline, Q{rng.randint(1, 4)} {_year(rng)}", rng)
+    return _thin(rows, f"Sales pipeline, Q{rng.randint(1, 4)} {_year(rng)}", rng)
 
 
 def _churn(rng: Random) -> Table:
@@ -77,7 +67,7 @@ def _churn(rng: Random) -> Table:
         names = rng.sample(_SEGMENTS, rng.randint(5, 9))
         when = str(_year(rng))
     customers = rng.randint(400, 9000)
-    rows: list[list[Cell]] = []
+    rows = []
     for name in names:
         if not monthly:
             customers = round(10 ** rng.uniform(2, 3.9))
@@ -85,29 +75,19 @@ def _churn(rng: Random) -> Table:
         new = max(1, round(customers * rng.uniform(0.008, 0.075)))
         price = rng.uniform(40, 900)
         rows.append(
-            [
-                name,
-                f"{customers:,}",
-                f"{new:,}",
-                f"{lost:,}",
-                f"{100 * lost / customers:.2f}%",
-                f"{rng.uniform(88, 124):.1f}%",
-                f"${customers * price:,.0f}",
-                str(rng.randint(12, 71)),
-            ]
+            {
+                "Month" if monthly else "Segment": name,
+                "Customers at Start": f"{customers:,}",
+                "New Customers": f"{new:,}",
+                "Churned Customers": f"{lost:,}",
+                "Churn Rate": f"{100 * lost / customers:.2f}%",
+                "Net Revenue Retention": f"{rng.uniform(88, 124):.1f}%",
+                "MRR": f"${customers * price:,.0f}",
+                "NPS": str(rng.randint(12, 71)),
+            }
         )
         customers += new - lost
-    columns = [
-        "Month" if monthly else "Segment",
-        "Customers at Start",
-        "New Customers",
-        "Churned Customers",
-        "Churn Rate",
-        "Net Revenue Retention",
-        "MRR",
-        "NPS",
-    ]
-    return _thin(columns, rows, f"Customer churn, {when}", rng)
+    return _thin(rows, f"Customer churn, {when}", rng)
 
 
 def _stock(rng: Random) -> Table:
@@ -116,40 +96,31 @@ def _stock(rng: Random) -> Table:
     names = (
         [f"{invent_word(rng)} DC" for _ in range(count)] if stores else rng.sample(_GOODS, count)
     )
-    rows: list[list[Cell]] = []
+    rows = []
     for name in names:
         stock = round(10 ** rng.uniform(2, 4), 1)
         turnover = round(rng.uniform(1.6, 14.5), 1)
         rows.append(
-            [
-                name,
-                f"{stock * turnover:,.0f}",
-                f"{stock:,.0f}",
-                f"{turnover:.1f}",
-                f"{365 / turnover:.0f}",
-                f"{rng.uniform(0.2, 9.8):.1f}",
-                f"{rng.uniform(78, 99.6):.1f}",
-                f"{rng.randint(140, 9600):,}",
-            ]
+            {
+                "Warehouse" if stores else "Category": name,
+                "COGS ($ thousands)": f"{stock * turnover:,.0f}",
+                "Average Inventory ($ thousands)": f"{stock:,.0f}",
+                "Inventory Turnover": f"{turnover:.1f}",
+                "Days of Inventory": f"{365 / turnover:.0f}",
+                "Stockout Rate (%)": f"{rng.uniform(0.2, 9.8):.1f}",
+                "Fill Rate (%)": f"{rng.uniform(78, 99.6):.1f}",
+                "SKU Count": f"{rng.randint(140, 9600):,}",
+            }
         )
-    columns = [
-        "Warehouse" if stores else "Category",
-        "COGS ($ thousands)",
-        "Average Inventory ($ thousands)",
-        "Inventory Turnover",
-        "Days of Inventory",
-        "Stockout Rate (%)",
-        "Fill Rate (%)",
-        "SKU Count",
-    ]
-    return _thin(columns, rows, f"Inventory turnover, {_year(rng)}", rng)
+    return _thin(rows, f"Inventory turnover, {_year(rng)}", rng)
 
 
-def _thin(columns: list[str], rows: list[list[Cell]], title: str, rng: Random) -> Table:
-    """Four to all of the columns, the first among them, as different dashboards show them."""
-    count = rng.randint(4, len(columns) - 1)
-    kept = [0, *sorted(rng.sample(range(1, len(columns)), count))]
-    return Table.of([columns[i] for i in kept], [[row[i] for i in kept] for row in rows], title)
+def _thin(rows: list[dict[str, str]], title: str, rng: Random) -> Table:
+    """Five or more of the columns, the first among them, as different dashboards show them."""
+    columns = list(rows[0])
+    kept = [0, *sorted(rng.sample(range(1, len(columns)), rng.randint(4, len(columns) - 1)))]
+    names = [columns[i] for i in kept]
+    return Table.of(names, [[row[name] for name in names] for row in rows], title)
 
 
 def _people(count: int, rng: Random) -> list[str]:

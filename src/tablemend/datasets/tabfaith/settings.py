@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -13,7 +12,7 @@ from tablemend.backends.names import ModelName
 from tablemend.config import HUB, Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.config.describe import help_text
-from tablemend.config.load import ConfigError, recipes_of
+from tablemend.config.load import recipes_of
 from tablemend.datasets.splits import Shares
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.edits import MIX
@@ -23,8 +22,6 @@ from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"
 MIMIC = "mimic:"
-_OF_SIZE = re.compile(r"^((?:n|size|count|number|examples|total): unknown key)[^(]*")
-_SIZES = r"\1; sizes.general=N, sizes.financial=N and so on say how many examples are made "
 
 
 class Sources(Section):
@@ -196,7 +193,4 @@ def read_settings(argv: Sequence[str] | None = None) -> TabFaith:
         print(help_text(TabFaith, recipes_of(TabFaithRecipe)))
         raise SystemExit(0)
     with_recipe = any(token.startswith("recipe=") for token in tokens)
-    try:
-        return load(TabFaithRecipe if with_recipe else TabFaith, tokens)
-    except ConfigError as error:
-        raise ConfigError([_OF_SIZE.sub(_SIZES, line) for line in error.problems]) from None
+    return load(TabFaithRecipe if with_recipe else TabFaith, tokens)

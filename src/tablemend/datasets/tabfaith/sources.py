@@ -110,14 +110,17 @@ def _read(settings: TabFaith, domain: Domain, name: str, skipped: Counter[str]) 
             f"sources.{domain}={name}: no such file or folder; `{built_in}` is built in, and a "
             f"name on the Hub is written {HUB}NAME"
         )
-    filings = [] if name.startswith(HUB) else _filings(path)
+    files: list[Path] = []
+    if not name.startswith(HUB):
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    filings = [file for file in files if file.suffix.lower() in FILINGS and file.is_file()]
     for file in filings:
         where = file.name if path.is_file() else file.relative_to(path).as_posix()
         try:
             yield Found(read_filing(load_text(file)), where)
         except TablemendError as error:
-            skipped[_reason(error, file)] += 1
-    if filings and (path.is_file() or not _has_tables(path)):
+            skipped[str(error).removeprefix(f"{file}: ")] += 1
+    if filings and not any(file.suffix.lower() in (".csv", ".jsonl") for file in files):
         return
     sources = settings.sources
     try:
@@ -137,20 +140,6 @@ def _read(settings: TabFaith, domain: Domain, name: str, skipped: Counter[str]) 
             yield Found(source.read(place).table, source.where(place))
         except TablemendError as error:
             skipped[str(error)] += 1
-
-
-def _filings(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path] if path.suffix.lower() in FILINGS else []
-    return sorted(p for p in path.rglob("*") if p.suffix.lower() in FILINGS and p.is_file())
-
-
-def _has_tables(folder: Path) -> bool:
-    return any(p.suffix.lower() in (".csv", ".jsonl") for p in folder.rglob("*"))
-
-
-def _reason(error: TablemendError, file: Path) -> str:
-    return str(error).removeprefix(f"{file}: ")
 
 
 def _find(record: Any) -> Table:

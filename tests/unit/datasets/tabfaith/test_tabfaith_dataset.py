@@ -200,7 +200,6 @@ def test_the_card_names_the_fields_that_the_files_have(made: Path) -> None:
         (["generator=gpt"], "generator"),
         (["sources.dataset_config=x"], "only a `hub:` source has one"),
         (["max_eror=2"], "did you mean"),
-        (["n=50"], "n: unknown key; sizes.general=N"),
         (["recipe=tabfath"], "did you mean tabfaith"),
     ],
 )  # fmt: skip
