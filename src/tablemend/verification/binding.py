@@ -19,8 +19,8 @@ from tablemend.verification.candidates import (
 from tablemend.verification.distances import FAR, Distances
 from tablemend.verification.lexicon import LITTLE_WORDS, header_terms, terms
 from tablemend.verification.linking import Linking, Links, MomentLink
-from tablemend.verification.lists import align_lists
-from tablemend.verification.periods import align_periods
+from tablemend.verification.list_alignment import align_lists
+from tablemend.verification.period_alignment import align_periods
 from tablemend.verification.reading import Amount
 
 _ADVERBS = frozenset("overall respectively apiece each more less higher lower total".split())
@@ -51,8 +51,8 @@ class Binder:
         self.by_grid = distances.by_grid
         self.plain = distances.plain
         self.amounts = distances.amounts
-        self.strangers = distances.strangers
-        self._opens_with_stranger = linking.opens_with_stranger(number)
+        self.unknown_names = distances.unknown_names
+        self._opens_with_unknown = linking.opens_with_unknown(number)
 
     @cached_property
     def cues(self) -> tuple[Cue, ...]:
@@ -154,14 +154,14 @@ class Binder:
         for start, end, rows in named:
             distance = self._distances.of_entity(amount, start, end)
             clear = len(distinct) == 1 or distance <= 2
-            clear = clear and not self._stranger_between(end, amount)
+            clear = clear and not self._unknown_between(end, amount)
             clear = clear and not self._told_of_another(grid.number, end, amount)
             if clear and self._distances.is_object(start, end) and distance:
-                clear = not self._stranger_between(self.sentence.start, amount)
+                clear = not self._unknown_between(self.sentence.start, amount)
             found.append(Candidate(rows, distance, clear, start, end))
         found = meet(found)
         if links.subject and not links.rows:
-            clear = len(links.subject) == 1 and not links.strangers and self.continues(grid)
+            clear = len(links.subject) == 1 and not links.unknown_names and self.continues(grid)
             carried = Candidate(links.subject, 12, clear)
             found = meet([*found, carried]) if found else [carried]
         return tuple(sorted(found, key=lambda candidate: candidate.distance))
@@ -170,7 +170,7 @@ class Binder:
         """Whether a sentence speaks of a table's only row: by name, or by a column and no name."""
         if links.rows or links.cells or any(moment.places for moment in links.moments):
             return True
-        if links.strangers or self._opens_with_stranger:
+        if links.unknown_names or self._opens_with_unknown:
             return False
         columns = bool(links.columns) or any(moment.columns for moment in links.moments)
         return columns or bool(links.subject)
@@ -208,13 +208,13 @@ class Binder:
             source is not None and any(abs(start - source.end()) <= 1 for start, _ in others)
         )
 
-    def _stranger_between(self, start: int, amount: Amount) -> bool:
+    def _unknown_between(self, start: int, amount: Amount) -> bool:
         """Whether a name that no table knows can be whom the amount is said of."""
         return any(
             name.end <= amount.start
             and name.start >= start
             and not self._distances.is_object(*name)
-            for name in self.strangers
+            for name in self.unknown_names
         )
 
     def continues(self, grid: Grid) -> bool:

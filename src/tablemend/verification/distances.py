@@ -46,7 +46,7 @@ class Distances:
         self.plain = linking.reading.plain
         links = next(iter(self.by_grid.values()), None)
         self.amounts: tuple[Amount, ...] = links.amounts if links else ()
-        self.strangers: tuple[Span, ...] = links.strangers if links else ()
+        self.unknown_names: tuple[Span, ...] = links.unknown_names if links else ()
 
     def of_attribute(self, amount: Amount, start: int, end: int) -> int:
         """How far words that name what is counted stand from the amount."""
@@ -128,7 +128,7 @@ class Distances:
             for link in links.rows
             if link.column >= 0
         ]
-        return sorted({*named, *self.strangers})
+        return sorted({*named, *self.unknown_names})
 
     def is_object(self, start: int, end: int) -> bool:
         """Whether a name stands where no subject does: "over the Magic", "the Nets guard"."""

@@ -17,13 +17,13 @@ from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.values.sentences import Span
 from tablemend.values.text import tokens_of
-from tablemend.verification.asides import Aside, find_asides
 from tablemend.verification.headings import Headings
 from tablemend.verification.indexing import Index, Place, index_grids
 from tablemend.verification.lexicon import LITTLE_WORDS, stem
 from tablemend.verification.links import CellLink, ColumnLink, Links, MomentLink, RowLink
 from tablemend.verification.reading import Amount, Moment, Reading, Token
-from tablemend.verification.strangers import Strangers
+from tablemend.verification.scoped_phrases import ScopedPhrase, find_scoped_phrases
+from tablemend.verification.unknown_names import UnknownNames
 
 __all__ = ["CellLink", "ColumnLink", "Linking", "Links", "MomentLink", "RowLink"]
 
@@ -43,7 +43,7 @@ class Linking:
         self.source = source
         self.index: Index = index_grids(source.grids)
         self._headings = Headings(reading, self.index)
-        self._strangers = Strangers(reading, self.index)
+        self._unknown_names = UnknownNames(reading, self.index)
         self._cased = any(character.isupper() for character in reading.text)
 
     def links(self, span: Span, grid: int) -> Links:
@@ -71,9 +71,9 @@ class Linking:
             linked.append(by_grid)
         return tuple(linked)
 
-    def opens_with_stranger(self, number: int) -> bool:
+    def opens_with_unknown(self, number: int) -> bool:
         """Whether the first word of a sentence can be a name that no table has."""
-        return self._strangers.opens(self.reading.sentences[number])
+        return self._unknown_names.opens(self.reading.sentences[number])
 
     def sentence_at(self, place: int) -> int:
         """Index of the sentence around a place."""
@@ -109,10 +109,10 @@ class Linking:
         taken = [(start, end) for start, end, _, _ in names]
         taken += [(moment.start, moment.end) for moment in moments]
         taken += [(link.start, link.end) for links in headings.values() for link in links]
-        strangers = self._strangers.find(sentence, tokens, taken)
-        asides = self._asides(sentence, moments, amounts, headings, names)
+        unknown_names = self._unknown_names.find(sentence, tokens, taken)
+        scoped_phrases = self._scoped_phrases(sentence, moments, amounts, headings, names)
         amounts = [  # both years of "except 2020 and 2021"
-            replace(a, role="year") if self._dates(a) and _inside(a.start, asides) else a
+            replace(a, role="year") if self._dates(a) and _inside(a.start, scoped_phrases) else a
             for a in amounts
         ]
         found = {}
@@ -139,20 +139,20 @@ class Linking:
                 cells,
                 tuple(self._moment(number, moment) for moment in moments),
                 tuple(amounts),
-                strangers,
+                unknown_names,
                 carried.get(number, ()),
-                asides,
+                scoped_phrases,
             )
         return found
 
-    def _asides(
+    def _scoped_phrases(
         self,
         sentence: Span,
         moments: Sequence[Moment],
         amounts: Sequence[Amount],
         headings: dict[int, list[ColumnLink | RowLink]],
         names: Sequence[tuple[int, int, list[Place], bool]],
-    ) -> tuple[Aside, ...]:
+    ) -> tuple[ScopedPhrase, ...]:
         """The comparisons and exceptions of a sentence."""
         plain = self.reading.plain
         said = {Span(link.start, link.end) for links in headings.values() for link in links}
@@ -162,7 +162,7 @@ class Linking:
         }
         dated |= {span for span in said if plain[span.start : span.end] in self.index.header_dates}
         said |= {Span(start, end) for start, end, _, _ in names}
-        return find_asides(plain, sentence, tuple(dated), tuple(said))
+        return find_scoped_phrases(plain, sentence, tuple(dated), tuple(said))
 
     def _dates(self, amount: Amount) -> bool:
         """Whether a bare number is a year of the tables."""
@@ -311,7 +311,7 @@ def _merge(names: tuple[RowLink, ...], attributes: list[RowLink]) -> tuple[RowLi
     return tuple(sorted((*names, *free), key=lambda link: link.start))
 
 
-def _inside(place: int, spans: Sequence[tuple[int, int] | Aside]) -> bool:
+def _inside(place: int, spans: Sequence[tuple[int, int] | ScopedPhrase]) -> bool:
     return any(span[0] <= place < span[1] for span in spans)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tablemend.values.sentences import Span
-from tablemend.verification.asides import Aside
 from tablemend.verification.reading import Amount, Moment
+from tablemend.verification.scoped_phrases import ScopedPhrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Links:
         span: the part of the text.
         columns, rows, cells, moments: in the order of the text.
         amounts: numbers that are no part of a name or header.
-        strangers: names that stand in no cell, header or caption.
+        unknown_names: names that stand in no cell, header or caption.
         subject: rows carried over from earlier sentences, for one that names none.
-        asides: comparisons and exceptions, whose periods and names are theirs alone.
+        scoped_phrases: comparisons and exceptions, whose periods and names are theirs alone.
     """
 
     grid: int
@@ -107,21 +107,21 @@ class Links:
     cells: tuple[CellLink, ...] = ()
     moments: tuple[MomentLink, ...] = ()
     amounts: tuple[Amount, ...] = ()
-    strangers: tuple[Span, ...] = ()
+    unknown_names: tuple[Span, ...] = ()
     subject: tuple[int, ...] = ()
-    asides: tuple[Aside, ...] = ()
+    scoped_phrases: tuple[ScopedPhrase, ...] = ()
 
     def seen_from(self, place: int) -> Links:
         """What concerns something at a place: nothing that another phrase has for itself.
 
         The periods keep their number; those of other phrases name nothing.
         """
-        closed = [aside for aside in self.asides if not aside.holds(place)]
+        closed = [phrase for phrase in self.scoped_phrases if not phrase.holds(place)]
         if not closed:
             return self
 
         def is_open(link: ColumnLink | RowLink | CellLink | MomentLink) -> bool:
-            return not any(aside.holds(link.start) for aside in closed)
+            return not any(phrase.holds(link.start) for phrase in closed)
 
         return replace(
             self,
@@ -141,7 +141,7 @@ class Links:
             tuple(link for link in self.cells if start <= link.start and link.end <= end),
             tuple(link for link in self.moments if start <= link.start and link.end <= end),
             tuple(amount for amount in self.amounts if start <= amount.start < end),
-            tuple(name for name in self.strangers if start <= name.start and name.end <= end),
+            tuple(name for name in self.unknown_names if start <= name.start and name.end <= end),
             self.subject,
-            self.asides,
+            self.scoped_phrases,
         )

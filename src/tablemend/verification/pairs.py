@@ -11,7 +11,6 @@ from tablemend.verification.candidates import Binding, Candidate
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Cell, Grounder, Grounding
 from tablemend.verification.indexing import Heading, Place
-from tablemend.verification.parts import judge_part
 from tablemend.verification.reading import Amount
 
 _PART = re.compile(r"\b(?:half|quarter|period|inning|set|overtime|run|stretch|lead|series|start)\b")
@@ -59,16 +58,11 @@ def judge_pair(
     bindings = binder.bind(one)
     if one.pair == "versus":
         return _compared(grounder, one, other, bindings)
-    if _of_stranger(binder, one):
+    if _of_unknown(binder, one):
         reason = "it is said of a name that the tables do not know"
         return [grounder.weak(amount, "unscored", reason) for amount in (one, other)]
     slots = list(_records(grounder, binder, one, bindings))
     record = any(slot.sure for slot in slots)
-    bracketed = binder.plain[max(0, one.start - 3) : one.start].rstrip().endswith("(")
-    if one.pair == "score" and not bracketed:
-        found = judge_part(grounder, binder, one, other)
-        if found is not None:
-            return found
     if not record:
         slots += _attempts(grounder, bindings)
         slots += _results(grounder, binder, one, bindings)
@@ -81,10 +75,11 @@ def judge_pair(
     return _found_together(grounder, one, other)
 
 
-def _of_stranger(binder: Binder, one: Amount) -> bool:
+def _of_unknown(binder: Binder, one: Amount) -> bool:
     """Whether brackets open behind a name that no table has: "Cleveland Cavaliers (30-18)"."""
     before = binder.plain[: one.start].rstrip(" (")
-    return len(before) < one.start - 1 and any(name.end == len(before) for name in binder.strangers)
+    unknown = any(name.end == len(before) for name in binder.unknown_names)
+    return unknown and len(before) < one.start - 1
 
 
 def _compared(

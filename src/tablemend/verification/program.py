@@ -9,19 +9,18 @@ from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verification.context import verify_answer_claims
-from tablemend.verification.experiments import Experiments
+from tablemend.verification.date_findings import DateFindings
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import judge_logic
-from tablemend.verification.moments import Moments
-from tablemend.verification.names import Names
+from tablemend.verification.name_findings import NameFindings
 from tablemend.verification.negation import denied, deny
-from tablemend.verification.partial import is_partial, withhold
+from tablemend.verification.number_findings import NumberFindings, is_scoped
+from tablemend.verification.partial_numbers import is_partial, withhold
 from tablemend.verification.reading import Reading
 from tablemend.verification.scripts import Scripts
-from tablemend.verification.values import Values, is_scoped
-from tablemend.verification.whole import settle_sentences
+from tablemend.verification.whole_sentences import settle_sentences
 
 VERSION = "program/2"
 
@@ -40,8 +39,7 @@ def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
     if document.table is not None:
         return verify_answer_claims(document, source)
     judge = DocumentJudge(document, source)
-    experiments = Experiments(judge.linking)
-    verdicts = [experiments.judge(claim, judge.judge(claim)) for claim in document.claims]
+    verdicts = [judge.judge(claim) for claim in document.claims]
     verdicts = settle_sentences(judge.linking, verdicts, judge.is_closed)
     return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
 
@@ -57,9 +55,9 @@ class DocumentJudge:
     def __init__(self, document: Document, source: Source) -> None:
         self.document = document
         self.linking = Linking(Reading(document.text), source)
-        self._values = Values(Grounder(self.linking))
-        self._moments = Moments(self.linking)
-        self._names = Names(self.linking)
+        self._numbers = NumberFindings(Grounder(self.linking))
+        self._dates = DateFindings(self.linking)
+        self._names = NameFindings(self.linking)
         self._scripts = Scripts(document.text, source)
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
@@ -123,9 +121,9 @@ class DocumentJudge:
             return []
         if found is None:
             found = withhold(
-                self._values.judge(number), self.document.text, self.linking.source.grids
+                self._numbers.judge(number), self.document.text, self.linking.source.grids
             )
-            found += self._moments.judge(number)
+            found += self._dates.judge(number)
             found += self._names.judge(number)
             found = deny(found, self.linking, number)
             found.sort(key=lambda finding: finding.start)

@@ -8,7 +8,7 @@ from tablemend.records import Verdict
 from tablemend.tables.table import Table
 from tablemend.verification.linking import Linking
 from tablemend.verification.reading import Reading
-from tablemend.verification.whole import settle_sentences
+from tablemend.verification.whole_sentences import settle_sentences
 
 TABLE = Table.of(
     ["Driver", "Team", "Points", "Wins"],

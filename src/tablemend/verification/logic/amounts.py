@@ -12,7 +12,7 @@ from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.mentions import Heading, Stated
-from tablemend.verification.logic.words import THINGS
+from tablemend.verification.logic.vocabulary import THINGS
 
 _SENSES = {
     "above": "over",

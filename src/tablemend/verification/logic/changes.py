@@ -16,7 +16,7 @@ from tablemend.verification.logic.measures import moment
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.unread import all_rows
-from tablemend.verification.logic.words import opposite
+from tablemend.verification.logic.vocabulary import opposite
 
 _STEADY = frozenset(
     "each every steadily consistently continuously continually monotonically constantly "

@@ -13,7 +13,7 @@ from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.sides import Side, compare
 from tablemend.verification.logic.superlatives import Ordering, noun_phrase_end, orderings
-from tablemend.verification.logic.words import LOWER_IS_BETTER
+from tablemend.verification.logic.vocabulary import LOWER_IS_BETTER
 
 _THAN = frozenset("than as to over compared against from versus vs".split())
 _TIMES = frozenset({"before", "after", "early", "late"})

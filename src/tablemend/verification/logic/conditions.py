@@ -10,8 +10,8 @@ from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.mentions import Heading, Phrase
 from tablemend.verification.logic.times import days, months, years
+from tablemend.verification.logic.vocabulary import RESULTS, THINGS
 from tablemend.verification.logic.worded import worded_bounds
-from tablemend.verification.logic.words import RESULTS, THINGS
 
 _NEGATED = frozenset("not n't never without except excluding outside".split())
 _AT = frozenset("and on in at of the".split())

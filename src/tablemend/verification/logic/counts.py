@@ -13,7 +13,7 @@ from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.naming import name_rows, number_of, where
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.unread import is_one_row, is_unread
-from tablemend.verification.logic.words import DISTINCT, THINGS
+from tablemend.verification.logic.vocabulary import DISTINCT, THINGS
 
 _NO_COUNT_AFTER = frozenset(
     "more less fewer higher lower greater better worse longer shorter later earlier ahead behind "

@@ -110,13 +110,13 @@ class Frame:
 
     def is_aside(self, place: int) -> bool:
         """Whether a token is of a comparison or an exception: "above its 2021 level"."""
-        return any(aside.holds(self.tokens[place].start) for aside in self.links.asides)
+        return any(phrase.holds(self.tokens[place].start) for phrase in self.links.scoped_phrases)
 
     def exception(self, place: int) -> frozenset[int] | None:
         """The words of the exception that a token is of: "except", "all but"; else ``None``."""
-        for aside in self.links.asides:
-            if aside.exception and aside.holds(self.tokens[place].start):
-                first, last = self.token_range(aside.start, aside.end)
+        for phrase in self.links.scoped_phrases:
+            if phrase.exception and phrase.holds(self.tokens[place].start):
+                first, last = self.token_range(phrase.start, phrase.end)
                 return frozenset(range(first, last))
         return None
 

@@ -20,7 +20,7 @@ from tablemend.values.text import fold
 from tablemend.values.units import PLAIN, Unit
 from tablemend.verification.lexicon import header_terms
 from tablemend.verification.logic.measures import Measure, MeasureKind, moment, read_measure
-from tablemend.verification.logic.words import RANKS
+from tablemend.verification.logic.vocabulary import RANKS
 
 _NUMBERING = frozenset("number game week round episode series match test day no".split())
 _BY_END = frozenset({"recent", "late", "last", "new"})

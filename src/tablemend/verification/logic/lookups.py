@@ -12,7 +12,7 @@ from tablemend.verification.logic.mentions import Heading
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import nth_rows
-from tablemend.verification.logic.words import THINGS
+from tablemend.verification.logic.vocabulary import THINGS
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _WHOLE_TABLE = frozenset({"quantifier", "superlative", "comparative"})

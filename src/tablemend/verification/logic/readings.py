@@ -8,8 +8,8 @@ from math import exp, log
 from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.vocabulary import EMPTY, RESULTS, THINGS
 from tablemend.verification.logic.weights import WEIGHTS
-from tablemend.verification.logic.words import EMPTY, RESULTS, THINGS
 
 _LARGEST = 30.0
 _LIGHT = 0.25

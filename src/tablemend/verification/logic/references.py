@@ -11,7 +11,7 @@ from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Heading
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.words import opposite
+from tablemend.verification.logic.vocabulary import opposite
 
 _NUMBER = r"-?\d+(?:[.,]\d+)*"
 _BETWEEN = re.compile(rf"^\W*({_NUMBER})\s*(?:-|to)\s*({_NUMBER})")

@@ -13,7 +13,7 @@ from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.mentions import Stated
 from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.superlatives import Ordering
-from tablemend.verification.logic.words import opposite
+from tablemend.verification.logic.vocabulary import opposite
 
 _UNITS = {
     "year": 365.25,

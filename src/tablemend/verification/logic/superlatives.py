@@ -15,7 +15,7 @@ from tablemend.verification.logic.index import ColumnIndex, Ordered
 from tablemend.verification.logic.mentions import Heading, Stated
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
-from tablemend.verification.logic.words import (
+from tablemend.verification.logic.vocabulary import (
     AGAINST,
     LOWER_IS_BETTER,
     QUALITIES,

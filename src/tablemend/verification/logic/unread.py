@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.words import DISTINCT, EMPTY, THINGS
+from tablemend.verification.logic.vocabulary import DISTINCT, EMPTY, THINGS
 
 _EMPTY_VERBS = frozenset(
     "be is are was were been have has had do does did make made get got take took hold held come "

@@ -27,7 +27,7 @@ _SUBJECT = re.compile(
 _ADJECTIVE = re.compile(r"(?:an|ese|ish|ic|ch|ek|ian|i|ss)$")
 
 
-class Strangers:
+class UnknownNames:
     """Finds runs of capitalised words that are unknown to the tables.
 
     Args:

@@ -14,7 +14,7 @@ from tablemend.records import Claim, Verdict
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
 from tablemend.verification.logic.verify import Explained, explain_sentence
-from tablemend.verification.values import is_scoped
+from tablemend.verification.number_findings import is_scoped
 
 _LONGEST = 600  # characters
 _LIMITS = frozenset(

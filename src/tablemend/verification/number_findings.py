@@ -13,9 +13,9 @@ from tablemend.verification.computed import aggregates, is_computed, is_margin
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.lexicon import is_opaque, terms
+from tablemend.verification.match_results import judge_result
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
-from tablemend.verification.results import judge_result
 from tablemend.verification.rowcounts import count_of_rows
 
 _SCOPE = re.compile(
@@ -50,7 +50,7 @@ _BESIDE = 30  # characters
 _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
-class Values:
+class NumberFindings:
     """Judges the numbers of a linked text.
 
     Args:

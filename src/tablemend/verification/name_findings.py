@@ -1,4 +1,4 @@
-"""Names: those that no table has, and those that belong to another row."""
+"""NameFindings: those that no table has, and those that belong to another row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"([^\W\d_]+), $")
 _NEAR = 40  # characters between an attribute and its value
 
 
-class Names:
+class NameFindings:
     """Judges the names of a linked text.
 
     Args:
@@ -55,10 +55,10 @@ class Names:
                 findings += [found] if found else []
         taken = [(f.start, f.end) for f in findings]
         findings += self._headers(binder, taken)
-        strangers = next(iter(binder.by_grid.values())).strangers if binder.by_grid else ()
-        for name in strangers:
+        unknown_names = next(iter(binder.by_grid.values())).unknown_names if binder.by_grid else ()
+        for name in unknown_names:
             if not any(start < name.end and name.start < end for start, end in taken):
-                findings.append(self._judge_stranger(binder, name))
+                findings.append(self._judge_unknown(binder, name))
         return sorted(findings, key=lambda finding: finding.start)
 
     def _judge_cell(self, binder: Binder, number: int, cell: CellLink) -> Finding | None:
@@ -225,7 +225,7 @@ class Names:
             firm=firm,
         )
 
-    def _judge_stranger(self, binder: Binder, name: Span) -> Finding:
+    def _judge_unknown(self, binder: Binder, name: Span) -> Finding:
         """A name that stands in no cell, header or caption."""
         said = self.text[name.start : name.end]
         # "Hof, Germany": where the known place lies.

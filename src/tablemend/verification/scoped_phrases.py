@@ -40,7 +40,7 @@ _UNTIL = re.compile(r"\s*(?:to|through|until|till|-|\u2013)\s")
 _REACH = 60  # characters before a period or a name
 
 
-class Aside(NamedTuple):
+class ScopedPhrase(NamedTuple):
     """A phrase that keeps what it names to itself.
 
     Attributes:
@@ -57,9 +57,9 @@ class Aside(NamedTuple):
         return self.start <= place < self.end
 
 
-def find_asides(
+def find_scoped_phrases(
     plain: str, sentence: Span, moments: Sequence[Span], names: Sequence[Span]
-) -> tuple[Aside, ...]:
+) -> tuple[ScopedPhrase, ...]:
     """The comparisons with a period and the exceptions of a sentence, from left to right.
 
     Args:
@@ -68,11 +68,11 @@ def find_asides(
         moments: places of its periods.
         names: places of what names a row or a column.
     """
-    found: list[Aside] = []
+    found: list[ScopedPhrase] = []
     dated = set(moments)
     places = sorted(dated.union(names))
     for number, (start, end) in enumerate(places):
-        if any(aside.start <= start < aside.end for aside in found):
+        if any(phrase.start <= start < phrase.end for phrase in found):
             continue
         before = plain[max(sentence.start, start - _REACH) : start]
         offset = start - len(before)
@@ -85,12 +85,14 @@ def find_asides(
             if _CLOSED.match(plain, _through(plain, end, later), sentence.end):
                 first = word.start()  # in "all rose but South fell" it is a clause
         if first >= 0:
-            found.append(Aside(offset + first, _through(plain, end, later), True))
+            found.append(ScopedPhrase(offset + first, _through(plain, end, later), True))
             continue
         compared = _COMPARED.search(before) if Span(start, end) in dated else None
         if compared and not _UNTIL.match(plain, end):
             later = [place for place in later if place in dated]
-            found.append(Aside(offset + compared.start(), _through(plain, end, later), False))
+            found.append(
+                ScopedPhrase(offset + compared.start(), _through(plain, end, later), False)
+            )
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ _LIVES = {
 _FULL = 10  # characters of an ISO date
 
 
-class Moments:
+class DateFindings:
     """Judges the periods of a linked text.
 
     Args:

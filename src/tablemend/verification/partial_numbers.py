@@ -1,4 +1,4 @@
-"""Numbers that are no value of a whole: shares of a count, what is counted over, running scores."""
+"""Numbers that are no value of a whole: shares of a count, what is counted over."""
 
 from __future__ import annotations
 
@@ -26,10 +26,6 @@ _PARTED = re.compile(r"\b(?:half|halves|periods?|quarters?|sets?|innings?|[hqp][
 _BASE = re.compile(
     r"\d+-(?:day|week|month|year|hour|minute)s?\b|\d[\d,]* (?:people|inhabitants|residents)\b"
 )
-_RUNNING = re.compile(
-    r"\b(?:bring\w*|brought|put\w*|make|making|made|extend\w*|level\w*|tied|tie|equali[sz]\w*"
-    r"|take|took|taking|trail\w*|lead\w*|led|remain\w*)\b[^.;]{0,40}$"
-)
 
 
 def is_partial(text: str, start: int, *, in_part: bool = True) -> bool:
@@ -46,19 +42,6 @@ def is_partial(text: str, start: int, *, in_part: bool = True) -> bool:
     return _BASE.match(text, start) is not None and (
         "-" in text[start : start + 8] or text[max(0, start - 4) : start].lower() == "per "
     )
-
-
-def is_running(plain: str, start: int, end: int) -> bool:
-    """Whether a score is one on the way to the final one: "to take a 3-2 lead", "level at 2-2".
-
-    Args:
-        plain: the text in small letters.
-        start: where the score begins.
-        end: where it ends.
-    """
-    if re.match(r" (?:lead|advantage|deficit)\b", plain[end : end + 12]):
-        return True
-    return _RUNNING.search(plain, max(0, start - 50), start) is not None
 
 
 def withhold(findings: list[Finding], text: str, grids: Sequence[Grid]) -> list[Finding]:
