@@ -13,8 +13,7 @@ import pytest
 from tablemend.cli import main
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import load_source
-from tablemend.mitigations.command import describe
-from tablemend.mitigations.edits import Edit, Mended, apply_edits
+from tablemend.mitigations.edits import apply_edits
 from tablemend.mitigations.mend import mend_answer, mend_text
 from tests.support.chat_server import ChatServer, refuse
 
@@ -138,14 +137,6 @@ def test_a_text_without_a_claim_stays_and_is_said_so(
     assert "no claim was found" in captured.err
 
 
-def test_what_stays_unscored_is_printed_beside_staf(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "summary.txt").write_text(WRONG + "Alba was lucky.\n", encoding="utf-8")
-    assert main(TEXT) == 0
-    assert "unscored        0.333 before, 0.333 after" in capsys.readouterr().err
-
-
 def test_an_answer_without_a_table_is_said_so(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,20 +206,3 @@ def test_three_lines_of_python(folder: Path, model_server: Callable[..., str]) -
         mend_text(WRONG, source, "cave")
     with pytest.raises(TablemendError, match="repair asks no model"):
         mend_text(WRONG, source, model="hf:a/b")
-
-
-def test_the_edits_of_a_table_are_listed_in_words() -> None:
-    edits = (
-        Edit("9 | 4", "4 | 9", "sorted", "repair/1"),
-        Edit("Oslo | 9", None, "out of scope", "repair/1", row=2),
-        Edit("Size", None, "not asked for", "repair/1", column="Size"),
-        Edit("", "Area", "asked for", "repair/1", column="Area"),
-        Edit("9", None, "said nowhere", "repair/1", row=0, column="Area"),
-    )
-    assert describe(Mended("", edits)).splitlines()[:5] == [
-        "order: 9, 4 -> 4, 9 (sorted)",
-        "row 3: dropped, 'Oslo | 9' (out of scope)",
-        "column 'Size': dropped (not asked for)",
-        "column 'Area': added (asked for)",
-        "row 1, 'Area': '9' -> nothing (said nowhere)",
-    ]

@@ -292,36 +292,6 @@ def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPat
         assert not end.code, script
 
 
-def test_preferences_are_faithful_summaries_beside_wrong_ones(
-    recipe: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    pairs = {"path": str(tmp_path / "pairs"), "sampled": 0.0}
-    systems = {"base": {}, "dpo": {"model": "dpo"}}
-    tokens = recipe(systems, kind="dpo", dpo={"pairs": pairs})
-    run_script("data_gen/preference.py", tokens[:1], monkeypatch)
-    found = list(read_jsonl(tmp_path / "pairs" / "pairs.jsonl"))
-    assert len({one["edit"] for one in found}) >= 3
-    assert all(one["chosen"] != one["rejected"] and one["findings"] for one in found)
-    run_script("train/dpo.py", tokens, monkeypatch)
-    assert Run(tmp_path / "run").recorded("dpo")["steps"] == 2
-
-
-def test_rewards_pay_what_the_verifier_supports(
-    recipe: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    systems = {"base": {}, "grpo": {"model": "grpo"}}
-    data = yaml.safe_load(Path(recipe({"base": {}})[0].partition("=")[2]).read_text())["data"]
-    grpo = {"group": 2, "max_new_tokens": 16}
-    tokens = recipe(systems, kind="grpo", grpo=grpo, data=data | {"validation": None})
-    run_script("train/grpo.py", tokens, monkeypatch)
-    facts = Run(tmp_path / "run").recorded("grpo")
-    assert facts["steps"] == 2 and facts["reward"].startswith("tablemend summary reward 1, program")
-    assert facts["dropped"]["no target: its summary is unfaithful"] > 0
-    assert facts["rows"] + sum(facts["dropped"].values()) == facts["examples"]
-
-
 def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None:
     one = next(one for one in samples if one.label == "faithful" and len(one.facts) > 2)
     sentence = one.summary[one.facts[0].sentence.start : one.facts[0].sentence.end]

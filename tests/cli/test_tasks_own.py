@@ -39,7 +39,7 @@ from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 THOUGHT = "<think>\nnine?\n</think>"
 WRONG = Metric("wrong_sum", "Wrong sum", "sum", "a number that is not the sum")
 
