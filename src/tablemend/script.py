@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn
 
-from tablemend.backends.limits import BudgetSpent
 from tablemend.errors import FULL_DISK, Stopped, TablemendError, install
 
 REFUSED = TablemendError.status
@@ -52,7 +51,7 @@ def run_script(main: Callable[[], None]) -> None:
     """
     try:
         main()
-    except (BudgetSpent, Stopped) as error:
+    except Stopped as error:
         _leave(f"stopped: {error}", 1)
     except TablemendError as error:
         _leave(f"error: {error}", error.status)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from tablemend.backends.requests import Completion, Request
 from tablemend.config.backend import BackendOptions
-from tablemend.errors import TablemendError
+from tablemend.errors import Stopped
 from tablemend.values.qwen_tokens import count_tokens
 
 WINDOW = 60.0
@@ -22,7 +22,7 @@ TURN_TOKENS = 8
 """Tokens of a chat template around one turn, about."""
 
 
-class BudgetSpent(TablemendError):
+class BudgetSpent(Stopped):
     """A cap is reached: nothing further was sent, and everything answered is kept."""
 
 
