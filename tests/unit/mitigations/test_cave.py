@@ -214,9 +214,7 @@ def test_a_served_model_mends_what_it_is_shown(served: Served) -> None:
     assert found.text == WRONG.replace("39", "37") and found.usage.calls == 1
 
 
-@pytest.mark.parametrize(
-    "fault", ["wrong-rewrite", "unchanged", "chatty", "empty", "refusal-text", "refusal", "length"]
-)
+@pytest.mark.parametrize("fault", ["wrong-rewrite", "chatty"])
 def test_a_model_that_makes_mistakes_leaves_the_text_as_it_was(served: Served, fault: str) -> None:
     found = served(WRONG, fault)
     assert found.text == WRONG and not found.edits and len(found.undone) == PASSES

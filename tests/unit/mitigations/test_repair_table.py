@@ -123,9 +123,10 @@ def test_rows_are_sorted_as_the_detector_reads_them() -> None:
     assert sort_rows(["b", "a", "b"], "descending") == [0, 2, 1]
 
 
+@pytest.fixture(scope="module")
 def examples() -> list[Example]:
-    settings = Synthesis.model_validate({"n": 10, "seed": 4})
-    return [*small_world.examples(seed=6, n=40), *make_examples(settings)]
+    settings = Synthesis.model_validate({"n": 4, "seed": 4})
+    return [*small_world.examples(seed=6, n=10), *make_examples(settings)]
 
 
 KINDS = [
@@ -135,9 +136,11 @@ KINDS = [
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_injected_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
+def test_injected_errors_are_mended_and_nothing_is_damaged(
+    name: str, examples: list[Example]
+) -> None:
     before = after = 0
-    for number, example in enumerate(examples()):
+    for number, example in enumerate(examples):
         edited = EDITS[name][1](example.gold_table, random.Random(number))
         if edited is None:
             continue
@@ -149,11 +152,11 @@ def test_injected_errors_are_mended_and_nothing_is_damaged(name: str) -> None:
         after += other.hallucinated
         assert other.share("row_recall") >= one.share("row_recall")
         assert len(other.findings) <= len(one.findings)
-    assert before > 35 and after <= 0.1 * before
+    assert before > 10 and after <= 0.1 * before
 
 
-def test_gold_tables_are_left_alone() -> None:
-    for example in examples():
+def test_gold_tables_are_left_alone(examples: list[Example]) -> None:
+    for example in examples:
         assert not repair_table(
             example.gold_table, example.adversarial_context, example.query
         ).edits

@@ -600,7 +600,7 @@ weights = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), tables(), weights)
 def test_mending_an_error_never_costs(data: st.DataObject, table: Table, parts: Reward) -> None:
     """Nor, read backwards, does making one more ever pay: for any weights and mixture."""

@@ -1,12 +1,9 @@
-"""Table summaries as a task: scored by STAF, edited, compared and trained like tables."""
+"""Table summaries as a task: scored by STAF, taught, paid and edited."""
 
 from __future__ import annotations
 
 import json
 import random
-import runpy
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,32 +11,28 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.config import ConfigError, Source, parse
+from tablemend.config import Source, parse
 from tablemend.datasets.tabfaith.dataset import make_dataset
 from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.settings import TabFaith
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.evidence.source import Source as Evidence
 from tablemend.mitigations import cave_table, cave_text, repair_table, repair_text
 from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import CLAIM_ERRORS, SampleView
-from tablemend.reports.report import write_reports
-from tablemend.runs import Run, read_jsonl
 from tablemend.tasks.table_summary import TableSummary
 from tablemend.tasks.task import Submission, TaskOptions
 from tests.unit.config.test_config import count_most
 
 ROOT = Path(__file__).parents[3]
 TASK = TableSummary()
-N = 12
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tabfaith")
-    sizes = {"general": 20, "financial": 10, "clinical": 20, "operations": 10}
+    sizes = {"general": 8, "financial": 6, "clinical": 8, "operations": 6}
     shares = {"train": 0.6, "validation": 0.0, "test": 0.4}
     settings = {"sizes": sizes, "shares": shares, "out": str(out), "seed": 3}
     make_dataset(TabFaith.model_validate(settings), lambda n: None)
@@ -174,124 +167,6 @@ def test_a_mitigation_sees_the_table_alone(samples: list[TabFaithExample]) -> No
     assert one.summary not in str(TASK.messages(one, "table", "careful"))
 
 
-@pytest.fixture(scope="module")
-def model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The random model with a window that tables fit into."""
-    copy = tmp_path_factory.mktemp("model") / "long"
-    shutil.copytree(tiny_model, copy)
-    for name, key in (
-        ("config.json", "max_position_embeddings"),
-        ("tokenizer_config.json", "model_max_length"),
-    ):
-        path = copy / name
-        path.write_text(json.dumps(json.loads(path.read_text()) | {key: 4096}))
-    return copy
-
-
-@pytest.fixture
-def recipe(tmp_path: Path, folder: Path, model: Path) -> Callable[..., list[str]]:
-    """The published recipe on this set, with a small model and these systems."""
-
-    def write(systems: dict[str, Any], **more: Any) -> list[str]:
-        content = yaml.safe_load((ROOT / "recipes" / "tabfaith-eval.yaml").read_text())
-        content["model"] = {"path": str(model), "context_length": 4096}
-        for part in ("train", "test"):
-            content["data"][part] = {"source": str(folder), "split": part}
-        content["data"]["validation"] = None
-        content["train"] = {
-            "max_steps": 2,
-            "learning_rate": 1e-3,
-            "global_batch": 4,
-            "micro_batch": 2,
-        }
-        content["evaluation"] |= {
-            "systems": systems,
-            "n": N,
-            "max_new_tokens": 256,
-            "backend": "hf",
-        }
-        content |= more
-        path = tmp_path / "summaries.yaml"
-        path.write_text(yaml.safe_dump(content))
-        return [f"recipe={path}", f"run={tmp_path / 'run'}"]
-
-    return write
-
-
-def test_the_comparison_before_and_after_editing(
-    recipe: Callable[..., list[str]], tmp_path: Path, model_server: Callable[..., str]
-) -> None:
-    """TabFaith, Table 3 and Figure 2, by a server that makes errors in half of its summaries."""
-    model = model_server("--faults=injected-error:0.5", "--seed=1")
-    systems = {
-        "base": {"model": model},
-        "careful": {"model": model, "prompt": "careful"},
-        "repair": {"after": "base", "mitigation": "repair"},
-        "cave": {"after": "base", "mitigation": "cave", "model": model_server()},
-    }
-    config = parse(CompareCommand, recipe(systems))
-    results = compare(config)
-    assert results["task"] == "table_summary" and results["format"] is None
-    own = {system: kinds["table"] for system, kinds in results["systems"].items()}
-    assert own["base"]["total_hallu"]["n"] == N
-    assert 0 < own["base"]["total_hallu"]["rate"] < 1
-    for system in ("repair", "cave"):
-        assert own[system]["total_hallu"]["rate"] < own["base"]["total_hallu"]["rate"]
-        assert own[system]["staf"]["rate"] > own["base"]["staf"]["rate"]
-        cost = results["cost"][system]["table"]
-        assert 0 < cost["edited"] <= N and sum(cost["passes"].values()) == N
-    assert results["cost"]["cave"]["table"]["calls"] > N
-    write_reports(tmp_path / "run")
-    for name in ("report.md", "report.html"):
-        text = (tmp_path / "run" / name).read_text(encoding="utf-8")
-        for words in ("STAF", "Numerical error", "Before and after editing", "base to cave"):
-            assert words in text, (name, words)
-        assert "Row recall" not in text
-    lines = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
-    assert len(lines) == 4 * N
-    assert all(bool(line["shares"]) != bool(line["unscored"]) for line in lines)
-
-
-def test_another_verifier_judges_the_stored_summaries(
-    recipe: Callable[..., list[str]], model_server: Callable[..., str]
-) -> None:
-    tokens = recipe({"base": {"model": model_server("--faults=injected-error:0.5", "--seed=1")}})
-    first = compare(parse(CompareCommand, tokens))
-    verifier = f"evaluation.verifier=llm:{model_server()}"
-    again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))
-    assert first["scorer"].startswith("program/") and again["scorer"].startswith("llm:")
-    rates = [one["systems"]["base"]["table"] for one in (first, again)]
-    assert [one["staf"]["n"] + round(one["unscored"]["rate"] * N) for one in rates] == [N, N]
-    assert rates[0]["staf"]["rate"] != rates[1]["staf"]["rate"]  # three cells show it less
-
-
-def test_fine_tuning_teaches_faithful_summaries_alone(
-    recipe: Callable[..., list[str]],
-    tmp_path: Path,
-    samples: list[TabFaithExample],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tokens = recipe({"base": {}, "sft": {"model": "sft"}})
-    monkeypatch.chdir(ROOT)
-    run_script("train/sft.py", tokens, monkeypatch)
-    facts = Run(tmp_path / "run").recorded("sft")
-    train = TASK.samples(Source(source=str(folder), split="train"))
-    unfaithful = sum(one.label != "faithful" for one in train)
-    assert facts["dropped"]["no target: its summary is unfaithful"] == unfaithful
-    assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
-    results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
-    assert set(results["systems"]) == {"base", "sft"}
-
-
-def run_script(script: str, tokens: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", [script, *tokens])
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        assert not end.code, script
-
-
 def test_what_is_said_again_pays_nothing(samples: list[TabFaithExample]) -> None:
     one = next(one for one in samples if one.label == "faithful" and len(one.facts) > 2)
     sentence = one.summary[one.facts[0].sentence.start : one.facts[0].sentence.end]
@@ -316,22 +191,6 @@ def test_versions_of_edits_are_those_of_their_modules() -> None:
     assert isinstance(repair, PostEdit) and isinstance(by_model, PostEdit)
     assert (repair.text, repair.table) == (repair_text.VERSION, repair_table.VERSION)
     assert (by_model.text, by_model.table) == (cave_text.VERSION, cave_table.VERSION)
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("evaluation.systems.base.mitigation=spans", "spans is for answers that are tables"),
-        ("evaluation.systems.base.prompt=cot", "table_summary has no prompt 'cot'; it has base"),
-        ("evaluation.contexts=[clean]", "table_summary has no context 'clean'; it has table"),
-        ("task=table_sumary", r"no task 'table_sumary'; did you mean table_summary\?"),
-    ],
-)
-def test_what_summaries_do_not_have_is_refused(
-    recipe: Callable[..., list[str]], override: str, message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        parse(CompareCommand, [*recipe({"base": {}}), override])
 
 
 def test_the_small_world_has_no_summaries() -> None:
