@@ -122,7 +122,7 @@ def test_another_verifier_judges_the_stored_summaries(
     first = compare(parse(CompareCommand, tokens))
     verifier = f"evaluation.verifier=llm:{model_server()}"
     again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))
-    assert first["judge"].startswith("program/") and again["judge"].startswith("llm:")
+    assert first["scorer"].startswith("program/") and again["scorer"].startswith("llm:")
     rates = [one["systems"]["base"]["table"] for one in (first, again)]
     assert [one["staf"]["n"] + round(one["unscored"]["rate"] * N) for one in rates] == [N, N]
     assert rates[0]["staf"]["rate"] != rates[1]["staf"]["rate"]  # three cells show it less
