@@ -201,10 +201,10 @@ def test_shares_paired() -> None:
 def test_swap_test_holds_its_level() -> None:
     generator = np.random.default_rng(2)
     small = 0
-    for _ in range(200):
+    for _ in range(60):
         values = generator.choice([0.0, 0.25, 0.5, 1.0], size=(60, 2))
         small += compare_shares([tuple(row) for row in values.tolist()])["p"] < 0.05
-    assert small / 200 < 0.1
+    assert small <= 8  # 3 are expected
 
 
 def test_holm() -> None:
