@@ -445,7 +445,7 @@ def krippendorffs_alpha(counts: Sequence[Sequence[int]], seed: int = 0) -> Agree
 
     Args:
         counts: of each example, how many annotators gave each of the answers, such as yes and
-            no. Who did not judge is not counted.
+            no. Who gave none is not counted.
         seed: of the resampling.
     """
     pairable = np.array([unit for unit in counts if sum(unit) > 1], dtype=float)

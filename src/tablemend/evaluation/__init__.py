@@ -1,1 +1,1 @@
-"""The comparison: every system answers the same examples, and one detector judges all of them."""
+"""The comparison: every system answers the same examples, and one scorer scores all of them."""

@@ -84,7 +84,7 @@ def add_detect_options(parser: argparse.ArgumentParser) -> None:
 
 
 def detect(options: argparse.Namespace) -> int:
-    """Judge answers against their gold tables and contexts, and print what is wrong."""
+    """Score answers against their gold tables and contexts, and print what is wrong."""
     if options.batch is not None:
         return detect_batch(options)
     missing = [name for name in ("answer", "gold", "context") if getattr(options, name) is None]
@@ -113,7 +113,7 @@ def detect(options: argparse.Namespace) -> int:
 
 
 def detect_batch(options: argparse.Namespace) -> int:
-    """Judge a file of answers and print their rates."""
+    """Score a file of answers and print their rates."""
     from tablemend.reports.tabulation import summarise  # numpy
 
     similarity = load_similarity(options.similarity)

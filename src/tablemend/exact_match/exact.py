@@ -52,7 +52,7 @@ class Opinion:
         scorer: its name and version.
         hallucinated: whether the answer says or does anything that it should not.
         differences: why.
-        row_recall: share of the gold rows whose key the answer has; ``None`` from a judge that
+        row_recall: share of the gold rows whose key the answer has; ``None`` from a scorer that
             does not count.
         whole: whether the answer is the gold table, none of its rows missing; ``None`` likewise.
         unscored: why there is no verdict; empty where there is one.
@@ -73,7 +73,7 @@ def compare_exactly(
     rows: Sequence[Sequence[str | None]],
     sort_column: str | None,
 ) -> Opinion:
-    """Judge one raw answer.
+    """Score one raw answer.
 
     Args:
         text: the answer, thinking included.
