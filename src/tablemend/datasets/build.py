@@ -17,8 +17,8 @@ from tablemend.workers import map_in_workers
 
 COUNTS = "counts.json"
 SETTINGS = "settings.json"
-MADE = "made.jsonl"
-"""What came of each number, until the data set is finished."""
+MADE = "examples.store"
+"""What came of each number, until the data set is finished; no suffix that ``datasets`` reads."""
 
 _TABLES = "tables"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tablemend.datasets.tablehallu.compose import Composition, StatedRow, compose, fill
+from tablemend.datasets.tablehallu.compose import StatedRow, compose, fill
 from tablemend.records import Condition, Constraints, Example, SortOrder
 from tablemend.tables.table import Table
 
@@ -240,17 +240,6 @@ def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
         sort_order=order,
         conditions=(Condition(SCOPE_COLUMN, low=year, high=year),),
     )
-    return _record(topic, query, constraints, table, composition, seed)
-
-
-def _record(
-    topic: Topic,
-    query: str,
-    constraints: Constraints,
-    table: Table,
-    composition: Composition,
-    seed: int,
-) -> Example:
     return Example(
         topic=topic.plural,
         category=topic.category,
