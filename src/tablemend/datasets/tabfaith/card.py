@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tablemend.datasets.card import command_of, table_of, write_card
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tabfaith.domains import DOMAINS
+from tablemend.datasets.tabfaith.examples import TabFaithExample
 from tablemend.datasets.tabfaith.settings import MIMIC, SYNTHETIC, TabFaith
 from tablemend.datasets.tablehallu.settings import POOL
 from tablemend.records import CLAIM_ERRORS
+from tablemend.tables.table import Table
+from tablemend.values.sentences import Span
 
-PART = {"role": str, "start": int, "end": int, "text": str, "style": str}
-FIELDS: dict[str, Any] = {
-    "id": str,
-    "domain": str,
-    "table": {"title": str, "columns": [str], "rows": [[str]]},
-    "summary": str,
-    "facts": [
-        {
-            "kind": str,
-            "operation": str,
-            "parts": [PART],
-            "focus": int,
-            "cells": [[int]],
-            "sentence": [int],
-        }
-    ],
-    "label": str,
-    "errors": [
-        {
-            "type": str,
-            "start": int,
-            "end": int,
-            "text": str,
-            "original": str,
-            "expected": str,
-            "facts": [int],
-        }
-    ],
-    "labelled_by": str,
-    "source": str,
-    "source_hash": str,
-    "seed": int,
-    "engine": str,
-}
+_TABLE = {"title": str, "columns": [str], "rows": [[str]]}
+
+
+def _field(kind: Any) -> Any:
+    """A type of a record's field as the card's head has it."""
+    if kind is Table:
+        return _TABLE
+    if is_dataclass(kind):
+        return {name: _field(inner) for name, inner in get_type_hints(kind).items()}
+    if kind is Span:
+        return [int]
+    if get_origin(kind) is tuple:
+        return [_field(get_args(kind)[0])]
+    return int if kind is int else str
 
 
 def card_of(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:
@@ -56,7 +40,7 @@ def card_of(settings: TabFaith, engine: str, counts: dict[str, Any]) -> str:
         categories=["summarization", "text-classification"],
         tags=["table-to-text", "hallucination", "faithfulness"],
         files={split: f"{split}.jsonl" for split in SPLITS if f"split {split}" in found},
-        fields=FIELDS,
+        fields={"id": str} | _field(TabFaithExample),
     )
 
 

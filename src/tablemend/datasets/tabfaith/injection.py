@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -84,30 +84,30 @@ class Injector:
 
     def inject(self, types: Sequence[ClaimError], rng: Random) -> Unfaithful | None:
         """Errors of exactly these types, or ``None``."""
-        chosen: dict[int, Edit] = {}
-        for type in types:
-            found = self._find(type, chosen, rng)
-            if found is None:
-                return None
-            chosen[found[0]] = found[1]
-        return self._apply(chosen)
+        return self._choose([[type] for type in types], rng)
 
     def inject_mixed(
-        self, count: int, rng: Random, mix: dict[ClaimError, float] | None = None
+        self, count: int, rng: Random, mix: Mapping[ClaimError, float] = MIX
     ) -> Unfaithful | None:
         """So many errors, each of a type drawn from those that still fit, or ``None``."""
-        mix = MIX if mix is None else mix
-        chosen: dict[int, Edit] = {}
-        for _ in range(count):
+
+        def drawn() -> Iterator[ClaimError]:
             left = {type: mix[type] for type in CLAIM_ERRORS if mix.get(type)}
-            found = None
-            while left and found is None:
+            while left:
                 type = rng.choices(list(left), list(left.values()))[0]
                 del left[type]
-                found = self._find(type, chosen, rng)
-            if found is None:
+                yield type
+
+        return self._choose((drawn() for _ in range(count)), rng)
+
+    def _choose(self, wanted: Iterable[Iterable[ClaimError]], rng: Random) -> Unfaithful | None:
+        """For each error wanted the first of the types given that fits."""
+        chosen: dict[int, Edit] = {}
+        for types in wanted:
+            found = (found for type in types if (found := self._find(type, chosen, rng)))
+            if (one := next(found, None)) is None:
                 return None
-            chosen[found[0]] = found[1]
+            chosen[one[0]] = one[1]
         return self._apply(chosen)
 
     def _find(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,42 +116,6 @@ def test_all_kinds_of_facts_and_claims_are_said(
     assert kinds == {"numeric", "relational", "comparative", "temporal", "attribute"}
 
 
-STUMBLES = re.compile(
-    r"a total \w*s? (?:won|lost)|(?:highest|largest|greatest) (?:deals|opportunities|employees)"
-    r"|the (?:deals|opportunities|days|churned|new customers)[a-z ]* (?:came to|was|were) "
-    r"|\d in (?:lower|higher|smaller|larger)|(?:largest|smallest|greatest) (?:sales cycle|MRR|NPS)"
-    r"|(?:^|\. )(?:White Blood Cells|Neutrophils) was|lowest days|For none of|by Year"
-)
-
-
-@pytest.mark.parametrize("domain", ["general", "financial", "clinical", "operations"])
-def test_the_english_agrees_and_keeps_one_style(domain: Any) -> None:
-    said = 0
-    for number in range(20):
-        table = make_table(9, number).table
-        if domain != "general":
-            table = domain_table(domain, 9, number)
-        try:
-            summary = verbalise(table, number)
-        except Unverbalisable:
-            continue
-        said += 1
-        assert not STUMBLES.search(summary.text), summary.text
-        shares = "%" in summary.text, re.search(r"\d percent\b", summary.text) is not None
-        assert shares != (True, True), summary.text
-        days = [
-            part.text
-            for fact in summary.facts
-            for part in fact.parts
-            if part.role in ("period", "until", "value")
-            and (period := read_period(part.text)) is not None
-            and period.grain == "day"
-        ]
-        shapes = {re.sub(r"[A-Z][a-z]+", "M", re.sub(r"\d+", "1", day)) for day in days}
-        assert len(shapes) <= 1, summary.text
-    assert said >= 15
-
-
 @pytest.mark.parametrize(
     ("label", "plural"),
     [
@@ -163,18 +126,6 @@ def test_the_english_agrees_and_keeps_one_style(domain: Any) -> None:
 )  # fmt: skip
 def test_labels_are_plural_by_their_head(label: str, plural: bool) -> None:
     assert is_plural_label(label) is plural
-
-
-def test_adjectives_go_with_what_is_measured() -> None:
-    rows = [[f"Reg {name}", str(9 + 7 * n), str(30 + n * n), f"{5 + n * 3.1:.1f}%"]
-            for n, name in enumerate(["Alba", "Borea", "Corvo", "Dorna", "Esker"])]  # fmt: skip
-    table = Table.of(["Region", "Deals Won", "Sales Cycle (days)", "Win Rate"], rows)
-    said = " ".join(verbalise(table, seed).text for seed in range(40))
-    assert re.search(r"the (?:most|fewest) deals won", said)
-    assert re.search(r"(?:longest|shortest) sales cycle", said)
-    assert re.search(r"(?:highest|lowest) win rate", said)
-    assert not re.search(r"(?:highest|lowest|largest|smallest) (?:deals|sales cycle)", said)
-    assert not re.search(r"(?:largest|smallest|most|fewest) win rate", said)
 
 
 def test_totals_are_no_entities() -> None:
@@ -199,7 +150,6 @@ def test_names_that_stand_twice_are_not_spoken_of() -> None:
         ([["Alba", "41"]], "fewer than two rows"),
         ([["Alba", "41"], ["Alba", "38"]], "a name of their own"),
         ([["Alba", ""], ["Borea", ""]], "no column"),
-        ([["Alba", "x" * 10_000], ["Borea", "y" * 10_000]], "no column"),
         ([["a" * 10_000, "1"], ["b" * 10_000, "2"]], "a name of their own"),
         ([[f"Club {n}", str(n * 7)] for n in range(10_000)], "more than 400 rows"),
     ],
@@ -209,85 +159,53 @@ def test_tables_of_which_little_can_be_said_say_why(rows: list[list[str]], reaso
         verbalise(Table.of(["Club", "Points"], rows), 0)
 
 
-def test_one_column_is_too_few_and_sixty_one_are_too_many() -> None:
-    with pytest.raises(Unverbalisable, match="only one column"):
-        verbalise(Table.of(["Club"], [["Alba"], ["Borea"]]), 0)
-    with pytest.raises(Unverbalisable, match="more than 60 columns"):
-        verbalise(Table.of([f"Points {n}" for n in range(61)], [["5"] * 61] * 3), 0)
+CLAIMS = """
+clubs value | entity=Alba, column=points, value=41 | True
+clubs value | entity=Alba, column=points, value=42 | False
+clubs value | entity=Alba, column=revenue, value=$5.2 million | True
+clubs value | entity=Alba, column=revenue, value=$5.2 billion | False
+clubs value | entity=Alba, column=Win rate, value=52.4% | None
+clubs value | entity=Alba, column=Win rate, value=54% | False
+clubs value | entity=Alba, column=City, value=Lyon | True
+clubs value | entity=Alba, column=City, value=Porto | False
+clubs value | entity=Nobody, column=points, value=41 | None
+clubs compare | entity=Alba, other=Borea, column=points, cue=more | True
+clubs compare | entity=Alba, other=Borea, column=points, cue=fewer | False
+clubs superlative | entity=Borea, column=revenue, cue=the highest | True
+clubs superlative | entity=Alba, column=revenue, cue=the highest | False
+clubs rank | entity=Borea, column=points, cue=the second-most | True
+clubs rank | entity=Borea, column=points, cue=the third-most | False
+clubs count | value=five | True
+clubs count | value=six | False
+clubs count | column=City, category=Lyon, value=two | True
+clubs count | column=points, cue=more than, threshold=29, value=3 | True
+clubs count | column=points, cue=fewer than, threshold=29, value=3 | False
+clubs total | column=points, value=148 | True
+clubs total | column=points, value=296 | False
+clubs average | column=points, value=29.6 | True
+clubs difference | entity=Alba, other=Esker, column=points, value=29 | True
+years value | entity=Sales, period=2020, value=$110 million | True
+years value | entity=Sales, period=2020, value=about $112 million | None
+years value | entity=Sales, period=2017, value=$110 million | None
+years change | entity=Sales, period=2019, until=2021, cue=rose | True
+years change | entity=Costs, period=2019, until=2022, cue=rose | None
+years change_percent | entity=Sales, period=2019, until=2021, value=21% | True
+years change_percent | entity=Sales, period=2019, until=2021, value=21.4% | None
+years change_percent | entity=Sales, period=2019, until=2021, value=26% | False
+years trend | entity=Sales, period=2019, until=2022, cue=rose every year | True
+years trend | entity=Costs, period=2019, until=2022, cue=fell every year | False
+years superlative | entity=Costs, period=2021, cue=peaked | True
+years superlative | entity=Sales, period=2021, cue=peaked | False
+"""
 
 
-@pytest.mark.parametrize(
-    ("operation", "texts", "truth"),
-    [
-        ("value", {"entity": "Alba", "column": "points", "value": "41"}, True),
-        ("value", {"entity": "Alba", "column": "points", "value": "42"}, False),
-        ("value", {"entity": "Alba", "column": "revenue", "value": "$5.2 million"}, True),
-        ("value", {"entity": "Alba", "column": "revenue", "value": "$5.2 billion"}, False),
-        ("value", {"entity": "Alba", "column": "Win rate", "value": "52.4%"}, None),
-        ("value", {"entity": "Alba", "column": "Win rate", "value": "54%"}, False),
-        ("value", {"entity": "Alba", "column": "City", "value": "Lyon"}, True),
-        ("value", {"entity": "Alba", "column": "City", "value": "Porto"}, False),
-        ("value", {"entity": "Nobody", "column": "points", "value": "41"}, None),
-        ("compare", {"entity": "Alba", "other": "Borea", "column": "points", "cue": "more"}, True),
-        (
-            "compare",
-            {"entity": "Alba", "other": "Borea", "column": "points", "cue": "fewer"},
-            False,
-        ),
-        ("superlative", {"entity": "Borea", "column": "revenue", "cue": "the highest"}, True),
-        ("superlative", {"entity": "Alba", "column": "revenue", "cue": "the highest"}, False),
-        ("rank", {"entity": "Borea", "column": "points", "cue": "the second-most"}, True),
-        ("rank", {"entity": "Borea", "column": "points", "cue": "the third-most"}, False),
-        ("count", {"value": "five"}, True),
-        ("count", {"value": "six"}, False),
-        ("count", {"column": "City", "category": "Lyon", "value": "two"}, True),
-        ("count", {"column": "points", "cue": "more than", "threshold": "29", "value": "3"}, True),
-        (
-            "count",
-            {"column": "points", "cue": "fewer than", "threshold": "29", "value": "3"},
-            False,
-        ),
-        ("total", {"column": "points", "value": "148"}, True),
-        ("total", {"column": "points", "value": "296"}, False),
-        ("average", {"column": "points", "value": "29.6"}, True),
-        (
-            "difference",
-            {"entity": "Alba", "other": "Esker", "column": "points", "value": "29"},
-            True,
-        ),
-    ],
-)
-def test_claims_about_entities_are_worked_out_again(
-    operation: Any, texts: dict[Any, str], truth: bool | None
-) -> None:
-    assert Recomputation(CLUBS).holds(operation, texts) is truth
-
-
-def _over(entity: str, first: str, last: str, **rest: str) -> dict[str, str]:
-    return {"entity": entity, "period": first, "until": last, **rest}
-
-
-@pytest.mark.parametrize(
-    ("operation", "texts", "truth"),
-    [
-        ("value", {"entity": "Sales", "period": "2020", "value": "$110 million"}, True),
-        ("value", {"entity": "Sales", "period": "2020", "value": "about $112 million"}, None),
-        ("change", _over("Sales", "2019", "2021", cue="rose"), True),
-        ("change", _over("Costs", "2019", "2022", cue="rose"), None),
-        ("change_percent", _over("Sales", "2019", "2021", value="21%"), True),
-        ("change_percent", _over("Sales", "2019", "2021", value="21.4%"), None),
-        ("change_percent", _over("Sales", "2019", "2021", value="26%"), False),
-        ("trend", _over("Sales", "2019", "2022", cue="rose every year"), True),
-        ("trend", _over("Costs", "2019", "2022", cue="fell every year"), False),
-        ("superlative", {"entity": "Costs", "period": "2021", "cue": "peaked"}, True),
-        ("superlative", {"entity": "Sales", "period": "2021", "cue": "peaked"}, False),
-        ("value", {"entity": "Sales", "period": "2017", "value": "$110 million"}, None),
-    ],
-)  # fmt: skip
-def test_claims_over_time_are_worked_out_again(
-    operation: Any, texts: dict[Any, str], truth: bool | None
-) -> None:
-    assert Recomputation(YEARS).holds(operation, texts) is truth
+@pytest.mark.parametrize("line", CLAIMS.strip().splitlines())
+def test_claims_are_worked_out_again(line: str) -> None:
+    head, given, truth = line.split(" | ")
+    table, operation = head.split()
+    texts: Any = dict(pair.split("=") for pair in given.split(", "))
+    found = Recomputation(CLUBS if table == "clubs" else YEARS).holds(operation, texts)  # type: ignore[arg-type]
+    assert str(found) == truth
 
 
 def test_ties_are_neither_true_nor_false() -> None:
