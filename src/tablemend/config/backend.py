@@ -82,7 +82,7 @@ class BackendOptions(Section):
     """Environment variable that holds the server's key; the default's is sent over https and to
     this machine alone."""
     thinking_switch: Literal["template", "no_think", "none"] = "template"
-    """How a server is told to think or not: through its chat template, by Qwen3's `/think` and
+    """How a server is asked to think or not: through its chat template, by Qwen3's `/think` and
     `/no_think` at the end of the prompt, or not at all."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
     """How a server is asked for JSON where an answer has a schema; answers are checked anyway."""

@@ -83,14 +83,14 @@ Mixture = dict[PartName, Part]
 
 
 def _form(value: Any) -> str:
-    """One source, unless names stand over sections."""
+    """One source, unless its keys are names of sections."""
     if not isinstance(value, dict) or "source" in value:
         return ONE
     return SEVERAL if any(isinstance(part, dict | Part) for part in value.values()) else ONE
 
 
 def _not_both(value: Any) -> Any:
-    """An override adds to what the recipe says: names would stand beside the one source."""
+    """An override adds to what the recipe says: that would mix names with the one source."""
     if isinstance(value, dict) and "source" in value:
         named = [name for name, part in value.items() if isinstance(part, dict)]
         if named:

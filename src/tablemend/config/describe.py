@@ -20,7 +20,7 @@ ANY_NAME = "<name>"
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a configuration; ``<name>`` in the path stands for any name."""
+    """One key of a configuration; ``<name>`` in the path is any name."""
 
     path: str
     type: str
@@ -28,7 +28,7 @@ class Key:
     description: str
 
     def is_child_of(self, parent: str) -> bool:
-        """Whether the key stands directly in the section at ``parent``."""
+        """Whether the key is directly in the section at ``parent``."""
         own = self.path.split(".")[:-1]
         other = parent.split(".") if parent else []
         return len(own) == len(other) and all(
@@ -87,7 +87,7 @@ def _walk(cls: type[Section], prefix: str) -> Iterator[Key]:
 
 
 def _sections(annotation: Any) -> Iterator[tuple[type[Section], bool]]:
-    """The section classes in an annotation, and whether each stands under free names."""
+    """The section classes in an annotation, and whether each is below free names."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation, False
     elif get_origin(annotation) is dict:

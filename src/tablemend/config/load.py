@@ -300,7 +300,7 @@ def _causes(found: Sequence[Any]) -> list[Any]:
 
 
 def _unknown_keys(problem: Any) -> list[tuple[str | int, ...]]:
-    """Where the keys stand that this pydantic error is about, if it is about unknown ones."""
+    """Where the unknown keys are that this pydantic error is about; none for another error."""
     if problem["type"] == "extra_forbidden":
         return [problem["loc"]]
     raised = problem.get("ctx", {}).get("error")

@@ -25,14 +25,14 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def check_fields(fields: Iterable[str], known: Sequence[str], where: str, told: set[str]) -> None:
+def check_fields(fields: Iterable[str], known: Sequence[str], where: str, named: set[str]) -> None:
     """Refuse a field that looks like a misspelt one of ours; name others once, as not read.
 
     Args:
         fields: those of a record.
         known: those that are read.
         where: file and line of the record.
-        told: names of others that were said before; new ones are added.
+        named: others that were named on stderr before; new ones are added.
 
     Raises:
         TablemendError: a misspelt field.
@@ -43,6 +43,6 @@ def check_fields(fields: Iterable[str], known: Sequence[str], where: str, told: 
         meant = closest(name, [field for field in known if field not in given])
         if meant is not None:
             raise TablemendError(f"{where}: unknown field {name!r}; did you mean {meant}?")
-    if new := [name for name in other if name not in told]:
-        told.update(new)
+    if new := [name for name in other if name not in named]:
+        named.update(new)
         print(f"{where}: not read: {', '.join(new)}", file=sys.stderr)

@@ -153,10 +153,10 @@ def read_submissions(path: str | Path, format: AnswerFormat) -> Iterator[Submiss
     path = Path(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
-            told: set[str] = set()
+            named: set[str] = set()
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield _read_submission(line, f"{path}, line {number}", format, told)
+                    yield _read_submission(line, f"{path}, line {number}", format, named)
     except OSError as error:
         raise TablemendError(f"cannot read the batch file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -167,13 +167,13 @@ BATCH_FIELDS = ("answer", "gold", "context", "query")
 _LONGEST = 200  # characters of a cell in a report
 
 
-def _read_submission(line: str, where: str, format: AnswerFormat, told: set[str]) -> Submission:
+def _read_submission(line: str, where: str, format: AnswerFormat, named: set[str]) -> Submission:
     try:
         data = parse_json(line.rstrip())
     except ValueError as error:
         raise TablemendError(f"{where}: {error}") from error
     if isinstance(data, dict):
-        check_fields(data, BATCH_FIELDS, where, told)
+        check_fields(data, BATCH_FIELDS, where, named)
     wrong = [
         name
         for name in ("answer", "context", "query")

@@ -110,7 +110,7 @@ def _mend_chunk(
         answer = answered[example.id].answer
         if answer.finish_reason == "stop":
             thought, end, text = answer.text.rpartition(END_OF_THINKING)
-            if task.format is not None:  # a table is edited where it stands
+            if task.format is not None:  # a table is edited in its place
                 thought, end, text = "", "", answer.text
             thoughts[example.id] = thought + end
             evidence = task.evidence(example, context)

@@ -1,6 +1,6 @@
 """One scorer reads the stored answers of every system, each in the format it was asked for.
 
-Beside it stands the second scorer, which shares no code with it.
+The second scorer shares no code with it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def is_cut(stored: Stored) -> bool:
 
 
 def _fault_cut(stored: Stored, judgement: Judgement, task: Task[Any]) -> Judgement:
-    """A cut table is a format error, whatever stands before the cut; a cut text is unscored.
+    """A cut table is a format error, whatever comes before the cut; a cut text is unscored.
 
     Half a Markdown table can be read and half a JSON table cannot: by what is there, the same
     answer would be scored otherwise in another format.

@@ -136,13 +136,13 @@ def read_batch(path: Path) -> list[Line]:
         TablemendError: the file cannot be read or holds no document, or a line is not what is
             wanted.
     """
-    told: set[str] = set()
+    named: set[str] = set()
     lines = []
     for number, line in enumerate(load_text(path).splitlines(), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
-        data = _read_line(line, where, told)
+        data = _read_line(line, where, named)
         source = _line_source(data, where)
         if "text" in data:
             lines.append(Line(number, Input(where, data["text"], source)))
@@ -155,14 +155,14 @@ def read_batch(path: Path) -> list[Line]:
     return lines
 
 
-def _read_line(line: str, where: str, told: set[str]) -> dict[str, Any]:
+def _read_line(line: str, where: str, named: set[str]) -> dict[str, Any]:
     try:
         data = parse_json(line)
     except ValueError as error:
         raise TablemendError(f"{where}: {error}") from error
     if not isinstance(data, dict):
         raise TablemendError(f"{where}: wanted an object with {', '.join(BATCH_FIELDS)}")
-    check_fields(data, BATCH_FIELDS, where, told)
+    check_fields(data, BATCH_FIELDS, where, named)
     for name in ("text", "answer", "context", "query"):
         if not isinstance(data.get(name, ""), str):
             raise TablemendError(f"{where}: {name} must be a string, not {_json_name(data[name])}")

@@ -13,7 +13,7 @@ BLANK = "-"
 
 
 def rows_left(cells: Sequence[Sequence[Cell] | None]) -> list[int]:
-    """Numbers of an answer's rows that still stand; those that were dropped are ``None``."""
+    """Numbers of an answer's rows that are left; those that were dropped are ``None``."""
     return [number for number, row in enumerate(cells) if row is not None]
 
 
@@ -28,7 +28,7 @@ def put_back(text: str, found: Extraction, table: Table) -> str:
 
     Args:
         text: the answer.
-        found: where its table stands.
+        found: the place of its table.
         table: the new one; a blank is written as ``-``, in JSON as null.
 
     Raises:

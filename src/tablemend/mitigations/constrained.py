@@ -103,7 +103,7 @@ def _table(name: str, columns: Sequence[str], output: Format) -> str:
 
 
 def _around_rows(columns: Sequence[str], output: Format) -> tuple[str, str, str, str]:
-    """What stands before the rows, one row, what stands between two, and after them."""
+    """The text before the rows, one row, the text between two, and after them."""
     rows = [[_CELL] * len(columns)] * 2
     one, two = answer(Table.of(columns, rows[:1]), output), answer(Table.of(columns, rows), output)
     begin = one.rindex("\n", 0, one.index(_CELL)) + 1
@@ -116,7 +116,7 @@ def _around_rows(columns: Sequence[str], output: Format) -> tuple[str, str, str,
 
 
 def _rule(text: str) -> str:
-    """A text as a sequence of literals and of the rules that its slots stand for."""
+    """A text as a sequence of literals and of the rules of its slots."""
     parts = [part for part in _SLOTS.split(text) if part]
     return " ".join(
         "cell" if _CELL in part else "free" if part[0] == _NAME else _literal(part)

@@ -38,7 +38,7 @@ class Tools(NamedTuple):
     """What a mitigation may use.
 
     Attributes:
-        verifier: judges claims, cells and rows.
+        verifier: of claims, cells and rows.
         extractor: takes texts apart into claims.
         backend: the model; ``None`` for a mitigation that asks none.
         thinking: whether the model is to think first; ``None`` asks for nothing.
@@ -58,7 +58,7 @@ class Edit:
 
     Attributes:
         old: the words or the cell before.
-        new: what stands there now; ``None`` for a row that is dropped or a cell left blank.
+        new: what is there now; ``None`` for a row that is dropped or a cell left blank.
         reason: why, in one line for a person.
         method: what made it: ``repair/1``, ``cave/2``.
         error_type: what was wrong, where one claim was.
@@ -126,13 +126,13 @@ def apply_edits(original: str, edits: Sequence[Edit]) -> str:
     """A text with its edits; whatever lies between them is untouched.
 
     Raises:
-        ValueError: edits that overlap, or whose ``old`` does not stand at their place.
+        ValueError: edits that overlap, or whose ``old`` is not at their place.
     """
     parts, position = [], 0
     for edit in sorted(edits, key=_place):
         start, end = _place(edit)
         if start < position or original[start:end] != edit.old:
-            raise ValueError(f"{edit.old!r} does not stand alone at {start}:{end}")
+            raise ValueError(f"{edit.old!r} is not alone at {start}:{end}")
         parts += [original[position:start], edit.new or ""]
         position = end
     return "".join([*parts, original[position:]])
@@ -151,12 +151,12 @@ def add_edit(original: str, edits: Sequence[Edit], edit: Edit) -> tuple[Edit, ..
         All edits in places of the original, in the order of the text.
 
     Raises:
-        ValueError: its ``old`` does not stand at its place.
+        ValueError: its ``old`` is not at its place.
     """
     text = apply_edits(original, edits)
     start, end = _place(edit)
     if text[start:end] != edit.old:
-        raise ValueError(f"{edit.old!r} does not stand at {start}:{end}")
+        raise ValueError(f"{edit.old!r} is not at {start}:{end}")
     apart, touched = [], []
     grown = before = 0
     left, right = start, end
@@ -206,7 +206,7 @@ def narrowed(edit: Edit) -> Edit:
 
 
 def _place(edit: Edit) -> tuple[int, int]:
-    """Where an edit of a text stands."""
+    """The place of an edit of a text."""
     if edit.start is None or edit.end is None:
         raise ValueError("an edit of a table has no place in a text")
     return edit.start, edit.end

@@ -71,13 +71,13 @@ def mend(
     """
     edit = named(method, model)
     with (
-        opened(verifier, open_verifier) as judging,
-        opened(extractor, open_extractor) as parting,
+        opened(verifier, open_verifier) as opened_verifier,
+        opened(extractor, open_extractor) as opened_extractor,
         open_backend(model, BackendOptions())
         if isinstance(model, str)
         else nullcontext(model) as backend,
     ):
-        tools = Tools(judging, parting, backend, thinking, max_new_tokens)
+        tools = Tools(opened_verifier, opened_extractor, backend, thinking, max_new_tokens)
         return edit.edit(drafts, tools)
 
 

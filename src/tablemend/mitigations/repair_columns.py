@@ -19,7 +19,7 @@ class Shape:
 
     Attributes:
         table: the table.
-        names: what each of its columns was called in the original.
+        names: the name of each of its columns in the original.
         edits: what was changed.
         added: columns that the original lacks; they are empty.
     """
@@ -36,7 +36,7 @@ VERSION = "repair-columns/1"
 def in_order(table: Table, query: str) -> Shape:
     """An answer with those of its columns that a query lists, named and ordered as there.
 
-    No column is added; a table whose columns cannot be told apart stays as it is.
+    No column is added; a table with two columns of one name stays as it is.
     """
     wanted = columns_from_query(query) or ()
     if table.duplicate_columns():

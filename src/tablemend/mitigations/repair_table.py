@@ -126,7 +126,7 @@ def _why_not(table: Table, context: str) -> str:
     if not context.strip():
         return "the context is empty"
     if table.duplicate_columns():
-        return "its columns cannot be told apart"
+        return "two of its columns have one name"
     if is_info_box(table):
         return "an info box is verified only"
     return ""
@@ -187,7 +187,7 @@ class _Draft:
 
     @property
     def rows(self) -> list[int]:
-        """Numbers of the rows that still stand."""
+        """Numbers of the rows that are left."""
         return rows_left(self.cells)
 
     @property

@@ -62,7 +62,7 @@ def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mend
     Args:
         text: the summary.
         source: what it is verified against.
-        verify: judges a text; by default the program verifier.
+        verify: verifies a text; by default the program verifier.
 
     Returns:
         The text with its edits; :attr:`Mended.undone` has those that did not verify better.
@@ -103,7 +103,7 @@ def _keep_better(
 def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> bool:
     """Whether edits mend what they are for and break nothing.
 
-    Fewer claims are wrong, no fewer supported, and every new word stands in a supported claim and
+    Fewer claims are wrong, no fewer supported, and every new word is in a supported claim and
     in no wrong one.
     """
     if after.wrong >= before.wrong:
@@ -235,7 +235,7 @@ def _read_edit(
 
 
 def _is_of_kind(amount: Amount, new: str, source: Source, verdict: Verdict) -> bool:
-    """Whether a value can stand for a number: of its size, and a percentage for a percentage.
+    """Whether a value can replace a number: of its size, and a percentage for a percentage.
 
     "Grew 10 %" is never the level that the cell has.
     """
@@ -261,7 +261,7 @@ def _own_value(
     """A verdict whose value is not that of another number of the sentence; ``None`` without one.
 
     "A won more games (3) than B (2)": if 3 is expected for B, that is A's cell. Where the verdict
-    rests on two cells and the sentence states one of them, the other one is meant.
+    was decided by two cells and the sentence states one of them, the other one is meant.
     """
     sentence = next(s for s in reading.sentences if s.start <= amount.start < s.end)
     beside = [

@@ -1,4 +1,4 @@
-"""What a model is told of a flagged claim, and how its rewrite is read: strictly."""
+"""What a model is shown of a flagged claim, and how its rewrite is read: strictly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KEEP, DROP = "KEEP", "DROP"
 MOST_EVIDENCE = 8
 """Cells and sentences that are shown for one rewrite."""
 GROWTH = 3
-"""A rewrite so many times as long as the words it stands for, and :data:`SLACK` characters, is
+"""A rewrite so many times as long as the words it replaces, and :data:`SLACK` characters, is
 more than these words."""
 SLACK = 120
 LONGEST_CELL = 300
@@ -114,13 +114,13 @@ def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
 
 
 def read_rewrite(answer: str, words: str, before: str = "", after: str = "") -> str:
-    """The words that are to stand in a text instead of others.
+    """The words that replace others in a text.
 
     Args:
         answer: what the model wrote.
         words: those that it was to rewrite.
-        before: what stands before them in their sentence.
-        after: what stands behind them.
+        before: the words before them in their sentence.
+        after: the words behind them.
 
     Returns:
         The rewrite, with the first letter and the end as the old words have them. A model that
@@ -165,7 +165,7 @@ def _unquoted(text: str, words: str) -> str:
 
 
 def read_cell(answer: str) -> str | None:
-    """What is to stand in a cell; ``None`` for a blank one.
+    """The new content of a cell; ``None`` for a blank one.
 
     Raises:
         Unreadable: nothing, a refusal, data, or more than a cell.

@@ -56,7 +56,7 @@ class Rewriting(ABC, Generic[P]):
         draft: the answer that holds it.
         before, now: what was found of it at first, and as it is now.
         asked: what was asked in this pass, by place.
-        wanted: what is to stand at a place, until it is verified.
+        wanted: the new content of a place, until it is verified.
         failed: chat, answer and reason of what was not taken, by :meth:`key`.
         undone: the same, as edits.
         usage: of everything that was asked for it.

@@ -1,1 +1,1 @@
-"""Prompts as files, and answers read strictly: what every room that asks models shares."""
+"""Prompts as files, and answers read strictly: shared by every package that asks models."""

@@ -55,7 +55,7 @@ class Problem(NamedTuple):
 
     Attributes:
         kind: stable words without particulars, by which rejections are counted.
-        text: the reason with its particulars, in one line, as the model is told it.
+        text: the reason with its particulars, in one line, as the model is shown it.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Unreadable(Exception):
     """An answer that cannot be read.
 
     Attributes:
-        problem: the kind to count by, and the reason as the model is told it.
+        problem: the kind to count by, and the reason as the model is shown it.
     """
 
     def __init__(self, kind: str, text: str) -> None:
@@ -97,7 +97,7 @@ def why_no_answer(completion: Completion) -> Problem | None:
 def read_verdict(text: str, yes: str, no: str) -> Verdict:
     """The verdict on the last line, ``VERDICT: yes`` or ``VERDICT: no``, and what precedes it.
 
-    Behind it only marks may stand, such as the end of a code fence: whoever goes on writing may
+    Only marks may follow it, such as the end of a code fence: whoever goes on writing may
     be taking the verdict back.
 
     Raises:
@@ -200,7 +200,7 @@ def _failure(error: json.JSONDecodeError, text: str) -> Unreadable:
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key is twice in one object")
     return data
 
 

@@ -84,12 +84,12 @@ class Evaluation(Section):
     seed: int = Field(default=0, ge=0)
     """Seed of the sampling."""
     cut: Literal["format_error", "unscored"] = "format_error"
-    """A table cut at max_new_tokens: a format error, whatever stands before the cut; or never
+    """A table cut at max_new_tokens: a format error, whatever comes before the cut; or never
     scored, as a text that is cut."""
     similarity: str = "lexical"
     """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
     verifier: str = "program"
-    """What judges the claims of a summary: `program`, `nli:MODEL`, `llm:` and a model string, or
+    """What verifies the claims of a summary: `program`, `nli:MODEL`, `llm:` and a model string, or
     `program+` and one of these."""
     extractor: str = "program"
     """What takes a summary apart into claims: `program`, or `llm:` and a model string."""

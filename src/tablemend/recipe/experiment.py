@@ -332,7 +332,7 @@ class GrpoExperiment(Trained):
         yield from super().conflicts()
         yield from self.grpo.conflicts_with(self.train)
         if self.data.validation is not None:
-            yield "data.validation", "has no loss here; compare.py judges answers to data.test"
+            yield "data.validation", "has no loss here; compare.py scores answers to data.test"
         if self.grpo.max_new_tokens >= self.longest_row:
             yield "grpo.max_new_tokens", f"leaves no room for a prompt in {self.longest_row} tokens"
 

@@ -47,8 +47,8 @@ class Claim:
             no running text, the same as ``statement``.
         start, end: its place in the document; ``None`` in an answer table.
         kind: what sort of statement it is.
-        statement: the claim in words that stand alone, with the subject that a list or a pronoun
-            leaves out; what a model is shown.
+        statement: the claim in words that need no context, with the subject that a list or a
+            pronoun leaves out; what a model is shown.
         focus: the words that it turns on: the number, the date, the name, "highest"; within
             ``start:end``.
         sentence: the place of the whole sentence.
@@ -194,7 +194,7 @@ class Verification:
         """Share of supported claims among those scored (equation 2); ``None`` without any.
 
         The paper's model gives each claim 0 or 1. Here a claim that cannot be scored counts
-        neither way; :attr:`unscored` stands beside.
+        neither way; :attr:`unscored` counts it.
         """
         counts = self.counts
         scored = len(self.verdicts) - counts["unscored"]

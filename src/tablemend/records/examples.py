@@ -1,4 +1,4 @@
-"""The sample of table generation: a query, its gold table, and where every fact stands."""
+"""The sample of table generation: a query, its gold table, and the place of every fact."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Constraints:
 
 
 class Mention(NamedTuple):
-    """Where a value stands in a context: half-open character spans of it and its sentence."""
+    """The place of a value in a context: half-open character spans of it and its sentence."""
 
     start: int
     end: int
@@ -105,9 +105,9 @@ class Call(NamedTuple):
 class Example:
     """One query-driven table-generation task (TableHallu, section 3.2), with its ground truth.
 
-    Field names follow the paper's record; ``facts`` adds where everything stands.
+    Field names follow the paper's record; ``facts`` adds the places.
     ``source_hash`` is the content hash of the table the example was cut from: splits are made
-    by it, so that no table stands on two sides. ``calls`` are the answers of language models that
+    by it, so that no table is in two splits. ``calls`` are the answers of language models that
     it was made with; none for an example of the program engine.
     """
 
@@ -133,7 +133,7 @@ class Example:
             object.__setattr__(self, "id", self._content_hash())
 
     def _content_hash(self) -> str:
-        # Facts only say where things stand in the texts; they would take most of the time. Calls
+        # Facts are places in the texts; they would take most of the time. Calls
         # say how the example came about: another model's route to it is the same example.
         left_out = ("id", "facts", "calls")
         content = {n: getattr(self, n) for n in self.__slots__ if n not in left_out}

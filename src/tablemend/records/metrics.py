@@ -15,7 +15,7 @@ class Metric:
 
     Attributes:
         name: its key in results.json.
-        title, column: what it is called: in a list, and at the head of a column.
+        title, column: its name in a list, and at the head of a column.
         meaning: what is counted, in a sentence.
         kind: ``error``: answers with an error of the type ``name``. ``group``: answers with an
             error of one of ``types``. ``share``: the mean of :attr:`Judgement.shares`; higher is

@@ -1,1 +1,1 @@
-"""One module a benchmark: load, prompt, judge."""
+"""One class a benchmark: what is asked, taught, scored and paid."""

@@ -56,7 +56,7 @@ def read_records(
 def read_training(
     train: Source | Mixture, samples: Callable[[Source], list[Item]]
 ) -> dict[str, list[Item] | list[Chat]]:
-    """All that there is to train on, by the name of its source; a source alone is called ``train``.
+    """All that there is to train on, by the name of its source; ``train`` for one alone.
 
     Args:
         train: one source, or several by name.

@@ -56,7 +56,7 @@ class Rules(NamedTuple):
     Attributes:
         weights: of the parts.
         format: the serialisation.
-        thinks: a thinking block stands before the answer.
+        thinks: a thinking block comes before the answer.
         explains: prose may stand before the marker (the step-by-step prompt).
         quotes: the thinking block quotes the context, and nothing else.
     """
@@ -72,7 +72,7 @@ class Quote(NamedTuple):
     """What may be quoted.
 
     Attributes:
-        context: the text; every quoted line stands in it.
+        context: the text; every quoted line is in it.
         sentences: of it, those to quote.
     """
 
@@ -228,9 +228,9 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
             for at in range(len(aligned.place))
         ]
         filled = [gold.filled[gold_row][column] for column in aligned.place]
-        told = [credit for at, credit in enumerate(credits) if filled[at] and at != key]
-        tells = tells or (credits[key] > 0 and any(told))
-        if credits[key] and (any(told) or not told):
+        beside = [credit for at, credit in enumerate(credits) if filled[at] and at != key]
+        tells = tells or (credits[key] > 0 and any(beside))
+        if credits[key] and (any(beside) or not beside):
             stated[gold_row] = _Row(
                 1 / (1 + len(rivals)),
                 sum(credit for credit, full in zip(credits, filled, strict=True) if full),
@@ -311,7 +311,7 @@ def _grade_quote(text: str, sentences: Sequence[str]) -> float:
 def _is_pure(text: str, found: Extraction, rules: Rules, gold: Table, quote: Quote | None) -> bool:
     """Whether an answer is the marker and its table, written as we would write that table.
 
-    So nothing stands beside the table, and nothing inside of it that a reader does not see: a
+    So there is nothing beside the table, and nothing inside of it that a reader does not see: a
     comment, a link, a second table, an attribute of a tag. Nor does anything but the context's own
     words stand in a quotation.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Sample(Protocol):
-    """One exercise: what the model is shown, the gold, and where its facts stand."""
+    """One exercise: what the model is shown, the gold, and the places of its facts."""
 
     @property
     def id(self) -> str:
@@ -86,10 +86,10 @@ class Submission(NamedTuple, Generic[S_co]):
 
 
 class Scorer(Protocol[S_contra]):
-    """What judges answers; opened once, before anything is generated."""
+    """What scores answers; opened once, before anything is generated."""
 
     name: str
-    """With its version, as it stands in reports."""
+    """With its version, as reports print it."""
 
     def score(self, answers: Iterable[Submission[S_contra]]) -> Iterator[Judgement]:
         """One judgement an answer, in order, in bounded memory."""
@@ -152,8 +152,8 @@ class Task(ABC, Generic[S]):
         metrics: columns of a report, in their order; error types among them.
         makes: the command that makes its data, for messages.
         slots: what :meth:`template` leaves open, in the order in which they are filled.
-        begins: what stands before the answer itself, where a model may have thought aloud.
-        second_scorer: name of what judges beside the scorer and shares no code with it; ``None``
+        begins: what comes before the answer itself, where a model may have thought aloud.
+        second_scorer: name of a scorer that shares no code with the first; ``None``
             for none.
         format: serialisation of the answers; ``None`` where they are no tables.
     """

@@ -37,14 +37,14 @@ def misled(body: dict[str, Any]) -> str:
     example, _ = asked(body, EXAMPLES)
     gold = example.gold_table
     names = {cell for row in gold.rows for cell in row}
-    strays = [f for f in example.facts if f.violates is not None and f.entity not in names]
-    row = {fact.column: fact.value for fact in strays if fact.row == strays[0].row}
+    distractors = [f for f in example.facts if f.violates is not None and f.entity not in names]
+    row = {fact.column: fact.value for fact in distractors if fact.row == distractors[0].row}
     (key,) = [
         column
         for column, cells in zip(gold.columns, zip(*gold.rows, strict=True), strict=True)
         if set(cells) == {fact.entity for fact in example.facts if fact.violates is None}
     ]
-    row[key] = strays[0].entity
+    row[key] = distractors[0].entity
     stray = [row.get(column) for column in gold.columns]
     return tablehallu.answer(Table.of(gold.columns, [stray, *gold.rows[::-1]]))
 
@@ -77,7 +77,10 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
     return make
 
 
-ARMS: dict[str, dict[str, Any]] = {"base": {}, "repair": {"after": "base", "mitigation": "repair"}}
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "base": {},
+    "repair": {"after": "base", "mitigation": "repair"},
+}
 
 
 def compare(tokens: list[str]) -> tuple[ScoredSystems, dict[str, Any]]:
@@ -101,7 +104,7 @@ def hallucinated(scored: ScoredSystems, system: str) -> int:
 def test_repair_mends_the_stored_answers_and_asks_nobody(
     recipe: Callable[..., list[str]], server: AnsweringServer
 ) -> None:
-    scored, results = compare(recipe(ARMS))
+    scored, results = compare(recipe(SYSTEMS))
     assert len(server.bodies) == len(EXAMPLES)
     assert hallucinated(scored, "base") == len(EXAMPLES)
     assert hallucinated(scored, "repair") <= 1
@@ -148,7 +151,7 @@ def test_the_mender_never_sees_the_gold(
         return [Mended(draft.text) for draft in drafts]
 
     monkeypatch.setitem(MITIGATIONS, "repair", PostEdit(spy, "spy", "spy"))
-    compare(recipe(ARMS))
+    compare(recipe(SYSTEMS))
     assert len(seen) == len(EXAMPLES)
     by_query = {example.query: example for example in EXAMPLES}
     for draft in seen:
@@ -161,11 +164,11 @@ def test_the_mender_never_sees_the_gold(
 def test_the_same_command_mends_nothing_twice(
     recipe: Callable[..., list[str]], tmp_path: Path, server: AnsweringServer
 ) -> None:
-    compare(recipe(ARMS))
+    compare(recipe(SYSTEMS))
     path = tmp_path / "run" / "generations" / "repair.adversarial.jsonl"
     lines = path.read_text().splitlines()
     path.write_text("\n".join(lines[:4]) + "\n")  # killed
-    compare(recipe(ARMS))
+    compare(recipe(SYSTEMS))
     again = path.read_text().splitlines()
     assert again[:4] == lines[:4] and len(again) == len(lines)
     texts = [json.loads(line)["text"] for line in again[1:]]
@@ -176,12 +179,12 @@ def test_the_same_command_mends_nothing_twice(
 def test_answers_of_another_model_are_mended_anew(
     recipe: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    first, _ = compare(recipe(ARMS))
-    other = {"base": {"prompt": "careful"}, "repair": ARMS["repair"]}
+    first, _ = compare(recipe(SYSTEMS))
+    other = {"base": {"prompt": "careful"}, "repair": SYSTEMS["repair"]}
     compare(recipe(other))
     kept = list((tmp_path / "run" / "generations").glob("repair.adversarial.*.jsonl"))
     assert len(kept) == 1  # of the other prompt's answers, set aside
-    back, _ = compare(recipe(ARMS))
+    back, _ = compare(recipe(SYSTEMS))
     assert back == first
 
 
@@ -189,36 +192,36 @@ def test_answers_that_failed_or_were_cut_stay_as_they_are(
     recipe: Callable[..., list[str]], server: AnsweringServer
 ) -> None:
     first, second = EXAMPLES[:2]
-    told: dict[str, Any] = {first.id: 500, second.id: {"finish_reason": "length"}}
+    faults: dict[str, Any] = {first.id: 500, second.id: {"finish_reason": "length"}}
 
     def reply(body: dict[str, Any]) -> Any:
         example: Example = asked(body, EXAMPLES)[0]
-        fault = told.get(example.id)
+        fault = faults.get(example.id)
         if isinstance(fault, dict):
             return fault | {"message": {"content": misled(body)}}
         return fault or misled(body)
 
     server.reply = reply
-    scored, _ = compare(recipe(ARMS))
+    scored, _ = compare(recipe(SYSTEMS))
     failed, cut = (scored["repair"]["adversarial"][e.id] for e in (first, second))
     assert failed.judgement.unscored and failed.stored.edits == 0
     assert [finding.type for finding in cut.judgement.findings] == ["format_error"]
-    told.clear()
-    scored, _ = compare(recipe(ARMS))  # asks again what failed, and mends it now
+    faults.clear()
+    scored, _ = compare(recipe(SYSTEMS))  # asks again what failed, and mends it now
     assert scored["repair"]["adversarial"][first.id].stored.edits > 0
 
 
 def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
-    scored, _ = compare(recipe(ARMS))
-    again, _ = compare(recipe(ARMS, "rescore=true"))
+    scored, _ = compare(recipe(SYSTEMS))
+    again, _ = compare(recipe(SYSTEMS, "rescore=true"))
     assert again == scored
 
 
 def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:
-    compare(recipe(ARMS))
+    compare(recipe(SYSTEMS))
     path = tmp_path / "run" / "generations" / "base.adversarial.jsonl"
     assert len(Store(path, "example_id")) == len(EXAMPLES)
-    config = parse(CompareCommand, recipe(ARMS))
+    config = parse(CompareCommand, recipe(SYSTEMS))
     run = Run.of(config)
     systems = plan_systems(config, run)
     path.unlink()
