@@ -48,9 +48,9 @@ def all_problems(kernel: Kernel) -> list[Problem]:
     draft, query, constraints, text = kernel
     return [
         *checks.check_kernel(draft, SHAPE),
-        *checks.check_query(query, draft),
-        *checks.check_constraints(constraints, draft, query),
-        *(checks.check_adversarial(draft, constraints, text, FLOOR) if text else ()),
+        *queries.check_query(query, draft),
+        *queries.check_constraints(constraints, draft, query),
+        *(preservation.check_adversarial(draft, constraints, text, FLOOR) if text else ()),
     ]
 
 
@@ -166,7 +166,7 @@ def _in_query(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     table = draft.table
 
     def injected(name: str, text: str, *kinds: str) -> Injected:
-        return Injected(name, frozenset(kinds), checks.check_query(text, draft))
+        return Injected(name, frozenset(kinds), queries.check_query(text, draft))
 
     one, other = rng.sample(table.columns, 2)
     kinds = (
@@ -216,7 +216,7 @@ def _in_constraints(kernel: Kernel) -> Iterator[Injected]:
     constraints, draft = kernel.constraints, kernel.draft
 
     def injected(name: str, changed: Constraints, kind: str) -> Injected:
-        found = checks.check_constraints(changed, draft, kernel.query)
+        found = queries.check_constraints(changed, draft, kernel.query)
         return Injected(name, frozenset({kind}), found)
 
     order = "ascending" if constraints.sort_order == "descending" else "descending"
@@ -245,11 +245,11 @@ def _in_long_text(kernel: Kernel, rng: Random) -> Iterator[Injected]:
     draft, _, constraints, text = kernel
 
     def injected(name: str, changed: str, *kinds: str) -> Injected:
-        found = checks.check_adversarial(draft, constraints, changed, FLOOR)
+        found = preservation.check_adversarial(draft, constraints, changed, FLOOR)
         return Injected(name, frozenset(kinds), found, note)
 
     note = ""
-    facts = checks.locate_facts(draft, text)
+    facts = preservation.locate_facts(draft, text)
     fact = rng.choice(facts)
     cut = _splice(text, fact.adversarial.sentence_start, fact.adversarial.sentence_end, "")
     yield injected("gold sentence lost", cut, preservation.LOST)

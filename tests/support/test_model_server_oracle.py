@@ -130,10 +130,12 @@ def chains() -> list[Made]:
 def test_every_stage_of_the_chain_passes_the_checks(chains: list[Made]) -> None:
     for made in chains:
         assert checks.check_kernel(made.draft, SHAPE) == []
-        assert checks.check_query(made.query, made.draft) == []
-        assert checks.check_constraints(made.constraints, made.draft, made.query) == []
+        assert checked_queries.check_query(made.query, made.draft) == []
+        assert checked_queries.check_constraints(made.constraints, made.draft, made.query) == []
         assert made.constraints.conditions
-        found = checks.check_adversarial(made.draft, made.constraints, made.adversarial, FLOOR)
+        found = preservation.check_adversarial(
+            made.draft, made.constraints, made.adversarial, FLOOR
+        )
         assert found == []
         assert all(made.verdict(made.adversarial).values())
 
@@ -204,7 +206,7 @@ def test_a_query_with_a_mistake_is_rejected_for_it(mistake: str, chains: list[Ma
         made = chains[seed]
         reply = say("query", mistake, seed, **made.query_slots)
         assert reply.mistaken
-        return reply, checks.check_query(parsing.read_query(reply.content), made.draft)
+        return reply, checked_queries.check_query(parsing.read_query(reply.content), made.draft)
 
     assert rejections(answer, SEEDS)[QUERY_KINDS[mistake]] == len(SEEDS)
 
@@ -226,7 +228,7 @@ def test_misread_constraints_are_rejected_for_it(mistake: str, chains: list[Made
         reply = say("constraints", mistake, seed, query=made.query, table=table)
         read = parsing.read_constraints(reply.content)
         assert reply.mistaken
-        return reply, checks.check_constraints(read, made.draft, made.query)
+        return reply, checked_queries.check_constraints(read, made.draft, made.query)
 
     assert rejections(answer, SEEDS)[CONSTRAINT_KINDS[mistake]] == len(SEEDS)
 
@@ -248,7 +250,7 @@ def test_a_perturbation_with_a_mistake_is_rejected_for_it(mistake: str, chains: 
         assert reply.mistaken
         text = parsing.read_context(reply.content)
         found.update(
-            kinds_of(checks.check_adversarial(made.draft, made.constraints, text, FLOOR))
+            kinds_of(preservation.check_adversarial(made.draft, made.constraints, text, FLOOR))
             & PERTURB_KINDS[mistake]
         )
     # "Restated" is what can be read without doubt, so not in every case.

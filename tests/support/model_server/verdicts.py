@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu_llm.checks import check_adversarial, check_kernel, check_query
+from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.parsing import read_constraints
+from tablemend.datasets.tablehallu_llm.preservation import check_adversarial
+from tablemend.datasets.tablehallu_llm.queries import check_query
 from tablemend.detector.query import sort_rule_from_query
 from tablemend.tables.table import Table
 from tests.support.model_server.perturbations import sentences_of

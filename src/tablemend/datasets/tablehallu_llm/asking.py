@@ -43,14 +43,6 @@ class GivenUp(Exception):
     """A stage that was asked often enough; the rejections say why."""
 
 
-class _Answered(NamedTuple):
-    """An answer, why it cannot be read at all, and the place of its call."""
-
-    completion: Completion
-    problem: Problem | None
-    place: int
-
-
 class Talk:
     """The calls and rejections of one row.
 
@@ -75,15 +67,16 @@ class Talk:
         stage: str,
         messages: Sequence[Message],
         read: Callable[[str], T],
-        check: Callable[[T], Awaitable[Sequence[Problem]]],
+        check: Callable[[T], Sequence[Problem]],
+        verify: Callable[[T], Awaitable[Sequence[Problem]]] | None = None,
     ) -> tuple[T, str]:
-        """Ask until an answer can be read and passes.
+        """Ask until an answer can be read and passes the program, then a model.
 
         Returns:
             The answer as read, and its text.
 
         Raises:
-            GivenUp: none passed, a request failed for good, or ``check`` gave up.
+            GivenUp: none passed, a request failed for good, or ``verify`` gave up.
         """
         chat: Sequence[Message] = messages
         for attempt in range(self._retries + 1):
@@ -96,7 +89,9 @@ class Talk:
                     problems = (error.problem,)
                 else:
                     try:
-                        problems = await check(value)
+                        problems = check(value)
+                        if verify is not None and not problems:
+                            problems = await verify(value)
                     except GivenUp:  # of a verifier that was asked in vain
                         self._judge(place, "unverified")
                         raise
@@ -139,7 +134,8 @@ class Talk:
 
     async def _call(
         self, asked: Asked, stage: str, messages: Sequence[Message], attempt: int
-    ) -> _Answered:
+    ) -> tuple[Completion, Problem | None, int]:
+        """An answer, why it cannot be read at all, and the place of its call."""
         serial = f"{self.number}.{len(self.calls)}"
         completion = await asked.model.answer(
             Request(
@@ -164,7 +160,7 @@ class Talk:
             )
         )
         self.failed = completion.finish_reason == "error"
-        return _Answered(completion, why_no_answer(completion), len(self.calls) - 1)
+        return completion, why_no_answer(completion), len(self.calls) - 1
 
     def _judge(self, place: int, verdict: CallVerdict) -> None:
         """Set the verdict of a call; verifiers may have been called since."""

@@ -1,4 +1,4 @@
-"""What a program checks of what a model wrote, before another model reads it.
+"""What a program checks of a kernel that a model wrote, before another model reads it.
 
 Every check returns all problems that it finds, each in words that the writer can act on; none
 means that nothing is wrong that a program can see.
@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from tablemend.datasets.tablehallu.settings import Shape
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
 from tablemend.datasets.tablehallu_llm.omissions import Omissions
-from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
-from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.datasets.tablehallu_llm.statements import Statements
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import is_sorted
@@ -21,14 +19,6 @@ from tablemend.prompting.replies import Problem
 from tablemend.tables.table import Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.text import fold, header_key
-
-__all__ = [
-    "check_adversarial",
-    "check_constraints",
-    "check_kernel",
-    "check_query",
-    "locate_facts",
-]
 
 COLUMNS = "number of columns"
 ROWS = "number of rows"

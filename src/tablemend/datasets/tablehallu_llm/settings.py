@@ -120,11 +120,9 @@ class LlmSynthesis(Section):
     retries: int = Field(default=2, ge=0, le=20)
     """Times that a stage is asked again with the reasons for its rejection."""
     restarts: int = Field(default=1, ge=0, le=20)
-    """Times that a row begins anew: with another kernel, or, where the program makes kernels, with
-    other words for the same."""
+    """Times that a row begins anew, with another kernel."""
     topics: str | None = None
-    """File with topics of your own, one a line, as plain text or as JSON with `text` and
-    optionally `category` and `domain`; null: the built-in ones."""
+    """File with topics of your own, one a line; null: the built-in ones."""
     concurrency: int = Field(default=32, ge=1, le=4096)
     """Rows in the making at the same time."""
     shard: str = "1/1"

@@ -16,13 +16,7 @@ from tablemend.datasets.tablehallu.engine import EXPANSION
 from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
-from tablemend.datasets.tablehallu_llm.checks import (
-    check_adversarial,
-    check_constraints,
-    check_kernel,
-    check_query,
-    locate_facts,
-)
+from tablemend.datasets.tablehallu_llm.checks import check_kernel
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft, Topic
 from tablemend.datasets.tablehallu_llm.parsing import (
     read_constraints,
@@ -31,6 +25,7 @@ from tablemend.datasets.tablehallu_llm.parsing import (
     read_query,
 )
 from tablemend.datasets.tablehallu_llm.perturbation import perturb_kernel, with_entity_condition
+from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
 from tablemend.datasets.tablehallu_llm.prompting import (
     render,
     show_blanks,
@@ -38,6 +33,7 @@ from tablemend.datasets.tablehallu_llm.prompting import (
     show_table,
     with_problems,
 )
+from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.prompting.replies import Problem
@@ -144,13 +140,13 @@ class Stages:
         raise GivenUp
 
     async def _write_kernel(self, chat: Sequence[Message]) -> tuple[KernelDraft, str]:
-        async def check(draft: KernelDraft) -> Sequence[Problem]:
+        def check(draft: KernelDraft) -> Sequence[Problem]:
             return check_kernel(draft, self._settings.shape)
 
         return await self._talk.draft(self._models.generator, "kernel", chat, read_kernel, check)
 
     async def _write_query(self, draft: KernelDraft) -> str:
-        async def check(query: str) -> Sequence[Problem]:
+        def check(query: str) -> Sequence[Problem]:
             return check_query(query, draft)
 
         messages = render(
@@ -160,12 +156,13 @@ class Stages:
             sort_column=draft.sort_column,
             sort_order=draft.sort_order,
         )
-        return (
-            await self._talk.draft(self._models.generator, "query", messages, read_query, check)
-        )[0]
+        query, _ = await self._talk.draft(
+            self._models.generator, "query", messages, read_query, check
+        )
+        return query
 
     async def _find_constraints(self, draft: KernelDraft, query: str) -> Constraints:
-        async def check(constraints: Constraints) -> Sequence[Problem]:
+        def check(constraints: Constraints) -> Sequence[Problem]:
             return check_constraints(constraints, draft, query)
 
         messages = render("constraints", query=query, table=show_table(draft.table))
@@ -194,9 +191,11 @@ class Stages:
         if self._settings.perturbation == "program":
             return await self._perturb_by_program(kernel)
 
-        async def check(text: str) -> Sequence[Problem]:
-            problems = self._check_adversarial(kernel, text)
-            return problems or await self._verify_adversarial(kernel, text)
+        def check(text: str) -> Sequence[Problem]:
+            return self._check_adversarial(kernel, text)
+
+        async def verify(text: str) -> Sequence[Problem]:
+            return await self._verify_adversarial(kernel, text)
 
         factor = EXPANSION[self.difficulty]
         messages = render(
@@ -210,7 +209,7 @@ class Stages:
             words=str(round(len(kernel.draft.context.split()) * factor, -2)),
         )
         text, _ = await self._talk.draft(
-            self._models.generator, "perturb", messages, read_context, check
+            self._models.generator, "perturb", messages, read_context, check, verify
         )
         return text, locate_facts(kernel.draft, text)
 

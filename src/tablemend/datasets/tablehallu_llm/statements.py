@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -31,7 +31,6 @@ _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|that|these|both|the (?:former|latter|same))\b", re.I
 )
 _PERSONAL = re.compile(r"\b(?:it|its|he|his|she|her|hers)\b", re.I)
-_NEXT_SENTENCE = re.compile(r"\.\s+[A-Z]")
 _SHORT_NAME = 3
 _PARTS = re.compile(r"[,;]|\band\b")
 _PARTED = 50  # characters
@@ -75,7 +74,7 @@ class Statements:
         """Every sentence, in order."""
         named: dict[int, set[int]] = defaultdict(set)
         first: dict[int, int] = {}
-        spans = [part for span in sentence_spans(self.text) for part in self._divide(span)]
+        spans = sentence_spans(self.text)
         starts = [span.start for span in spans]
         for entity, rows in self._rows_of.items():
             for start, _ in self.name_spans(entity):
@@ -97,33 +96,6 @@ class Statements:
             paragraph = here
             found.append(Sentence(start, end, own, about))
         return found
-
-    def _divide(self, sentence: Span) -> Iterator[Span]:
-        """A sentence, cut where a name ends it that looks like an abbreviation: "Phase I."."""
-        start = sentence.start
-        for cut in self._ends_of_names:
-            if start < cut < sentence.end:
-                yield Span(start, cut)
-                start = cut + len(self.text[cut:]) - len(self.text[cut:].lstrip())
-        yield Span(start, sentence.end)
-
-    @cached_property
-    def _ends_of_names(self) -> list[int]:
-        """Full stops behind a cell that a capital follows."""
-        cells = {
-            (cell, column)
-            for row in self.table.rows
-            for column, cell in enumerate(row)
-            if cell is not None and cell[-1].isalnum() and is_text(cell)
-        }
-        return sorted(
-            {
-                span.end + 1
-                for cell, column in cells
-                for span in self._all_spans(cell, column)
-                if _NEXT_SENTENCE.match(self.text, span.end)
-            }
-        )
 
     def sentence_at(self, place: int) -> Sentence:
         """The sentence at a place."""

@@ -22,10 +22,9 @@ import yaml
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.drafts import Topic
 from tablemend.errors import TablemendError
-from tablemend.values.foreign import load_json
 
 OWN = "Own topics"
-"""Category and domain of a user's topic that names none."""
+"""Category and domain of a user's topics."""
 
 
 def _spans(first: int) -> tuple[str, ...]:
@@ -168,26 +167,11 @@ def _read(path: Path) -> list[Topic]:
     except OSError as error:
         raise TablemendError(f"topics={path}: {error.strerror}") from error
     topics: dict[str, Topic] = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            topic = _topic(line.strip(), f"topics={path}: line {number}")
-            if topics.setdefault(topic.text, topic) is not topic:
-                raise TablemendError(f"topics={path}: line {number} has an earlier topic again")
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if line in topics:
+            raise TablemendError(f"topics={path}: line {number} has an earlier topic again")
+        if line:
+            topics[line] = Topic(line, OWN, OWN)
     if not topics:
         raise TablemendError(f"topics={path} holds no topic: write one a line")
     return list(topics.values())
-
-
-def _topic(line: str, where: str) -> Topic:
-    if not line.startswith("{"):
-        return Topic(line, OWN, OWN)
-    try:
-        data = load_json(line)
-    except (ValueError, RecursionError) as error:
-        raise TablemendError(f"{where} is neither text nor JSON: {error}") from error
-    texts = {"category": OWN, "domain": OWN} | data
-    if texts.keys() != set(Topic._fields) or not all(
-        isinstance(text, str) and text.strip() for text in texts.values()
-    ):
-        raise TablemendError(f"{where}: text, category and domain are texts, and text is needed")
-    return Topic(**{name: text.strip() for name, text in texts.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -52,10 +52,10 @@ def asked(model: Fake) -> Asked:
     return Asked("openai:writer", model, Sampling(50, 0.6), thinking=False)
 
 
-def refuse(*words: str) -> Callable[[str], Awaitable[Sequence[Problem]]]:
+def refuse(*words: str) -> Callable[[str], Sequence[Problem]]:
     """A check that refuses answers that hold one of the words."""
 
-    async def check(value: str) -> Sequence[Problem]:
+    def check(value: str) -> Sequence[Problem]:
         return [Problem("bad word", f"It says {word}.") for word in words if word in value]
 
     return check
@@ -164,12 +164,12 @@ def test_a_draft_that_nobody_verified_is_neither_accepted_nor_rejected(
     writer, reader = Fake("a query"), Fake(*answers)
     talk = Talk(0, seed=0, retries=0)
 
-    async def check(_: str) -> Sequence[Problem]:
+    async def verify(_: str) -> Sequence[Problem]:
         said = await talk.verdict(asked(reader), "verify_preserved", VERIFY, "YES", "NO")
         return () if said.ok else [Problem("no", "It says no.")]
 
     with pytest.raises(GivenUp):
-        asyncio.run(talk.draft(asked(writer), "query", QUERY, read_query, check))
+        asyncio.run(talk.draft(asked(writer), "query", QUERY, read_query, refuse(), verify))
     first = "rejected" if last == "rejected" else "unverified"
     assert [call.verdict for call in talk.calls] == [first, last]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.tablehallu.engine import Engine
+from tablemend.datasets.tablehallu.engine import examples as make_examples
 from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.datasets.tablehallu_llm import checks, omissions, preservation, queries
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
@@ -21,7 +21,6 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.words import akin
 from tests.support.injected_drafts import SHAPE, Kernel, all_problems, defects
 from tests.support.llm_kernels import CASES, Case
 
@@ -31,11 +30,9 @@ FERRIES, PAINTERS, ECONOMY = CASES[:3]
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     """Program examples whose conditions read columns of the gold table, as a model's must."""
-    engine = Engine(Synthesis(source="pool", n=13, seed=23), [])
-    made = [example for number in range(13) if (example := engine.make(number))]
     return [
         example
-        for example in made
+        for example in make_examples(Synthesis(source="pool", n=13, seed=23))
         if all(
             condition.column in example.gold_table.columns
             for condition in example.constraints.conditions
@@ -99,7 +96,7 @@ def test_located_facts_are_where_the_program_put_them(examples: list[Example]) -
             for fact in example.facts
             if fact.violates is None and fact.column in draft.table.columns
         }
-        located = checks.locate_facts(draft, text)
+        located = preservation.locate_facts(draft, text)
         assert {(fact.row, fact.column) for fact in located} == set(made)
         for fact in located:
             assert fact.clean is not None
@@ -116,7 +113,7 @@ def test_located_facts_are_where_the_program_put_them(examples: list[Example]) -
 def test_located_values_are_the_cells_of_a_models_kernel() -> None:
     for case in CASES:
         table = case.draft.table
-        for fact in checks.locate_facts(case.draft, case.draft.context):
+        for fact in preservation.locate_facts(case.draft, case.draft.context):
             cell = table.rows[fact.row][table.columns.index(fact.column)]
             said, wanted = read_value(fact.value), read_value(cell)
             if wanted.dates or (wanted.number and said.number and wanted.number.value > 0):
@@ -349,7 +346,7 @@ def dispersed(case: Case, *more: str) -> str:
 
 class TestLongTexts:
     def check(self, text: str, expansion: float = 1.0) -> list[Problem]:
-        return checks.check_adversarial(FERRIES.draft, FERRIES.constraints, text, expansion)
+        return preservation.check_adversarial(FERRIES.draft, FERRIES.constraints, text, expansion)
 
     def test_a_good_one_passes(self) -> None:
         assert self.check(dispersed(FERRIES), 2.0) == []
@@ -359,7 +356,7 @@ class TestLongTexts:
             "Queen Orla entered the water in 2004.", "In 2004, at last, Queen Orla was launched."
         )
         assert self.check(text) == []
-        facts = checks.locate_facts(FERRIES.draft, text)
+        facts = preservation.locate_facts(FERRIES.draft, text)
         (fact,) = [fact for fact in facts if (fact.row, fact.column) == (2, "Launched")]
         place = fact.adversarial
         assert text[place.start : place.end] == "2004"
@@ -413,7 +410,7 @@ class TestLongTexts:
         query = Constraints(("Daklis",), None, "Year", "ascending", ECONOMY.constraints.conditions)
         context = example.context.replace("\n\n", " ")
         said = "In 2011, GDP growth stood at 3.3%, with inflation at 2.9%."
-        problems = checks.check_adversarial(example, query, f"{said} {context} {said}", 0)
+        problems = preservation.check_adversarial(example, query, f"{said} {context} {said}", 0)
         assert preservation.RESTATED not in kinds(problems)
 
 
@@ -439,12 +436,12 @@ def test_no_table_and_text_break_a_check(data: st.DataObject) -> None:
     constraints = Constraints(("x",), data.draw(_CELLS), columns[-1], "descending", (condition,))
     found = [
         *checks.check_kernel(draft, Shape(min_columns=3, min_rows=2)),
-        *checks.check_query(text, draft),
-        *checks.check_constraints(constraints, draft, text),
-        *checks.check_adversarial(draft, constraints, f"{text} More. {text}", 1.0),
+        *queries.check_query(text, draft),
+        *queries.check_constraints(constraints, draft, text),
+        *preservation.check_adversarial(draft, constraints, f"{text} More. {text}", 1.0),
     ]
     assert all(problem.kind and problem.text for problem in found)
-    for fact in checks.locate_facts(draft, text):
+    for fact in preservation.locate_facts(draft, text):
         assert text[fact.adversarial.start : fact.adversarial.end] == fact.value
 
 
@@ -466,18 +463,3 @@ class TestStatements:
         statements = Statements(table, text, closed=True)
         assert statements.name_spans("Korea") == []
         assert statements.locate(0) == {0: None, 1: None, 2: None}
-
-    @pytest.mark.parametrize(
-        ("one", "other", "same"),
-        [
-            ("launch", "launched", True),
-            ("designer", "designed", True),
-            ("city", "city", True),
-            ("rank", "ranked", True),
-            ("ratified", "ratification", True),
-            ("country", "county", False),
-            ("port", "portion", False),
-        ],
-    )
-    def test_forms_of_a_word(self, one: str, other: str, same: bool) -> None:
-        assert akin(one, other) is same

@@ -143,11 +143,6 @@ def test_a_part_of_a_broken_answer_is_never_taken_for_the_answer(text: str, kind
     assert kind_of(lambda: parsing.read_constraints(text)) == kind
 
 
-def test_what_stands_behind_braces_that_are_no_json_is_read() -> None:
-    text = f'The form is {{columns, "a }} b", {{rows}}}}. Here: {INNER}'
-    assert parsing.read_constraints(text) == parsing.read_constraints(INNER)
-
-
 @pytest.mark.parametrize("wrap", [False, True])
 def test_constraints(wrap: bool) -> None:
     text = json.dumps({"constraints": CONSTRAINTS} if wrap else CONSTRAINTS)
@@ -202,16 +197,6 @@ def test_unreadable_constraints(changes: dict[str, Any]) -> None:
 )
 def test_a_request_is_freed_of_its_wrapping(text: str) -> None:
     assert parsing.read_query(text) == "Please make a table. Sort it."
-
-
-def test_quotes_and_colons_of_the_request_itself_stay() -> None:
-    for query in (
-        '"Ferry" and "Port" are the columns of "Ferry"',
-        "Sure ferries: list them",
-        "Please make a table with the columns: A, B.",
-        "Make a table of ferries. Columns: A, B.",
-    ):
-        assert parsing.read_query(query) == query
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tablemend.datasets.tablehallu_llm.checks import check_adversarial, locate_facts
 from tablemend.datasets.tablehallu_llm.drafts import KernelDraft
+from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
 from tablemend.records import Constraints
 from tablemend.tables.table import Table
 

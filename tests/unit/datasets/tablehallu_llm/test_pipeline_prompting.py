@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tablemend.datasets.tablehallu_llm import prompting
 from tablemend.datasets.tablehallu_llm.prompting import FOLDER, RETRY, STAGES, prompt, render
@@ -46,19 +44,6 @@ def test_a_prompt_has_its_slots_and_no_stray_braces(name: str) -> None:
     assert bool(found.system) == (name != RETRY)
 
 
-def test_slots_must_be_given_exactly() -> None:
-    with pytest.raises(TypeError, match="kernel takes the slots topic, category, columns, rows"):
-        render("kernel", topic="x")
-    with pytest.raises(TypeError, match="query"):
-        render("query", table="", context="", sort_column="", sort_order="", topic="")
-
-
-def test_what_is_filled_in_is_never_read_again() -> None:
-    messages = render("constraints", query="{{table}} {x} \\1 \\g<0>", table="{{query}}")
-    assert "{{table}} {x} \\1 \\g<0>" in messages[1]["content"]
-    assert "{{query}}" in messages[1]["content"]
-
-
 @pytest.mark.parametrize("name", STAGES)
 def test_a_chat_tells_its_stage_and_slots(name: str) -> None:
     slots = {slot: f"first {slot}\n\nand {{{slot}}} more." for slot in SLOTS[name]}
@@ -66,21 +51,6 @@ def test_a_chat_tells_its_stage_and_slots(name: str) -> None:
     assert recognise(messages) == (name, slots)
     longer = prompting.with_problems(messages, "no", [Problem("kind", "why")])
     assert recognise(longer) == (name, slots)
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_any_text_comes_back_out_of_its_slot(query: str, table: str) -> None:
-    assert recognise(render("constraints", query=query, table=table)) == (
-        "constraints",
-        {"query": query, "table": table},
-    )
-
-
-def test_other_chats_are_not_recognised() -> None:
-    kernel, query = chat("kernel"), chat("query")
-    assert recognise((kernel[0], query[1])) is None
-    assert recognise(kernel[:1]) is None
-    assert recognise(({"role": "user", "content": "a"}, {"role": "user", "content": "b"})) is None
 
 
 def test_only_the_two_steps_of_verifier_2_share_a_system_text_and_a_beginning() -> None:
@@ -93,11 +63,6 @@ def test_only_the_two_steps_of_verifier_2_share_a_system_text_and_a_beginning() 
     assert prompt("verify_preserved").system == prompt("verify_distractors").system
 
 
-@pytest.mark.parametrize("name", ["verify_kernel", "perturb"])
-def test_the_context_comes_first_where_it_is_given(name: str) -> None:
-    assert prompt(name).slots[0] == "context"
-
-
 def test_a_rejected_answer_and_its_reasons_become_two_turns() -> None:
     problems = [Problem("a", "The first reason."), Problem("b", "The {{second}} one.")]
     messages = prompting.with_problems(chat("query"), " Make a table. ", problems)
@@ -105,10 +70,6 @@ def test_a_rejected_answer_and_its_reasons_become_two_turns() -> None:
     assert messages[2]["content"] == "Make a table."
     assert "- The first reason.\n- The {{second}} one.\n" in messages[3]["content"]
     assert prompting.with_problems(chat("query"), "", problems)[2]["content"] == "(no answer)"
-
-
-def test_the_hash_changes_with_the_words() -> None:
-    assert re.fullmatch(r"[0-9a-f]{16}", prompting.prompts_hash())
 
 
 def test_verdicts_are_asked_for_in_the_form_that_is_read() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from tablemend.config import ConfigError, parse
 from tablemend.config.backend import BackendOptions
-from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu.settings import Synthesis, SynthesisRecipe
 from tablemend.datasets.tablehallu.topics import SUB_CATEGORIES
 from tablemend.datasets.tablehallu_llm.drafts import Topic
@@ -208,13 +207,13 @@ def test_the_years_of_a_topic_do_not_decide_its_split() -> None:
 
 def test_topics_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "topics.txt"
-    lines = ["lighthouses of Brittany", "", '{"text": "steam engines", "domain": "Railways"}']
+    lines = ["lighthouses of Brittany", "", " steam engines "]
     path.write_text("\n".join(lines))
     topics = open_topics(str(path), seed=3)
     drawn = [topics.topic(number) for number in range(4)]
     assert set(drawn[:2]) == set(drawn[2:]) == {
         Topic("lighthouses of Brittany", "Own topics", "Own topics"),
-        Topic("steam engines", "Own topics", "Railways"),
+        Topic("steam engines", "Own topics", "Own topics"),
     }  # fmt: skip
     assert topics.count == 2
     path.write_text("lighthouses of Brittany\n")
@@ -226,10 +225,6 @@ def test_topics_of_ones_own(tmp_path: Path) -> None:
     [
         (b"", r"holds no topic"),
         (b"a\n\na\n", r"line 3 has an earlier topic again"),
-        (b'{"text": 3}', r"line 1: text, category and domain are texts"),
-        (b'{"text": "a", "tag": "b"}', r"line 1: text, category and domain are"),
-        (b'ok\n{"text": "a"', r"line 2 is neither text nor JSON"),
-        (rb'{"text": "\ud800"}', r"line 1 is neither text nor JSON: it holds .*U\+D800"),
         (b"caf\xe9", r"not UTF-8 text at byte 3"),
         (None, r"No such file"),
     ],
@@ -243,7 +238,3 @@ def test_topics_that_cannot_be_read_are_refused(
     with pytest.raises(TablemendError, match=message) as caught:
         open_topics(str(path), seed=0)
     assert "\n" not in str(caught.value)
-
-
-def test_splits_of_the_settings_are_those_of_the_program() -> None:
-    assert list(settings().shares.model_dump()) == list(SPLITS)
