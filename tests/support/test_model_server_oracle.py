@@ -148,7 +148,7 @@ def test_the_chains_differ(chains: list[Made]) -> None:
         for made in chains
         for one in made.constraints.conditions
     )
-    assert set(kinds) == {"values", "open", "range"}
+    assert {"open", "range"} <= set(kinds)
     assert {made.draft.sort_order for made in chains} == {"ascending", "descending"}
     assert any(len(made.constraints.conditions) == 2 for made in chains)
 

@@ -12,9 +12,6 @@ from tablemend.backends.requests import Completion, Request
 
 SETTLE = 0.02
 """Seconds without a further request after which a batch begins."""
-CHUNK = 4096
-"""Requests that an engine in this process is given at once: the longest prompts of a batch go
-first, and vLLM always has some to put beside the others."""
 
 
 class Engine(Protocol):

@@ -12,14 +12,14 @@ from transformers.utils import logging
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.engine import CHUNK, BatchEngine
+from tablemend.backends.engine import BatchEngine
+from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request, Sampling, check_window, misfit
+from tablemend.backends.requests import Completion, Request, Sampling, misfit
 from tablemend.config.backend import BackendOptions
-from tablemend.renderer import prompt_ids
 
 
-class HFEngine(BatchEngine):
+class HFEngine(LocalEngine, BatchEngine):
     """transformers in this process.
 
     Weights are loaded with the first request and let go by :meth:`close`. An answer is held to its
@@ -31,12 +31,9 @@ class HFEngine(BatchEngine):
         attn: attention kernel of transformers.
     """
 
-    ahead = CHUNK
-
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions, attn: str = "sdpa") -> None:
-        super().__init__()
-        self.checkpoint = checkpoint
-        self.options = options
+        LocalEngine.__init__(self, checkpoint, options)
+        BatchEngine.__init__(self)
         self.attn = attn
         self._model: hf.HFModel | None = None
 
@@ -51,15 +48,6 @@ class HFEngine(BatchEngine):
             "attn": self.attn,
         }
 
-    def check(self, requests: Sequence[Request]) -> None:
-        """Refuse prompts that do not fit; loads the tokenizer alone.
-
-        Raises:
-            TablemendError: see :func:`tablemend.backends.requests.check_window`.
-        """
-        for sampling, own in _by_sampling(requests).items():
-            check_window(self._render(own), sampling.max_new_tokens, self._window)
-
     def generate(self, requests: Sequence[Request]) -> Generator[Completion]:
         """Answer all, in the order in which the answers end.
 
@@ -67,7 +55,7 @@ class HFEngine(BatchEngine):
         """
         for sampling, own in _by_sampling(requests).items():
             fitting = []
-            for prompt in self._render(own):
+            for prompt in map(self._render, own):
                 if why := misfit(prompt, sampling.max_new_tokens, self._window):
                     yield Completion.failed(prompt.id, why)
                 else:
@@ -98,25 +86,6 @@ class HFEngine(BatchEngine):
                 attn=self.attn,
             )
         return self._model
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return hf.load_tokenizer(self.checkpoint)
-
-    @cached_property
-    def _window(self) -> int:
-        return hf.read_window(self.checkpoint, self.options.context_length)
-
-    def _render(self, requests: Sequence[Request]) -> list[Prompt]:
-        return [
-            Prompt(
-                request.id,
-                tuple(prompt_ids(self._tokenizer, request.messages, request.thinking)),
-                request.seed,
-                request.grammar,
-            )
-            for request in requests
-        ]
 
 
 def _by_sampling(requests: Sequence[Request]) -> dict[Sampling, list[Request]]:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from multiprocessing import active_children
@@ -27,14 +26,13 @@ from transformers import AutoConfig, GenerationConfig
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.engine import CHUNK
+from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
-from tablemend.backends.requests import Completion, Prompt, Request, check_window, misfit
+from tablemend.backends.requests import Completion, Prompt, Request, misfit
 from tablemend.backends.vllm_adapters import RANKS, adapter_config, largest_rank, merges_adapter
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
-from tablemend.renderer import prompt_ids
 from tablemend.runs import disk_errors
 
 GIB = 1 << 30
@@ -78,7 +76,7 @@ def require_vllm() -> None:
         )
 
 
-class VllmEngine:
+class VllmEngine(LocalEngine):
     """vLLM's ``AsyncLLM``, in an event loop of its own, which any other may ask.
 
     The engine starts with the first request and ends with :meth:`close`.
@@ -92,13 +90,10 @@ class VllmEngine:
             cannot meet.
     """
 
-    ahead = CHUNK
-
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
         require_vllm()
         checkpoint.check()
-        self.checkpoint = checkpoint
-        self.options = options
+        super().__init__(checkpoint, options)
         self._merge = merges_adapter(checkpoint, options.vllm.adapter)
         self._merged: tempfile.TemporaryDirectory[str] | None = None
         self._starting = threading.Lock()
@@ -118,19 +113,6 @@ class VllmEngine:
             "adapter_merged": self._merge,
             "reasoning_parser": self.options.vllm.reasoning_parser,
         }
-
-    def check(self, requests: Sequence[Request]) -> None:
-        """Refuse prompts that do not fit; loads the tokenizer alone.
-
-        Raises:
-            TablemendError: see :func:`tablemend.backends.requests.check_window`.
-        """
-        by_length: dict[int, list[Prompt]] = {}
-        for request in requests:
-            most = request.sampling.max_new_tokens
-            by_length.setdefault(most, []).append(self._render(request))
-        for most, prompts in by_length.items():
-            check_window(prompts, most, self._window)
 
     async def answer(self, request: Request) -> Completion:
         """Answer one; a prompt that does not fit into the window is an ``error``.
@@ -323,10 +305,6 @@ class VllmEngine:
         return self._merged.name
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        return hf.load_tokenizer(self.checkpoint)
-
-    @cached_property
     def _config(self) -> Any:
         base = self.checkpoint.adapter_base or self.checkpoint
         with hf.named_failures(self.checkpoint):
@@ -362,10 +340,6 @@ class VllmEngine:
         except OSError:  # it has none; what its configuration names holds
             named = self._config.eos_token_id
         return hf.stop_ids(named, self._tokenizer, self.checkpoint)
-
-    def _render(self, request: Request) -> Prompt:
-        ids = prompt_ids(self._tokenizer, request.messages, request.thinking)
-        return Prompt(request.id, tuple(ids), request.seed)
 
     def _thinks(self, prompt: Prompt, request: Request) -> bool:
         """Whether the answer begins with thinking, which a schema would forbid."""

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tablemend.backends.backend import Backend, BudgetSpent, Spent, open_backend
-from tablemend.backends.engine import CHUNK, BatchEngine
+from tablemend.backends.engine import BatchEngine
 from tablemend.backends.openai_client import AHEAD, OpenAIEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config.backend import BackendOptions
@@ -53,7 +53,7 @@ def opened(server: ChatServer, **more: Any) -> Backend:
 class Batches(BatchEngine):
     """Answers in batches, each answer in its turn, and notes what it was given."""
 
-    ahead = CHUNK
+    ahead = 100
 
     def __init__(self, tokens: int = 10, turn: threading.Semaphore | None = None) -> None:
         super().__init__()
@@ -322,9 +322,9 @@ def test_batches_of_a_stream_are_bounded() -> None:
     engine = Batches()
     backend = Backend("x:y", engine, options())
     answers = backend.generate(map(request, itertools.count()))
-    assert len([next(answers) for _ in range(2 * CHUNK)]) == 2 * CHUNK
+    assert len([next(answers) for _ in range(2 * 100)]) == 2 * 100
     answers.close()
-    assert engine.batches[:2] == [CHUNK, CHUNK] and max(engine.batches) == CHUNK
+    assert engine.batches[:2] == [100, 100] and max(engine.batches) == 100
 
 
 def test_an_engine_that_dies_leaves_what_it_answered(tmp_path: Path) -> None:

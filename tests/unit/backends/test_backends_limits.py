@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from tablemend.backends.limits import (
     LOOK,
     WINDOW,
-    AnswerLength,
     Budget,
     BudgetSpent,
     RateLimit,
@@ -116,19 +115,6 @@ def test_a_correction_makes_room_for_whoever_waits() -> None:
     assert started == pytest.approx([5], abs=LOOK)
 
 
-def test_an_answer_longer_than_expected_delays_the_next() -> None:
-    started: list[float] = []
-
-    async def main(clock: Callable[[], float]) -> None:
-        limit = RateLimit(None, 100, clock)
-        (await limit.wait(10)).tokens = 95
-        await limit.wait(10)
-        started.append(clock())
-
-    on_fake_time(main)
-    assert started == pytest.approx([60])
-
-
 def test_first_come_first_served_even_where_a_small_one_would_fit() -> None:
     order: list[str] = []
 
@@ -215,15 +201,6 @@ def test_whatever_comes_no_minute_holds_more(
         assert most_in_a_window(slack, weights) <= tokens
 
 
-def test_without_limits_nobody_waits() -> None:
-    async def main(clock: Callable[[], float]) -> None:
-        limit = RateLimit(None, None, clock)
-        for _ in range(1000):
-            await limit.wait(10**9)
-
-    assert on_fake_time(main) == 0
-
-
 def request(words: int = 10) -> Request:
     return Request("r", ({"role": "user", "content": "word " * words},), Sampling(100))
 
@@ -234,14 +211,6 @@ def capped(**options: Any) -> Budget:
 
 def completion(prompt: int, answer: int, finish: str = "stop") -> Completion:
     return Completion("r", "", prompt, answer, finish)  # type: ignore[arg-type]
-
-
-def test_the_next_answer_is_expected_to_be_as_long_as_those_before() -> None:
-    length = AnswerLength()
-    assert length.expect(77) == 77
-    for tokens in (10, 30):
-        length.add(tokens)
-    assert length.expect(77) == 20
 
 
 def test_a_cap_on_tokens_is_never_surpassed_by_what_was_expected() -> None:
@@ -267,13 +236,6 @@ def test_what_is_in_flight_counts_as_long_as_the_answers_before_it() -> None:
             budget.begin(request())
             in_flight += 1
     assert in_flight == (1000 - 98) // (80 + estimate_prompt(request()))
-
-
-def test_a_request_without_an_answer_gives_its_share_back() -> None:
-    budget = capped(max_tokens_total=100)
-    for _ in range(50):
-        budget.drop(budget.begin(request()))
-    assert budget.spent == Spent()
 
 
 def test_a_cap_on_costs() -> None:

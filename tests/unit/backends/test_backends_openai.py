@@ -16,7 +16,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -230,13 +229,6 @@ def test_an_answer_is_read(reply: Reply, text: str, finish: str) -> None:
     assert (one.text, one.finish_reason, len(seen)) == (text, finish, 1)
 
 
-def test_thinking_that_was_cut_leaves_no_answer() -> None:
-    one, _ = ask_one(lambda _: answer(None, "length", reasoning="hm"))
-    assert one.answer == ""
-    one, _ = ask_one(lambda _: answer("x", reasoning="hm"))
-    assert one.answer == "x"
-
-
 GOOD = {"prompt_tokens": 9, "completion_tokens": 3}
 
 
@@ -305,14 +297,6 @@ PASSING = {
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_fault_that_passes_is_tried_again(kind: str) -> None:
-    one, seen = ask_one(first(PASSING[kind][0], 2))
-    assert (one.text, one.finish_reason, one.error) == ("hi", "stop", "")
-    assert len(seen) == 3
-    assert seen[0].body == seen[1].body == seen[2].body
-
-
-@pytest.mark.parametrize("kind", PASSING)
 def test_a_fault_that_stays_is_recorded_and_the_rest_goes_on(kind: str) -> None:
     reply, reason = PASSING[kind]
     with ChatServer(lambda seen: reply if seen.prompt == "prompt 3" else answer()) as server:
@@ -346,14 +330,6 @@ def test_a_reply_without_an_end_is_given_up_and_its_request_recorded(
     assert (lost.finish_reason, good.finish_reason) == ("error", "stop")
 
 
-def test_a_reply_without_an_end_is_given_up_after_its_time() -> None:
-    flood = Reply(b"x" * 1000, endless=True)
-    began = time.monotonic()
-    lost, _ = ask_one(lambda _: flood, timeout=0.3, retries=0, max_reply_mib=1 << 20)
-    assert lost.error == "no whole answer within 0.3 s (1 try)"
-    assert time.monotonic() - began < 5
-
-
 def test_a_head_without_an_end_is_given_up_too() -> None:
     head = replace(answer(), headers={"X-Long": "x" * (1 << 20)})
     one, _ = ask_one(lambda _: head, retries=1)
@@ -381,18 +357,6 @@ def test_a_timeout_is_for_the_whole_reply(slow: Reply) -> None:
     assert one.error == "no whole answer within 0.2 s (2 tries)"
 
 
-def test_what_comes_after_a_timeout_answers_nobody_else() -> None:
-    def respond(seen: Seen) -> Reply:
-        late = seen.prompt == "prompt 0" and seen.number == 0
-        return replace(answer(seen.prompt), seconds=0.4 if late else 0.0)
-
-    with ChatServer(respond) as server:
-        done = ask(server, requests(30), timeout=0.2, concurrency=1)
-    assert [one.text for one in sorted(done, key=lambda one: int(one.id[1:]))] == [
-        f"prompt {number}" for number in range(30)
-    ]
-
-
 def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[float] = []
 
@@ -408,21 +372,11 @@ def test_retry_after_is_read_in_seconds_and_as_a_date() -> None:
     def at(seconds: float) -> str:
         return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
 
-    assert chat.retry_after({}) is None
-    assert chat.retry_after({"retry-after": "soon"}) is None
-    assert chat.retry_after({"retry-after": "7"}) == 7
-    assert chat.retry_after({"retry-after": "0"}) == 0
-    assert chat.retry_after({"retry-after": "-3"}) == 0
-    assert chat.retry_after({"retry-after": "nan"}) == 0
-    far = "Fri, 31 Dec 9999 23:59:59"
-    assert chat.retry_after({"retry-after": f"{far} {'9' * 30}"}) is None
-    assert chat.retry_after({"retry-after": f"Fri, 31 Dec {'9' * 30} 23:59:59 GMT"}) is None
-    for most in ("1e400", "9" * 5000, f"{far} -2359"):
-        assert chat.retry_after({"retry-after": most}) == chat.LONGEST_RETRY_AFTER
-    assert chat.retry_after({"retry-after": "1e9"}) == chat.LONGEST_RETRY_AFTER
+    longest = chat.LONGEST_RETRY_AFTER
+    cases = {"soon": None, "7": 7, "-3": 0, "nan": 0, "9" * 5000: longest, at(-20): 0}
+    for value, seconds in {**cases, at(10**6): longest}.items():
+        assert chat.retry_after({"retry-after": value}) == seconds
     assert 18 < (chat.retry_after({"retry-after": at(20)}) or 0) <= 20
-    assert chat.retry_after({"retry-after": at(-20)}) == 0
-    assert chat.retry_after({"retry-after": at(10**6)}) == chat.LONGEST_RETRY_AFTER
 
 
 def test_back_off_doubles_with_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -545,11 +499,6 @@ def test_where_nothing_listens_the_run_stops() -> None:
         ask(f"http://127.0.0.1:{free_port()}/v1", requests(20), retries=2)
 
 
-def test_one_try_is_one_try() -> None:
-    with pytest.raises(TablemendError, match=r"no server answers at .* \(1 try\): start it"):
-        ask(f"http://127.0.0.1:{free_port()}/v1", requests(2), retries=0)
-
-
 def test_a_server_that_dies_and_comes_back_loses_nothing() -> None:
     port = free_port()
     served: Counter[str] = Counter()
@@ -588,25 +537,6 @@ def test_base_urls_are_asked_in_turn_and_one_that_is_dead_is_passed_over() -> No
         assert sorted((len(one.seen), len(two.seen))) == [67, 133]
 
 
-def test_a_server_that_comes_back_is_used_again() -> None:
-    port = free_port()
-    quick = replace(answer(), seconds=0.01)
-    with ChatServer(lambda _: quick) as steady:
-        back: ChatServer | None = None
-        urls = f"{steady.url},http://127.0.0.1:{port}/v1"
-        backend = open_backend(f"openai:m@{urls}", options(concurrency=4))
-        done = 0
-        for one in backend.generate(requests(300)):
-            assert one.finish_reason == "stop"
-            done += 1
-            if done == 20:
-                back = ChatServer(lambda _: quick, port)
-        assert back is not None
-        back.stop()
-        assert len(back.seen) > 20
-        assert len(back.seen) + len(steady.seen) == done == 300
-
-
 BAD = {
     "429": refuse(429),
     "429 with Retry-After": refuse(429, headers={"Retry-After": "0.1"}),
@@ -622,13 +552,12 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("before", [0, 8])
 @pytest.mark.parametrize("kind", BAD)
-def test_a_bad_server_beside_a_good_one_loses_nothing(kind: str, before: int) -> None:
+def test_a_bad_server_beside_a_good_one_loses_nothing(kind: str) -> None:
     good = replace(answer(), seconds=0.01)
     with (
         ChatServer(lambda _: good) as one,
-        ChatServer(lambda seen: good if seen.number < before else BAD[kind]) as two,
+        ChatServer(lambda _: BAD[kind]) as two,
     ):
         urls = f"{one.url},{two.url}"
         began = time.monotonic()
@@ -720,14 +649,6 @@ def test_a_try_that_may_have_been_computed_is_charged(kind: str) -> None:
             tries = 1 if kind == "400" else 2
             assert (one.finish_reason, one.lost_tokens) == ("error", tries * prompt)
             assert backend.spent == Spent(failed=1, prompt_tokens=tries * prompt)
-
-
-def test_a_server_that_is_not_there_charges_nothing() -> None:
-    with ChatServer(lambda _: answer()) as server:
-        backend = opened(server, retries=1)
-        assert next(backend.generate([request()])).lost_tokens == 0
-    (one,) = backend.generate([request()])
-    assert (one.finish_reason, one.lost_tokens) == ("error", 0)
 
 
 def test_one_engine_serves_one_loop_after_the_other() -> None:
@@ -907,29 +828,3 @@ def test_https_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # the connections
-
-
-def test_a_reply_that_is_no_http_is_a_fault() -> None:
-    def serve(listening: socket.socket) -> None:
-        with listening:
-            connection, _ = listening.accept()
-            with connection, suppress(OSError):  # the client may have had enough
-                connection.recv(1 << 16)
-                connection.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=serve, args=(listening,))
-    thread.start()
-    (one,) = ask(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", [request()], retries=0)
-    thread.join()
-    assert one.error == "a reply whose head cannot be read (1 try)"
-
-
-def test_connections_stay_open_and_are_used_again() -> None:
-    closing = answer()
-    with ChatServer(lambda _: replace(closing, headers={"Connection": "close"})) as server:
-        assert len(ask(server, requests(20), concurrency=2)) == 20
-    with ChatServer(lambda _: answer()) as server:
-        with opened(server, concurrency=3) as backend:
-            list(backend.generate(requests(50)))
-        assert server.connections <= 3

@@ -63,32 +63,22 @@ def test_a_stored_bfloat16_is_loaded_as_float32_where_it_would_be_emulated(nativ
 
 
 def test_a_warning_of_a_model_that_answers_mixes_with_no_result(
-    native: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    native: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(precision, "slowdown", lambda _: 62)
     hf.load_model(Checkpoint(str(ROOT / "checkpoints/tiny-base")), dtype="bfloat16")
     shown = capsys.readouterr()
     assert not shown.out and ("warning: dtype=bfloat16" in shown.err) == (not native)
 
 
-def test_asking_for_what_is_emulated_is_a_warning_with_the_measured_factor(
-    native: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        precision, "_seconds", lambda dtype, _: 6.2 if "bfloat16" in str(dtype) else 0.1
-    )
+def test_asking_for_what_is_emulated_is_a_warning(native: bool) -> None:
     config = recipe("train.precision=bfloat16", "model.dtype=bfloat16")
     said = list(settling.lines(config, settling.settle(config, "cpu"), "cpu", None))
     assert said[0].startswith("computing in bfloat16 (train.precision); ")
     assert said[1:] == ([] if native else [
-        f"warning: {key}=bfloat16, which this device emulates: a matrix product takes 62 times as "
-        f"long as in float32; set {key}=auto"
+        f"warning: {key}=bfloat16, which this device emulates, 50 to 150 times slower than "
+        f"float32: set {key}=auto"
         for key in ("train.precision", "model.dtype")
     ])  # fmt: skip
-
-
-def test_the_factor_is_measured() -> None:
-    assert 0.01 < precision.slowdown("cpu") < 10_000
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN's setting is for x86")
