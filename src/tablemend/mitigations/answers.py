@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from tablemend.mitigations.edits import Mended
 from tablemend.tables.extract import Extraction
 from tablemend.tables.read import READERS
 from tablemend.tables.table import Cell, Table, TableError
@@ -23,17 +25,26 @@ def table_left(original: Table, cells: Sequence[Sequence[Cell] | None]) -> Table
     return Table.of(original.columns, rows, original.title)
 
 
-def put_back(text: str, found: Extraction, table: Table) -> str:
-    """A raw answer with another table in the place of its own, in the same format.
+def put_back(mended: Mended, found: Extraction, table: Table) -> Mended:
+    """An edited answer with its table written, in the format and at the place of the old one.
+
+    Where the format cannot carry the table, nothing is edited.
 
     Args:
-        text: the answer.
+        mended: with the text as it was.
         found: the place of its table.
         table: the new one; a blank is written as ``-``, in JSON as null.
-
-    Raises:
-        TableError: the format cannot carry the table.
     """
+    if not mended.edits:
+        return mended
+    try:
+        return replace(mended, text=_written(mended.text, found, table))
+    except TableError as error:
+        lost = (replace(edit, reason=str(error)) for edit in mended.edits)
+        return replace(mended, edits=(), undone=(*mended.undone, *lost), after=mended.before)
+
+
+def _written(text: str, found: Extraction, table: Table) -> str:
     assert found.format is not None
     old = text[found.start : found.end]
     new = write_table(table, found.format)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from tablemend.backends.requests import Message
@@ -27,7 +26,7 @@ from tablemend.mitigations.rewrite_prompts import (
 from tablemend.mitigations.rewriting import NO_BETTER, Rewriting
 from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.table import Cell, Table
 
 VERSION = "cave-table/2"
 
@@ -190,13 +189,9 @@ class TableRewriting(Rewriting[Place]):
         """The answer with its table put back."""
         cells = (self.edits[place] for place in sorted(self.edits, key=lambda one: one.order))
         edits, undone = (*self.shape.edits, *cells), tuple(self.undone)
-        text, now = self.draft.text, self.now
-        try:
-            text = put_back(text, self._found, self.document({})) if edits else text
-        except TableError as error:
-            undone += tuple(replace(edit, reason=str(error)) for edit in edits)
-            edits, now = (), self.before
-        return Mended(text, edits, undone, self.before, now, self.usage, self.passes)
+        text, usage = self.draft.text, self.usage
+        mended = Mended(text, edits, undone, self.before, self.now, usage, self.passes)
+        return put_back(mended, self._found, self.document({}))
 
 
 def _by_row(wrong: Mapping[Place, Sequence[Verdict]]) -> Counter[int]:

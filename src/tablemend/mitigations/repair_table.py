@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from tablemend.claims.answers import answer_claims
 from tablemend.detector.algorithm import AnswerFormat
@@ -21,7 +22,7 @@ from tablemend.mitigations.edits import Edit, Mended
 from tablemend.mitigations.repair_columns import Shape, put_columns_in_order
 from tablemend.records import Claim, Verdict, Verification
 from tablemend.tables.extract import extract_table
-from tablemend.tables.table import Cell, Table, TableError
+from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
 from tablemend.values.units import header_unit
@@ -35,8 +36,7 @@ _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")
 
 
-@dataclass(frozen=True, slots=True)
-class RepairedTable:
+class RepairedTable(NamedTuple):
     """An answer table after repair.
 
     Attributes:
@@ -72,17 +72,10 @@ def repair_answer(
         nothing = Verification((), JUDGE, notes=(f"not repaired: {note}",))
         return Mended(text, before=nothing, after=nothing)
     repaired = repair_table(found.table, context, query, blank_for(found))
-    if not repaired.edits:
-        passes = int(bool(repaired.undone))
-        return Mended(text, (), repaired.undone, repaired.before, repaired.before, passes=passes)
-    try:
-        mended = put_back(text, found, repaired.table)
-    except TableError as error:
-        lost = tuple(replace(edit, reason=str(error)) for edit in repaired.edits)
-        undone = (*repaired.undone, *lost)
-        return Mended(text, (), undone, repaired.before, repaired.before, passes=1)
-    before, after = repaired.before, repaired.after
-    return Mended(mended, repaired.edits, repaired.undone, before, after, passes=1)
+    edits, undone, before, after = repaired[1:]
+    passes = int(bool(edits or undone))
+    mended = Mended(text, edits, undone, before, after, passes=passes)
+    return put_back(mended, found, repaired.table)
 
 
 def repair_table(table: Table, context: str, query: str = "", blank: Cell = None) -> RepairedTable:
