@@ -28,7 +28,7 @@ from tablemend.datasets.tablehallu.engine import (
     hash_tables,
     open_maker,
 )
-from tablemend.datasets.tablehallu.files import encode, example_file
+from tablemend.datasets.tablehallu.files import encode, split_files
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.tablehallu.sources import open_source
 from tablemend.errors import TablemendError
@@ -68,16 +68,30 @@ def _make(settings: Synthesis, store: Store, progress: Callable[[int], object]) 
     progress(len(store) - 1)
     for _ in make_numbers(store, settings.n, RecordMaker, (settings, usable), settings.workers):
         progress(1)
-    counts, numbers = _count(settings, store, usable, skipped)
+    rejected, splits, sizes = Counter[str](), Counter[str](), Counter[str]()
     out = Path(settings.out)
-    for split in SPLITS:
-        path = out / f"{split}.{settings.format}"
-        if split not in numbers:
-            path.unlink(missing_ok=True)  # of an earlier version
-            continue
-        with example_file(path) as write:
-            for number in numbers[split]:
-                write(store[number]["line"])
+    with split_files(out, settings.format) as write:
+        for number in range(settings.n):
+            record = store[number]
+            rejected.update(record["rejected"])
+            if "line" in record:
+                write(record["line"], record["split"])
+                splits[record["split"]] += 1
+                sizes.update(record["sizes"])
+    made = splits.total()
+    if not made:
+        reasons = "; ".join(f"{n} x {reason}" for reason, n in rejected.most_common())
+        raise TablemendError(
+            f"source={settings.source}: none of {settings.n} examples could be made ({reasons}); "
+            f"give other settings, and another out= or delete {settings.out}"
+        )
+    counts = {
+        "examples": {"asked": settings.n, "made": made, "given_up": settings.n - made},
+        "splits": {split: splits[split] for split in SPLITS if splits[split]},
+        **_count_tables(settings, usable, skipped),
+        "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
+        "sizes": dict(sorted(sizes.items())),
+    }
     write_jsonl(out / SKIPPED, [entry._asdict() for entry in skipped])
     write_text(out / "README.md", card_of(settings, counts))
     return counts
@@ -118,45 +132,19 @@ def _sizes(example: Example) -> dict[str, int]:
     }
 
 
-def _count(
-    settings: Synthesis, store: Store, usable: list[Usable], skipped: list[Skipped]
-) -> tuple[dict[str, Any], dict[str, list[int]]]:
-    """The counts, and the numbers of each split's examples.
-
-    Raises:
-        TablemendError: there is no example.
-    """
-    rejected: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    numbers: dict[str, list[int]] = {}
-    for number in range(settings.n):
-        record = store[number]
-        rejected.update(record["rejected"])
-        if "line" in record:
-            sizes.update(record["sizes"])
-            numbers.setdefault(record["split"], []).append(number)
-    made = sum(map(len, numbers.values()))
-    if not made:
-        reasons = "; ".join(f"{n} x {reason}" for reason, n in rejected.most_common())
-        raise TablemendError(
-            f"source={settings.source}: none of {settings.n} examples could be made ({reasons}); "
-            f"give other settings, and another out= or delete {settings.out}"
-        )
-    of_tables = Counter(split_of(table.source_hash, settings.shares) for table in usable)
-    reasons_of_tables = Counter(reason_kind(entry.reason) for entry in skipped)
-    counts = {
-        "examples": {"asked": settings.n, "made": made, "given_up": settings.n - made},
-        "splits": {split: len(numbers[split]) for split in SPLITS if split in numbers},
+def _count_tables(
+    settings: Synthesis, usable: list[Usable], skipped: list[Skipped]
+) -> dict[str, Any]:
+    splits = Counter(split_of(table.source_hash, settings.shares) for table in usable)
+    reasons = Counter(reason_kind(entry.reason) for entry in skipped)
+    return {
         "tables": {
             "usable": len(usable),
             "skipped": len(skipped),
-            "splits": {split: of_tables[split] for split in SPLITS if of_tables[split]},
+            "splits": {split: splits[split] for split in SPLITS if splits[split]},
         },
-        "skipped": dict(reasons_of_tables.most_common()),
-        "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
-        "sizes": dict(sorted(sizes.items())),
+        "skipped": dict(reasons.most_common()),
     }
-    return counts, numbers
 
 
 def reason_kind(reason: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tablemend.datasets.splits import SPLITS, Split
 from tablemend.errors import TablemendError, install
 from tablemend.records import Example
 from tablemend.runs import replace_file, to_line
@@ -81,6 +82,27 @@ def example_file(path: Path) -> Iterator[Callable[[str], object]]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def split_files(out: Path, form: str) -> Iterator[Callable[[str, Split], None]]:
+    """What writes lines into the file of their split, which comes with the first of them.
+
+    Args:
+        out: the folder; files of other splits there are removed.
+        form: ``jsonl`` or ``parquet``.
+    """
+    found: dict[Split, Callable[[str], object]] = {}
+    with ExitStack() as stack:
+
+        def write(line: str, split: Split) -> None:
+            if split not in found:
+                found[split] = stack.enter_context(example_file(out / f"{split}.{form}"))
+            found[split](line)
+
+        yield write
+    for split in set(SPLITS) - found.keys():
+        (out / f"{split}.{form}").unlink(missing_ok=True)
 
 
 @contextmanager

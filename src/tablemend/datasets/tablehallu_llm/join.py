@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tablemend.datasets.splits import SPLITS, Split, split_of
-from tablemend.datasets.tablehallu.files import encode, example_file
+from tablemend.datasets.splits import SPLITS, split_of
+from tablemend.datasets.tablehallu.files import encode, split_files
 from tablemend.datasets.tablehallu_llm.card import write_card
 from tablemend.datasets.tablehallu_llm.counts import Counts
 from tablemend.datasets.tablehallu_llm.duplicates import Kernels
@@ -16,7 +14,6 @@ from tablemend.datasets.tablehallu_llm.rows import Rejection, Rows
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import split_key
 from tablemend.errors import TablemendError
-from tablemend.records import Example
 from tablemend.runs import write_json, write_jsonl, write_text
 
 COUNTS = "counts.json"
@@ -38,7 +35,7 @@ def join_rows(settings: LlmSynthesis, rows: Rows) -> dict[str, Any]:
     (out / COUNTS).unlink(missing_ok=True)  # from here to its return the data set is unfinished
     counts, kernels = Counts(), Kernels()
     rejected: list[dict[str, Any]] = []
-    with _split_files(out, settings.format) as write:
+    with split_files(out, settings.format) as write:
         for number in rows:
             row = rows[number]
             counts.add(row)
@@ -47,7 +44,7 @@ def join_rows(settings: LlmSynthesis, rows: Rows) -> dict[str, Any]:
                 repeated = kernels.add_or_find(number, row.example.gold_table)
                 if repeated is None:
                     split = split_of(split_key(row.example.topic), settings.shares)
-                    write(row.example, split)
+                    write(encode(row.example), split)
                     counts.take(row.example, split)
                 else:
                     text = NEAR_DUPLICATE.text.format(repeated)
@@ -69,19 +66,3 @@ def join_rows(settings: LlmSynthesis, rows: Rows) -> dict[str, Any]:
     write_text(out / CARD, write_card(settings, found))
     write_json(out / COUNTS, found)
     return found
-
-
-@contextmanager
-def _split_files(out: Path, form: str) -> Iterator[Callable[[Example, Split], None]]:
-    """What writes examples into the file of their split, which comes with the first of them."""
-    found: dict[Split, Callable[[str], object]] = {}
-    with ExitStack() as stack:
-
-        def write(example: Example, split: Split) -> None:
-            if split not in found:
-                found[split] = stack.enter_context(example_file(out / f"{split}.{form}"))
-            found[split](encode(example))
-
-        yield write
-    for split in set(SPLITS) - found.keys():
-        (out / f"{split}.{form}").unlink(missing_ok=True)
