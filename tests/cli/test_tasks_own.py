@@ -34,7 +34,7 @@ from tablemend.records import (
     Share,
     total,
 )
-from tablemend.runs import Run, read_jsonl
+from tablemend.runs import Run, Store, read_jsonl
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.task import Score, Task
@@ -232,7 +232,8 @@ def test_supervised_fine_tuning_comparison_and_report(
         assert own["calculator"]["right"]["rate"] == 1.0
         assert own["base"]["total_hallu"]["rate"] == 1.0
         assert own["sft"]["unscored"]["n"] == 8
-    stored = list(read_jsonl(run.path / "generations" / "calculator.digits.jsonl"))
+    path = run.path / "generations" / "calculator.digits.jsonl"
+    stored = list(Store(path, "example_id").values())
     assert all(line["text"].startswith(THOUGHT) for line in stored)
     for report in ("report.md", "report.html"):
         text = (run.path / report).read_text(encoding="utf-8")
