@@ -47,10 +47,12 @@ def tidy(table: Table) -> Table:
     grid = [row for number, row in enumerate(grid) if number == 0 or any(row)]
     columns = [list(column) for column in zip(*grid, strict=True)]
     columns = [column for column in columns if any(column)]
-    columns = _join(columns, _goes_before, _glue)
-    columns = _join(columns, _goes_behind, _glue)
-    columns = _join(columns, _has_one_name, lambda left, right: left or right)
-    columns = columns[:1] + _join(columns[1:], _is_same, lambda left, right: left or right)
+    columns = _join(columns, lambda left, right: _are_signs(left, right, _BEFORE), _glue)
+    columns = _join(columns, lambda left, right: _are_signs(right, left, _BEHIND), _glue)
+    columns = _join(
+        columns, lambda left, right: left[0] != "" and _is_same(left, right, True), _either
+    )
+    columns = columns[:1] + _join(columns[1:], _is_same, _either)
     if not columns or len(columns[0]) < 2:
         raise TableError("no row below the header")
     rows = list(zip(*columns, strict=True))
@@ -83,27 +85,19 @@ def _glue(left: str, right: str) -> str:
     return left if left == right else left + right
 
 
-def _goes_before(left: list[str], right: list[str]) -> bool:
-    """Whether the left column holds only signs of the right one's numbers."""
-    return _are_signs(left, right, _BEFORE)
-
-
-def _goes_behind(left: list[str], right: list[str]) -> bool:
-    """Whether the right column holds only brackets and signs that end the left one's numbers."""
-    return _are_signs(right, left, _BEHIND)
+def _either(left: str, right: str) -> str:
+    return left or right
 
 
 def _are_signs(signs: list[str], numbers: list[str], form: re.Pattern[str]) -> bool:
+    """Whether a column holds only signs, brackets or marks of the other's numbers."""
     pairs = [(a, b) for a, b in zip(signs[1:], numbers[1:], strict=True) if a and a != b]
     return bool(pairs) and all(form.fullmatch(sign) and number for sign, number in pairs)
 
 
-def _has_one_name(left: list[str], right: list[str]) -> bool:
-    return left[0] == right[0] != "" and _is_same(left, right)
-
-
-def _is_same(left: list[str], right: list[str]) -> bool:
-    same = left[0] == right[0] or not left[0] or not right[0]
+def _is_same(left: list[str], right: list[str], named: bool = False) -> bool:
+    """Whether no row fills both and the headers are one or, unless ``named``, one is empty."""
+    same = left[0] == right[0] != "" or (not named and not (left[0] and right[0]))
     return same and not any(a and b for a, b in zip(left[1:], right[1:], strict=True))
 
 

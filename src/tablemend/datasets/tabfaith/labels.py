@@ -19,14 +19,15 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 MEDALS = ("gold", "silver", "bronze")
 """Headers under which a number is one of medals."""
 _ACRONYM = re.compile(r"[A-Z][a-z]?[A-Z]+")
-_WORDS = {
+WORDS = {
     name: frozenset(words.split())
     for name, words in yaml.safe_load(
         files(__package__).joinpath("labels.yaml").read_text("utf-8")
     ).items()
 }
-_PARTICIPLES = _WORDS["participles"]
-_ENDS = JOINING | _WORDS["ends"]
+"""Words of headers by what they mean."""
+_PARTICIPLES = WORDS["participles"]
+_ENDS = JOINING | WORDS["ends"]
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -62,7 +63,7 @@ def spoken(header: str) -> str:
 
 def _is_common(word: str) -> bool:
     folded = word.lower()
-    return folded in _WORDS["common"] or label_of(word) == folded
+    return folded in WORDS["common"] or label_of(word) == folded
 
 
 def _lowered(word: str) -> str:
@@ -95,14 +96,14 @@ def is_name(text: str) -> bool:
 def is_counted_label(label: str) -> bool:
     """Whether a whole number of it can be said: "5 deals won", but no "5 earnings"."""
     words = label.split()
-    return len(words) < 4 and not _WORDS["amounts"].intersection(words) and is_plural_label(label)
+    return len(words) < 4 and not WORDS["amounts"].intersection(words) and is_plural_label(label)
 
 
 def takes_article(label: str) -> bool:
     """Whether "a" can stand before a label: not before plurals, "money" or "first elected"."""
     last = label.split()[-1].casefold()
     unsure = is_plural_label(label) or is_mixed_label(label)
-    return not unsure and last not in _WORDS["uncountable"] | _PARTICIPLES | EVENTS
+    return not unsure and last not in WORDS["uncountable"] | _PARTICIPLES | EVENTS
 
 
 def is_mixed_label(label: str) -> bool:
@@ -121,7 +122,7 @@ def noun_of(header: str) -> str:
         and all(word.isalpha() and word.islower() for word in words)
         and not is_plural(label)
     )
-    return label if usual and not (_WORDS["no_nouns"] | JOINING).intersection(words) else ""
+    return label if usual and not (WORDS["no_nouns"] | JOINING).intersection(words) else ""
 
 
 def spoken_name(noun: str, name: str) -> str:

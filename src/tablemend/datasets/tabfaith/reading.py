@@ -11,6 +11,7 @@ from itertools import pairwise
 from tablemend.datasets.tabfaith.labels import (
     MEDALS,
     ODD,
+    WORDS,
     is_counted_label,
     is_name,
     measure_label,
@@ -33,26 +34,11 @@ from tablemend.values.units import ONE
 
 MAX_ROWS, MAX_COLUMNS = 400, 60
 
-_NO_AMOUNT = re.compile(
-    r"(?:#|no|nos|num|number|id|code|rank|ranking|pos|positions?|seed|place|year|years|season|week|round"
-    r"|rd|pick|grid|heat|lane|order|jersey|zip|phone|date|age|time|era|chapter|page|refs?"
-    r"|division|group|period|tier|level|event|stage|route|class|channel|series|episode|starts?|finish|qualifying|standing)\.?",
-    re.I,
-)
-_RATE = re.compile(
-    r"rate|ratio|share|percent|%|average|avg|mean|median|per |/|margin|index|growth|change|price"
-    r"|height|weight|age\b|speed|density|score|rating|eps|yield|temperature|elevation|depth|days"
-    r"|nps|latitude|longitude|turnover|probability|odds|total|cumulative|high\b|low\b|max|min|balance",
-    re.I,
-)
+_NO_AMOUNT = re.compile(rf"(?:#|{'|'.join(WORDS['no_amounts'])})\.?", re.I)
+_RATE = re.compile(rf"%|per |/|{'|'.join(WORDS['rates'])}", re.I)
 _UNIT_COLUMN = re.compile(r"units?|uom|units? of measure(?:ment)?", re.I)
 _RANGE_COLUMN = re.compile(r"(?:reference|normal|ref\.?)[ _](?:range|interval)", re.I)
-_PERSONS = re.compile(
-    r"(?:player|driver|rider|cyclist|athlete|swimmer|skater|candidate|actor|actress|president|coach"
-    r"|manager|author|governor|mayor|member|representative|senator|minister|artist|singer|golfer"
-    r"|person|employee|student|contestant|competitor|boxer|fighter|runner|jockey|pilot|king|name)s?",
-    re.I,
-)
+_PERSONS = re.compile(rf"(?:{'|'.join(WORDS['persons'])})s?", re.I)
 _TITLED = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][a-z]+)*")
 _QUOTES = '"\u201c\u201d '
 

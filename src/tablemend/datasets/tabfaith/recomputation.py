@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from tablemend.datasets.tabfaith.lookup import SLACK, Lookup, Texts, read_stated
 from tablemend.datasets.tabfaith.periods import Period, read_period
+from tablemend.datasets.tabfaith.sheet import read_range
 from tablemend.datasets.tabfaith.summary import Operation, Role
 from tablemend.datasets.tabfaith.templates import (
     ALL,
@@ -29,7 +30,6 @@ from tablemend.tables.table import Table
 _ABOVE = ("over", "more than", "just over")
 _BELOW = ("nearly", "almost", "just under")
 _RANGE_LABEL = re.compile(" (?:range|interval) ")
-_RANGE_END = re.compile(r"\d+(?:\.\d+)?")
 _OF_DATES = frozenset(cue for name in ("later", "a_later") for pool in PAIRS[name] for cue in pool)
 _OF_PERIODS = frozenset(cue for pool in PAIRS["peak"] for cue in pool)
 Cell = tuple[int, int]
@@ -263,17 +263,15 @@ class Recomputation:
         column = next((i for i, label in labels if _RANGE_LABEL.search(label)), None)
         if column is None:
             return None
-        text = self.lookup.cells[cell[0]][column]
-        ends = [float(end) for end in _RANGE_END.findall(text)]
-        if text.startswith("<"):
-            low, high = float("-inf"), ends[0]
-        elif text.startswith(">"):
-            low, high = ends[0], float("inf")
-        elif len(ends) == 2:
-            low, high = ends
-        else:
+        ends = read_range(self.lookup.cells[cell[0]][column])
+        if ends is None:
             return None
-        where = "below" if amount[0] < low else "above" if amount[0] > high else "within"
+        low, high = ends
+        where = "within"
+        if low is not None and amount[0] < float(low):
+            where = "below"
+        elif high is not None and amount[0] > float(high):
+            where = "above"
         return texts["cue"] == where
 
 

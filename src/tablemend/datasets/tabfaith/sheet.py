@@ -157,13 +157,18 @@ class Sheet:
         """Lower and upper end of a row's reference range."""
         if self.range_column is None:
             return None
-        match = _RANGE.fullmatch(self.text(row, self.range_column))
-        if match is None:
-            return None
-        if match["sign"]:
-            limit = Decimal(match["limit"])
-            return (None, limit) if match["sign"] == "<" else (limit, None)
-        return Decimal(match["low"]), Decimal(match["high"])
+        return read_range(self.text(row, self.range_column))
+
+
+def read_range(text: str) -> tuple[Decimal | None, Decimal | None] | None:
+    """The lower and upper end of a range: ``3.5-5.1``, or ``<=200`` with one end."""
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        return None
+    if match["sign"]:
+        limit = Decimal(match["limit"])
+        return (None, limit) if match["sign"] == "<" else (limit, None)
+    return Decimal(match["low"]), Decimal(match["high"])
 
 
 def _read_measurement(text: str) -> Amount | None:
