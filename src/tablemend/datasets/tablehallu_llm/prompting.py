@@ -1,4 +1,4 @@
-"""The pipeline's prompts, and how tables and constraints are shown in them.
+"""The prompts of all stages, and how tables and constraints are shown in them.
 
 The two steps of verifier 2 share their system text and begin with the same long text, so that an
 engine with prefix caching reads it once; everywhere else the system text alone names the stage.

@@ -44,7 +44,7 @@ ENGINE = "llm/1"
 
 
 class Models(NamedTuple):
-    """The two models of the pipeline (the paper: GPT-4.1 writes, Qwen3-235B verifies)."""
+    """The two models (the paper: GPT-4.1 writes, Qwen3-235B verifies)."""
 
     generator: Asked
     verifier: Asked
