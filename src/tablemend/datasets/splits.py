@@ -1,4 +1,4 @@
-"""The splits of a data set: by table, so that none stands in two."""
+"""The splits of a data set: by table, so that none is in two."""
 
 from __future__ import annotations
 

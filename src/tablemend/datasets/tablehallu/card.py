@@ -26,11 +26,11 @@ def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
     made, sizes, tables = counts["examples"]["made"], counts["sizes"], counts["tables"]
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
     is_pool = settings.source == POOL
-    origin = "fictional tables of the built-in topics" if is_pool else f"`{settings.source}`"
+    tables_of = "fictional tables of the built-in topics" if is_pool else f"`{settings.source}`"
     named = {"source": settings.source, "n": settings.n, "seed": settings.seed}
     parts = [
         "# Query-driven table generation among distractors",
-        f"{made} examples, made by `{engine}` from {origin}. Each asks for a table of the rows "
+        f"{made} examples, made by `{engine}` from {tables_of}. Each asks for a table of the rows "
         "in a scope; the adversarial context holds them among rows out of scope. The gold table "
         "is right by construction, and a program has checked every example.",
         command_of("tablehallu.py", settings, named, ("kind", "workers", "out")),
@@ -39,7 +39,7 @@ def card_of(settings: Synthesis, counts: dict[str, Any]) -> str:
             "per example | mean",
             {name: f"{sizes.get(key, 0) / max(made, 1):.1f}" for name, key in _MEANS.items()},
         ),
-        "Splits are made by the content hash of the source table: no table stands on two sides. "
+        "Splits are made by the content hash of the source table: no table is in two splits. "
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         _made_up(settings),

@@ -84,8 +84,8 @@ class TypedTable:
         key: index of the column that names the entities.
         orders: for each column the sortable value of every cell; ``None`` where it has none.
         source_hash: content hash of the table *before* cleaning.
-        sums: sets of columns of which one is the sum of the others: any one can be told from
-            the rest.
+        sums: sets of columns of which one is the sum of the others: any one can be worked out
+            from the rest.
     """
 
     table: Table

@@ -39,7 +39,7 @@ class StatedRow:
 
     Attributes:
         entity: the row's primary key.
-        sentences: in any order; each stands on its own.
+        sentences: in any order; each can be read alone.
         violates: column of the condition that the row breaks; ``None`` for a gold row.
     """
 

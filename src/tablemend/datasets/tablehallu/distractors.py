@@ -1,4 +1,4 @@
-"""The rows that stand around the gold rows: near misses first, made-up rows where real end."""
+"""The rows around the gold rows: near misses first, made-up rows after the last real one."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def choose_distractors(
     Real rows first, then invented ones where ``invent`` is set; of each, those that break one
     condition alone before the others, among these the other rows of gold entities (the same
     entity in another year), and those close to the bound before those far from it (TableHallu,
-    A.2.2). Rows with a name similar to a gold one, and rows whose scope cannot be told, are
+    A.2.2). Rows with a name similar to a gold one, and rows whose scope cannot be read, are
     left out.
     """
     bounds = kernel.scope.bounds

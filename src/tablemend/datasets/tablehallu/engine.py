@@ -55,10 +55,12 @@ class Skipped(NamedTuple):
 class OpenTable:
     """Everything about one table that its examples share."""
 
-    def __init__(self, origin: SourceTable, settings: Synthesis) -> None:
+    def __init__(self, source_table: SourceTable, settings: Synthesis) -> None:
         shape = settings.shape
-        typed = type_table(origin.table, shape.min_columns, shape.min_rows + 1, origin.key)
-        self.origin = origin
+        typed = type_table(
+            source_table.table, shape.min_columns, shape.min_rows + 1, source_table.key
+        )
+        self.source_table = source_table
         self.prepared = Prepared(typed, shape)
         if not self.prepared.scopes:
             raise Unusable(f"no scope with {shape.min_rows} to {shape.max_rows} rows")
@@ -179,12 +181,12 @@ class Engine:
         composition = compose(gold, distractors, rng, paragraph=SENTENCES_A_PARAGRAPH)
         if most is not None and count_tokens(composition.adversarial) > most:
             raise Rejected(TOO_LONG)
-        origin = table.origin
-        query, constraints = write_query(typed, kernel, origin.subject, rng)
+        source_table = table.source_table
+        query, constraints = write_query(typed, kernel, source_table.subject, rng)
         return Example(
-            topic=origin.topic,
-            category=origin.category,
-            domain=origin.domain,
+            topic=source_table.topic,
+            category=source_table.category,
+            domain=source_table.domain,
             query=query,
             constraints=constraints,
             gold_table=_gold_table(table, kernel),
@@ -192,7 +194,7 @@ class Engine:
             adversarial_context=composition.adversarial,
             difficulty=difficulty,
             facts=composition.facts,
-            source=origin.source,
+            source=source_table.source,
             source_hash=typed.source_hash,
             engine=ENGINE,
             seed=settings.seed,
@@ -215,7 +217,7 @@ def _gold_table(table: OpenTable, kernel: Kernel) -> Table:
         )
         for row in kernel.rows
     )
-    return Table(columns, rows, table.origin.topic)
+    return Table(columns, rows, table.source_table.topic)
 
 
 def _state_gold(table: OpenTable, kernel: Kernel, rng: Random) -> list[StatedRow]:

@@ -1,7 +1,7 @@
 """Injected errors: an example's gold table with one known fault, as a model might make it.
 
 Wrong values and rows out of scope are those of the example's own distractors, so that nothing
-but the context tells them from the true ones.
+but the context distinguishes them from the true ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Invented names, and when two names are too much alike to stand in one context."""
+"""Invented names, and when two names are too much alike for one context."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NameGuard:
 
     Similar is: equal but for case and punctuation, one edit apart after the first letter, or
     all words of one among the words of the other. An *identical* name is not similar: it is
-    the same entity, told apart by the scope.
+    the same entity, which the scope distinguishes.
     """
 
     def __init__(self, names: Iterable[str]) -> None:

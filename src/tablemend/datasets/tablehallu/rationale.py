@@ -118,15 +118,15 @@ def say(condition: Condition) -> str:
 
 
 def _keep(example: Example, key: str, facts: Sequence[Fact], words: Wording) -> str:
-    """Each condition is met; then the cells that neither the key nor the scope tells."""
+    """Each condition is met; then the cells beside the key and the scope."""
     stated = {fact.column: fact.value for fact in facts}
     scope = [condition.column for condition in example.constraints.conditions]
     fits = "".join(f"{column} {stated[column]} fits, " for column in scope)
-    told = {key, *scope}
+    said = {key, *scope}
     cells = ", ".join(
         f"{column} {stated.get(column, words.blank)}"
         for column in example.gold_table.columns
-        if column not in told
+        if column not in said
     )
     return f"{fits}{words.keep}. {cells}" if cells else f"{fits}{words.keep}"
 

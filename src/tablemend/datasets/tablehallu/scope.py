@@ -43,7 +43,7 @@ class Bound:
     spread: float = 1.0
 
     def miss(self, cell: Cell, order: float | None) -> float | None:
-        """How far a cell is out of scope: 0 inside, ``None`` where it cannot be told.
+        """How far a cell is out of scope: 0 inside, ``None`` where it cannot be read.
 
         A category that is not admitted is half a spread away.
         """
@@ -86,7 +86,7 @@ class Scopes:
     def __init__(self, typed: TypedTable, low: int, high: int) -> None:
         self._typed, self._low, self._high = typed, low, high
         self._all_rows = list(range(len(typed.table.rows)))
-        # A scope needs a reader who can tell: rows without the scope's cell take no part.
+        # Rows without the scope's cell take no part: nobody could say whether they are in it.
         self._ordered = [
             index
             for index, column in enumerate(typed.columns)
@@ -166,7 +166,7 @@ class Scopes:
             cell = self._typed.table.rows[row][column]
             if cell is not None:
                 groups[cell].append(row)
-        # Values that differ in case alone cannot be told apart in a sentence.
+        # Values that differ in case alone cannot be distinguished in a sentence.
         folded: dict[str, int] = defaultdict(int)
         for value in groups:
             folded[value.casefold()] += 1

@@ -1,6 +1,6 @@
 """How a row is put into words: each cell once, verbatim, every sentence naming its entity.
 
-The patterns and the lists of words stand in ``sentences.yaml``.
+The patterns and the lists of words are in ``sentences.yaml``.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Speaker:
     ) -> StatedRow:
         """Sentences that state every given cell of a row once, the entity in each.
 
-        One to three facts a sentence; an entity that stands in the table more than once gets
+        One to three facts a sentence; an entity with more than one row gets
         one sentence with all its facts, so that no sentence leaves open which row it is about.
         The key itself is recorded in the first sentence.
         """

@@ -174,7 +174,7 @@ def _distractor_rows(
     twins: float,
     rng: Random,
 ) -> list[dict[str, str | None]]:
-    """Rows of other years; a twin is an entity in scope, which only the year tells apart.
+    """Rows of other years; a twin is an entity in scope, which only the year distinguishes.
 
     What is blank for an entity in scope is left out in its other years too (TableHallu,
     Appendix E, null value protection).

@@ -33,7 +33,7 @@ Finder = Callable[[Any], Table]
 
 
 class Place(NamedTuple):
-    """Where a table stands: number of the file, byte offset (or row number), line."""
+    """Where a table is: number of the file, byte offset (or row number), line."""
 
     file: int
     offset: int

@@ -78,7 +78,7 @@ def _check_size(evidence: Evidence, limits: Limits) -> str | None:
 
 
 def check_places(evidence: Evidence) -> str | None:
-    """Every fact stands where it is recorded, with its entity, in both contexts."""
+    """Every fact is where it is recorded, with its entity, in both contexts."""
     clean, adversarial = evidence.example.gold_context, evidence.example.adversarial_context
     for (first, last), facts in evidence.sentences.items():
         sentence = adversarial[first:last]
@@ -107,7 +107,7 @@ def check_places(evidence: Evidence) -> str | None:
 
 
 def check_coverage(evidence: Evidence) -> str | None:
-    """Nothing stands in either context beside the recorded sentences."""
+    """Nothing is in either context beside the recorded sentences."""
     example = evidence.example
     clean = {
         (fact.clean.sentence_start, fact.clean.sentence_end)

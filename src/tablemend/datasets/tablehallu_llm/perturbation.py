@@ -47,7 +47,7 @@ _UNSPEAKABLE = frozenset("{}")
 
 
 class Perturbation(NamedTuple):
-    """An adversarial context and where in it everything out of scope stands.
+    """An adversarial context and where in it everything out of scope is.
 
     Attributes:
         context: the gold context, sentence for sentence, dispersed among the others.
@@ -81,7 +81,7 @@ class Plan:
             lacks; all rows meet it there.
         conditions: those that can be violated.
         scope: columns that any condition reads.
-        time: the column that tells the rows of one entity apart, where what is out of scope may
+        time: the column that distinguishes the rows of one entity, where what is out of scope may
             be the same entity at another time; else ``None``.
     """
 
@@ -240,7 +240,7 @@ def _find_time(
 
 
 def _distinguishing_cells(plan: Plan) -> dict[str, list[str]]:
-    """For each entity with several rows the cells that tell them apart."""
+    """For each entity with several rows the cells that distinguish them."""
     rows: dict[str, list[Row]] = defaultdict(list)
     for row in plan.typed.table.rows:
         rows[row[plan.typed.key] or ""].append(row)

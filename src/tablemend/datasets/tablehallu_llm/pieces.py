@@ -56,7 +56,7 @@ class Piece(NamedTuple):
     names: frozenset[str]
 
 
-def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]:
+def split_pieces(text: str, distinguishing: Mapping[str, Sequence[str]]) -> list[Piece]:
     """The pieces of a context, in order.
 
     A sentence begins a piece if it names an entity (a word that no other name has will do), tells
@@ -65,14 +65,14 @@ def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]
 
     Args:
         text: the context.
-        tellers: for each entity what tells its rows apart (its years, say); empty for an entity
-            with one row.
+        distinguishing: for each entity what distinguishes its rows (its years, say); empty for an
+            entity with one row.
     """
     wanted = {
         entity: (words_of(entity), [words_of(value) for value in values])
-        for entity, values in tellers.items()
+        for entity, values in distinguishing.items()
     }
-    short = _short_names(tellers)
+    short = _short_names(distinguishing)
     pieces: list[Piece] = []
     announced = False
     for start, end in sentence_spans(text):
@@ -80,11 +80,11 @@ def split_pieces(text: str, tellers: Mapping[str, Sequence[str]]) -> list[Piece]
         spoken = words_of(sentence)
         names = {entity for entity, (words, _) in wanted.items() if words in spoken}
         names.update(short[word] for word in _NAME.findall(sentence) if word in short)
-        stands = any(
+        is_clear = any(
             not wanted[name][1] or any(value in spoken for value in wanted[name][1])
             for name in names
         )
-        alone = stands and not announced and not _points_elsewhere(sentence, names)
+        alone = is_clear and not announced and not _points_elsewhere(sentence, names)
         announced = bool(_ANNOUNCES.match(sentence))
         if pieces and not alone and not (announced and not names):
             last = pieces[-1]
