@@ -48,6 +48,10 @@ class _Reading:
     origins: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
+    def refused(self, problem: str) -> ConfigError:
+        """What ends the reading, behind all that was found before."""
+        return ConfigError([*self.problems, problem])
+
     def origin(self, path: str) -> str:
         """Where the key, all that is in it, or the nearest section around it was written."""
         inside = {where for name, where in self.origins.items() if name.startswith(f"{path}.")}
@@ -99,14 +103,13 @@ def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
     """The same without the two flags; for tests and notebooks."""
     reading = _Reading()
     pairs = _split(tokens, reading)
-    recipe_read = _read_recipe(cls, pairs, reading)
+    _read_recipe(cls, pairs, reading)
     for name, value in pairs:
         _override(name, value, reading)
-    if recipe_read:
-        config = _validate(cls, reading)
-        if config is not None and not reading.problems:
-            return config
-    raise ConfigError(reading.problems)
+    config = _validate(cls, reading)
+    if config is None or reading.problems:
+        raise ConfigError(reading.problems)
+    return config
 
 
 def to_yaml(config: Section) -> str:
@@ -134,25 +137,33 @@ def _split(tokens: Sequence[str], reading: _Reading) -> list[tuple[str, str]]:
     return pairs
 
 
-def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Reading) -> bool:
-    """Take ``recipe=`` out of ``pairs`` and read its file; ``False`` where there is none."""
-    named = [value for name, value in pairs if name == "recipe"]
+def _read_recipe(cls: type[Section], pairs: list[tuple[str, str]], reading: _Reading) -> None:
+    """Take ``recipe=`` out of ``pairs`` and read its file.
+
+    Raises:
+        ConfigError: there is none that can be read.
+    """
     if not kinds_of(cls):
-        return True  # `recipe=` is then an unknown key like any other
+        return  # `recipe=` is then an unknown key like any other
+    named = [value for name, value in pairs if name == "recipe"]
     pairs[:] = [pair for pair in pairs if pair[0] != "recipe"]
     if len(named) != 1:
         what = "no recipe given" if not named else "more than one recipe given"
-        reading.problems.append(f"recipe: {what}; recipe=NAME with one of: {_listing(cls)}")
-        return False
+        raise reading.refused(f"recipe: {what}; recipe=NAME with one of: {_listing(cls)}")
     path = _recipe_path(named[0])
     if not path.is_file():
-        names = [name for name, _ in recipes_of(cls)]
-        hint = nearest(named[0], names)
-        reading.problems.append(
+        hint = nearest(named[0], [name for name, _ in recipes_of(cls)])
+        raise reading.refused(
             f"recipe: no file {path}{hint} (command line); there are: {_listing(cls)}"
         )
-        return False
-    return _read_yaml(cls, path, reading)
+    reading.values = _read_yaml(path, reading)
+    found, wanted = reading.values.get("kind"), kinds_of(cls)
+    if isinstance(found, str) and found not in wanted:
+        fitting = ", ".join(name for name, _ in recipes_of(cls))
+        raise reading.refused(
+            f"kind: {path} is for {found}, this command is for {' or '.join(wanted)}; "
+            f"there are: {fitting}"
+        )
 
 
 def _recipe_path(name: str) -> Path:
@@ -160,40 +171,26 @@ def _recipe_path(name: str) -> Path:
     return Path(name) if looks_like_path else RECIPES / f"{name}.yaml"
 
 
-def _read_yaml(cls: type[Section], path: Path, reading: _Reading) -> bool:
+def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
+    """The values of a recipe, and the line of each of its keys."""
     try:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         values = OmegaConf.create(text)
-    except yaml.YAMLError as error:
-        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        what = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error)
-        reading.problems.append(f"{where}: not readable as YAML: {what}")
-        return False
+    except yaml.MarkedYAMLError as error:
+        where = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else path
+        raise reading.refused(f"{where}: not readable as YAML: {error.problem}") from error
     except UnicodeDecodeError as error:
-        reading.problems.append(f"{path}: not UTF-8 text at byte {error.start}")
-        return False
-    except _UNREADABLE as error:
-        reading.problems.append(f"{path}: not readable as YAML: {_why(error)}")
-        return False
+        raise reading.refused(f"{path}: not UTF-8 text at byte {error.start}") from error
+    except (yaml.YAMLError, *_UNREADABLE) as error:
+        raise reading.refused(f"{path}: not readable as YAML: {_why(error)}") from error
     if not isinstance(values, DictConfig) or not isinstance(node, yaml.MappingNode):
-        reading.problems.append(f"{path}: a recipe is a mapping of keys to values")
-        return False
-    found, wanted = values.get("kind"), kinds_of(cls)
-    if isinstance(found, str) and found not in wanted:
-        fitting = ", ".join(name for name, _ in recipes_of(cls))
-        reading.problems.append(
-            f"kind: {path} is for {found}, this command is for {' or '.join(wanted)}; "
-            f"there are: {fitting}"
-        )
-        return False
+        raise reading.refused(f"{path}: a recipe is a mapping of keys to values")
     reading.origins[""] = str(path)
     _note_lines(node, path, "", reading.origins)
     if _refuse_references(OmegaConf.to_container(values), "", reading):
-        return False
-    reading.values = values
-    return True
+        raise ConfigError(reading.problems)
+    return values
 
 
 def _note_lines(node: yaml.MappingNode, path: Path, prefix: str, origins: dict[str, str]) -> None:
