@@ -10,12 +10,10 @@ from pathlib import Path
 from shutil import copyfile, rmtree
 from typing import Any
 
-import yaml
-
 from tablemend.annotation.report import alpha_notes, results_table
 from tablemend.annotation.sample import Data
 from tablemend.config import EXAMPLE_FILES, HUB
-from tablemend.datasets.card import features
+from tablemend.datasets.card import write_card
 from tablemend.datasets.splits import SPLITS
 from tablemend.datasets.tablehallu.files import EXAMPLE, encode, example_file
 from tablemend.errors import TablemendError
@@ -162,21 +160,13 @@ def _write_card(folder: Path, data: Data, report: dict[str, Any], note: str) -> 
 
 def _new_card(folder: Path) -> str:
     """A card for a data set that came without one: which file is which split, and its types."""
-    found = sorted(path for path in folder.iterdir() if path.suffix in EXAMPLE_FILES)
-    files = [path for path in found if path.name != VERDICTS]
-    head = {
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": path.stem if path.stem in SPLITS else "test", "path": path.name}
-                    for path in files
-                ],
-            }
-        ],
-        "dataset_info": {"features": features(EXAMPLE)},
+    files: dict[str, str] = {
+        path.stem if path.stem in SPLITS else "test": path.name
+        for path in sorted(folder.iterdir())
+        if path.suffix in EXAMPLE_FILES and path.name != VERDICTS
     }
-    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Query-driven table generation\n"
+    title = "# Query-driven table generation"
+    return write_card([title], categories=["text-generation"], tags=[], files=files, fields=EXAMPLE)
 
 
 def heading(data: Data) -> str:
