@@ -22,6 +22,9 @@ from tablemend.records import CLAIM_ERRORS, ClaimError
 
 SYNTHETIC = "synthetic"
 MIMIC = "mimic:"
+_OF_A_MODEL = tuple(
+    "generator_options generator_thinking temperature max_new_tokens verifier".split()
+)
 
 
 class Sources(Section):
@@ -154,19 +157,13 @@ class TabFaith(Section):
         if not any(self.weights.values()):
             yield "mix", "all shares are 0: one type at least must be wanted"
         if self.generator is None:
-            for name in (
-                "generator_options",
-                "generator_thinking",
-                "temperature",
-                "max_new_tokens",
-                "verifier",
-            ):
-                if name in self.model_fields_set:
-                    yield name, "only read where a generator is set"
+            unread, why = _OF_A_MODEL, "only read where a generator is set"
+        else:
+            unread = ("faithful", "mix", "min_errors", "max_errors")
+            why = "a model's summaries are as they are: nothing is injected in them"
+        yield from ((name, why) for name in unread if name in self.model_fields_set)
+        if self.generator is None:
             return
-        for name in ("faithful", "mix", "min_errors", "max_errors"):
-            if name in self.model_fields_set:
-                yield name, "a model's summaries are as they are: nothing is injected in them"
         try:
             ModelName.parse(self.generator)
         except TablemendError as error:
