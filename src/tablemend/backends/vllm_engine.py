@@ -97,6 +97,7 @@ class VllmEngine(LocalEngine):
         self._merge = merges_adapter(checkpoint, options.vllm.adapter)
         self._merged: tempfile.TemporaryDirectory[str] | None = None
         self._starting = threading.Lock()
+        self._refusal: TablemendError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._llm: Any = None
         self._watch: subprocess.Popen[bytes] | None = None
@@ -158,11 +159,12 @@ class VllmEngine(LocalEngine):
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
         sampling, held = request.sampling, None
-        if self.options.vllm.reasoning_parser is not None or not self._thinks(prompt, request):
-            if request.schema is not None:
-                held = StructuredOutputsParams(json=dict(request.schema))
-            elif request.grammar is not None:
-                held = StructuredOutputsParams(grammar=request.grammar)
+        if request.schema is not None:
+            held = StructuredOutputsParams(json=dict(request.schema))
+        elif request.grammar is not None:
+            held = StructuredOutputsParams(grammar=request.grammar)
+        if held and self.options.vllm.reasoning_parser is None and self._thinks(prompt, request):
+            held = None
         return SamplingParams(
             max_tokens=sampling.max_new_tokens,
             temperature=sampling.temperature,
@@ -204,6 +206,8 @@ class VllmEngine(LocalEngine):
         with self._starting:  # several may ask at the same time, each in a thread
             if self._llm is not None:
                 return
+            if self._refusal is not None:
+                raise self._refusal
             for name, value in ENVIRONMENT.items():
                 os.environ.setdefault(name, value)
             arguments = self._arguments()
@@ -211,7 +215,11 @@ class VllmEngine(LocalEngine):
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="vllm", daemon=True).start()
             self._loop = loop
-            self._llm = asyncio.run_coroutine_threadsafe(_start(arguments), loop).result()
+            try:
+                self._llm = asyncio.run_coroutine_threadsafe(_start(arguments), loop).result()
+            except TablemendError as error:  # whoever waits need not find out for themselves
+                self._refusal = error
+                raise
             own = [str(child.pid) for child in active_children() if child not in before]
             self._watch = subprocess.Popen(
                 [sys.executable, "-c", WATCH, *own], stdin=subprocess.PIPE, start_new_session=True
