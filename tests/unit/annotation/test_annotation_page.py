@@ -329,20 +329,6 @@ def test_marks_stand_on_the_facts_and_can_be_hidden(fresh: Browser, data: Data) 
     assert fresh.run(colour) != clear
 
 
-def test_a_cell_of_the_table_leads_to_its_place_in_the_text(fresh: Browser, data: Data) -> None:
-    begin(fresh, "Ann")
-    fresh.click(".tab:nth-child(2)")
-    cell = "tbody tr:nth-child(2) td:nth-child(1) button"
-    value = choose(data, 3, 0)[0].gold_table.rows[1][0]
-    fresh.click(cell)
-    assert text_of(fresh, "mark.found") == value
-    fresh.click(".tab:nth-child(3)")
-    fresh.run("document.querySelector('.claims').open = true")
-    fresh.click(".claims tbody tr:nth-child(1) button")
-    broken = text_of(fresh, ".claims tbody tr:nth-child(1) td:nth-child(3)")
-    assert text_of(fresh, "mark.found[data-breaks]") == broken
-
-
 def test_an_annotator_is_warned_where_the_browser_keeps_nothing(fresh: Browser, page: Path) -> None:
     fresh.run("Storage.prototype.setItem = () => { throw new Error('full'); }; 0")
     begin(fresh, "Ann")

@@ -290,11 +290,6 @@ def test_plot_colours_follow_the_page():
     assert not set(re.findall(r"#0[0-9a-f]{5}\b", drawing))  # no stand-in is left
 
 
-def test_every_system_has_a_look_of_its_own():
-    looks = [tuple(plots.look(index).values()) for index in range(64)]
-    assert len(set(looks)) == 64
-
-
 def test_words_name_the_better_system_and_no_other():
     results, *_ = make_results()
     systems = results["systems"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import krippendorff
@@ -292,20 +291,3 @@ def test_alpha_and_its_interval_are_the_packages() -> None:
     assert found["low"] == pytest.approx(low, abs=0.03)
     assert found["high"] == pytest.approx(high, abs=0.03)
     assert krippendorffs_alpha(counts) == found  # seeded
-
-
-def test_alpha_of_annotators_who_err_at_a_known_rate() -> None:
-    """Truth wrong with p, each of four flips it with e: the expectation in closed form."""
-    p, e, n = 0.3, 0.1, 4000
-    generator = random.Random(1)
-    counts = []
-    for _ in range(n):
-        wrong = generator.random() < p
-        votes = Counter(wrong != (generator.random() < e) for _ in range(4))
-        counts.append((votes[False], votes[True]))
-    found = krippendorffs_alpha(counts)
-    share = p * (1 - e) + (1 - p) * e
-    alpha = 1 - e * (1 - e) / (share * (1 - share))
-    assert found["observed"] == pytest.approx(1 - 2 * e * (1 - e), abs=0.01)
-    assert found["alpha"] == pytest.approx(alpha, abs=0.02)
-    assert found["low"] < alpha < found["high"] < found["low"] + 0.05
