@@ -236,15 +236,15 @@ def steps_of(config: Benchmark, settings: Try) -> Iterator[dict[str, Any]]:
     from transformers import AutoTokenizer
 
     import random_training
-    from tablemend.training import architectures, attention, memory, models, stage
+    from tablemend.training import architectures, memory, requirements, stage
 
     recipe = recipe_of(config, settings)
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else platform.machine()
     yield {"device": device, "settings": settings.model_dump(mode="json"), "result": "failed"}
     recipe = stage.set_up(recipe)
-    attention.refuse_kernel(recipe.model.attn)
-    models.check_method(recipe)
+    requirements.refuse_kernel(recipe.model.attn)
+    requirements.check_method(recipe)
     drawn = random.Random(recipe.seed)
     longest = recipe.longest_row
     shortest = max(2, round(settings.shortest * longest))

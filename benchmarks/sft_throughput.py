@@ -93,7 +93,8 @@ def sides_of(config: Benchmark, lengths: list[int]) -> dict[str, tuple[Benchmark
 def rows_of(config: Benchmark, tokenizer: object) -> list:
     """The first rows of data.train; a mixture's hold its sources in their shares."""
     from tablemend.tasks.sources import read_examples, read_training
-    from tablemend.training.data import build_mixture, build_rows
+    from tablemend.training.data import build_rows
+    from tablemend.training.mixtures import build_mixture
 
     train = config.data.train
     if isinstance(train, dict):

@@ -20,7 +20,7 @@ from tablemend.config import ConfigError, to_yaml
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
-from tablemend.training import checkpoints, saving, stage
+from tablemend.training import checkpoints, run_folder, saving
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.trainer import Trainer
 from tests.support.checkpoint_layouts import LAYOUTS
@@ -224,7 +224,7 @@ def test_two_trainings_never_write_into_one_folder(
     ):
         _script(config, tmp_path / "both.yaml", monkeypatch)
     assert half.is_dir()  # the other one may be writing it
-    with stage.alone(run):
+    with run_folder.alone(run):
         pass
 
 
@@ -256,20 +256,20 @@ def test_what_overwrite_replaces_is_there_until_the_new_training_begins(
             (run.model / "weights").is_file()
             and checkpoints.is_complete(checkpoint)
             and (run.path / "sft.yaml").read_text() == to_yaml(config)
-            and not (run.path / stage.REPLACED).exists()
+            and not (run.path / run_folder.REPLACED).exists()
         )
 
-    with pytest.raises(TablemendError, match="no rows"), stage.alone(run):
-        assert stage.begin(other, run, overwrite=True)
+    with pytest.raises(TablemendError, match="no rows"), run_folder.alone(run):
+        assert run_folder.begin(other, run, overwrite=True)
         assert not run.model.exists()
         raise TablemendError("no rows")  # the data is refused
     assert is_the_old_one()
-    assert stage.begin(other, run, overwrite=True)  # killed here
-    assert not stage.begin(config, run, overwrite=False) and is_the_old_one()
+    assert run_folder.begin(other, run, overwrite=True)  # killed here
+    assert not run_folder.begin(config, run, overwrite=False) and is_the_old_one()
 
-    assert stage.begin(other, run, overwrite=True)
-    stage.record(run, "sft", {"rows_hash": "new"})
-    with pytest.raises(KeyboardInterrupt), stage.alone(run):
+    assert run_folder.begin(other, run, overwrite=True)
+    run_folder.record(run, "sft", {"rows_hash": "new"})
+    with pytest.raises(KeyboardInterrupt), run_folder.alone(run):
         raise KeyboardInterrupt  # while it trains
-    assert not run.model.exists() and not (run.path / stage.REPLACED).exists()
+    assert not run.model.exists() and not (run.path / run_folder.REPLACED).exists()
     assert (run.path / "sft.yaml").read_text() == to_yaml(other)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
-import yaml
-from torch import nn
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.training import Train
@@ -22,70 +17,6 @@ from tablemend.training.launch import Launch
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "accelerate_configs"
-EXPECTED = {
-    "cpu": Launch("single", 1),
-    "single-gpu": Launch("single", 1),
-    "ddp": Launch("ddp", 2),
-    "zero2": Launch("zero2", 2),
-    "zero3": Launch("zero3", 2),
-    "zero3-offload": Launch("zero3", 2),
-    "zero3-nodes": Launch("zero3", 32),
-    "fsdp2": Launch("fsdp2", 2),
-    "fsdp2-nodes": Launch("fsdp2", 32),
-}
-
-
-@pytest.fixture(autouse=True)
-def no_default_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(launch, "default_config_file", str(tmp_path / "none.yaml"))
-
-
-def _asked(*options: str) -> Launch | None:
-    return launch.from_command(["python", "bin/accelerate", "launch", *options, "train/sft.py"])
-
-
-def test_every_config_is_read_as_its_name_says() -> None:
-    assert {path.stem for path in CONFIGS.glob("*.yaml")} == set(EXPECTED)
-    for name, expected in EXPECTED.items():
-        assert _asked(f"--config_file={CONFIGS / name}.yaml") == expected
-
-
-def test_options_overrule_the_config() -> None:
-    ddp = f"--config_file={CONFIGS / 'ddp.yaml'}"
-    assert _asked(ddp, "--num_processes", "8") == Launch("ddp", 8)
-    zero3 = f"--config_file={CONFIGS / 'zero3.yaml'}"
-    assert _asked(zero3, "--zero_stage", "2", "--num_processes", "4") == Launch("zero2", 4)
-
-
-def test_the_scripts_own_options_are_none_of_accelerates() -> None:
-    command = ["accelerate", "launch", "train/sft.py", "recipe=tiny", "--num_processes", "8"]
-    assert launch.from_command(command) == Launch("single", 1)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["python3", "-m", "accelerate.commands.launch", "--num_processes=2", "train/sft.py"],
-        ["python3", "/x/bin/accelerate", "launch", "--num_processes=2", "train/sft.py"],
-        ["/x/bin/accelerate-launch", "--num_processes=2", "train/sft.py"],
-    ],
-)
-def test_every_way_to_call_the_launcher_is_known(command: list[str]) -> None:
-    assert launch.from_command(command) == Launch("ddp", 2)
-
-
-@pytest.mark.parametrize("command", [[], ["bash"], ["torchrun", "--nproc_per_node=2", "x.py"]])
-def test_other_parents_ask_for_nothing(command: list[str]) -> None:
-    assert launch.from_command(command) is None
-
-
-def test_without_a_config_accelerate_takes_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
-    assert _asked() == Launch("ddp", 8)
-    assert _asked("--num_processes", "1") == Launch("single", 1)
-    assert _asked(f"--config_file={CONFIGS / 'single-gpu.yaml'}") == Launch("single", 1)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert _asked() == Launch("single", 1)
 
 
 def test_one_process_that_sees_several_gpus_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,64 +71,6 @@ def test_what_could_not_be_trained_or_saved_is_refused(
         monkeypatch.setenv(name, value)
     with pytest.raises(TablemendError, match=words):
         launch.join()
-
-
-def test_a_world_of_another_size_than_the_config_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    command = ["accelerate", "launch", "--config_file", f"{CONFIGS / 'ddp.yaml'}", "train/sft.py"]
-    monkeypatch.setattr(launch, "_parent_command", lambda: command)
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    with pytest.raises(TablemendError, match="was asked for ddp on 2 processes and started ddp on"):
-        launch.join()
-
-
-def _run(*options: str) -> subprocess.CompletedProcess[str]:
-    """The launcher with a script that only joins."""
-    accelerate = str(Path(sys.executable).with_name("accelerate"))
-    code = "from tablemend.script import run_script\nfrom tablemend.training import launch\n"
-    script = Path(options[-1])
-    script.write_text(f"{code}run_script(lambda: print(launch.join()))\n")
-    command = [accelerate, "launch", "--quiet", *options]
-    environment = {name: v for name, v in os.environ.items() if name != "WORLD_SIZE"}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
-    )
-
-
-@pytest.mark.slow
-def test_multi_cpu_that_runs_one_process_is_refused(tmp_path: Path) -> None:
-    config = yaml.safe_load((CONFIGS / "ddp.yaml").read_text())
-    config |= {"distributed_type": "MULTI_CPU", "use_cpu": True}
-    (tmp_path / "multi-cpu.yaml").write_text(yaml.safe_dump(config))
-    done = _run("--config_file", str(tmp_path / "multi-cpu.yaml"), str(tmp_path / "join.py"))
-    assert done.returncode == 1 and done.stdout == ""
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert "asked for ddp on 2 processes and started single on 1 process" in line
-    assert "set distributed_type: MULTI_GPU with use_cpu: true" in line
-
-
-def _begin(model: nn.Module, processes: int = 1) -> None:
-    trainer = SimpleNamespace(
-        model_wrapped=model, accelerator=SimpleNamespace(num_processes=processes)
-    )
-    arguments: Any = None
-    launch.CheckStrategy(trainer).on_train_begin(arguments, arguments, arguments)
-
-
-def test_a_model_that_is_not_spread_as_asked_is_not_trained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = nn.Linear(2, 2)
-    _begin(model)
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    monkeypatch.setenv("FSDP_VERSION", "2")
-    with pytest.raises(TablemendError, match="asked for fsdp2 on 1 process and started single"):
-        _begin(model)
-    monkeypatch.delenv("ACCELERATE_USE_FSDP")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(TablemendError, match="asked for ddp on 2 processes and started single"):
-        _begin(model, 2)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run
-from tablemend.training import checkpoints, grpo, stage
+from tablemend.training import checkpoints, grpo, run_folder, stage
 from tests.support.given_answers import given
 from tests.support.short_trainings import launch, logged, short, small_data, under
 
@@ -48,7 +48,7 @@ def make(tiny_model: Path, tmp_path: Path) -> Make:
 def _train(config: GrpoCommand) -> dict[str, Any]:
     """In this process alone."""
     run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, overwrite=False)
+    assert run_folder.begin(config, run, overwrite=False)
     prepared = grpo.prepare(config, tokenizer)
     return stage.train(grpo.build_trainer(config, run, tokenizer, prepared), config, run)
 

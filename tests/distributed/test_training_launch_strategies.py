@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
-from tablemend.training import checkpoints, sft, stage
+from tablemend.training import checkpoints, run_folder, sft, stage
 from tests.support.checkpoint_layouts import LAYOUTS
 from tests.support.short_trainings import (
     ENVIRONMENT,
@@ -82,7 +82,7 @@ def make(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
 
     def command(name: str, method: str) -> SftCommand:
         steps = ("train.epochs=null", f"train.max_steps={STEPS}", f"train.save_every={CUT}")
-        given = (*steps, "train.micro_batch=2", "train.weight_decay=0.5", *METHODS[method])
+        given = (*steps, "train.micro_batch=2", "train.trl.weight_decay=0.5", *METHODS[method])
         return short(SftCommand, tiny_model, folder / f"{name}-{method}", small_data(ROWS), *given)
 
     return command
@@ -97,7 +97,7 @@ def alone(make: Make) -> Callable[[str], Alone]:
         if method not in known:
             config = make("single", method)
             run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
-            assert stage.begin(config, run, overwrite=False)
+            assert run_folder.begin(config, run, overwrite=False)
             trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
             facts = stage.train(trainer, config, run)
             weights = dict(trainer.model.named_parameters())

@@ -51,12 +51,5 @@ class Dpo(Section):
     """The preference loss, by TRL's name."""
     sft_weight: float = Field(default=0.0, ge=0)
     """Weight of the chosen answer's cross-entropy beside the preference loss."""
-    label_smoothing: float = Field(default=0.0, ge=0, lt=0.5)
-    """Share of pairs taken to be labelled the wrong way round."""
     precompute_reference: bool = True
     """Score the pairs with the reference model once, before training: half the memory."""
-
-    def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Options that a loss does not read."""
-        if self.label_smoothing and self.loss not in ("sigmoid", "robust"):
-            yield "label_smoothing", f"is not read by loss: {self.loss}"

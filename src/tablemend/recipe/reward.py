@@ -92,18 +92,8 @@ class Grpo(Section):
     """What an answer earns."""
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term against the model that training started from."""
-    loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dapo"
-    """How the token losses are averaged, by TRL's name."""
-    scale_rewards: Literal["group", "batch", "none"] = "group"
-    """What a reward's distance from its group's mean is divided by."""
-    epsilon: float = Field(default=0.2, gt=0)
-    """Clipping of the probability ratio."""
-    epsilon_high: float | None = Field(default=None, gt=0)
-    """Upper clipping; epsilon where it is null."""
     iterations: int = Field(default=1, ge=1)
     """Optimizer steps on the same answers."""
-    mask_truncated: bool = False
-    """Leave answers that were cut out of the loss."""
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
     """What draws the answers."""
     server: str | None = None

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames
-from tablemend.recipe.trl_names import DEPRECATED, OWNED, TRL_NAMES
+from tablemend.recipe.trl_names import DEPRECATED, OWNED, trl_fields
 
 
 class Lora(Section):
@@ -56,10 +56,6 @@ class Train(Section):
     """Time budget: training ends there at the latest, the schedule with it."""
     learning_rate: float = Field(gt=0, le=1)
     """Peak learning rate of AdamW."""
-    weight_decay: float = Field(default=0.0, ge=0, le=1)
-    """Decoupled weight decay."""
-    max_grad_norm: float = Field(default=1.0, gt=0)
-    """Gradients are clipped to this norm."""
     scheduler: Literal["constant", "linear", "cosine"] = "cosine"
     """Course of the learning rate after the warm-up; linear and cosine end at 0."""
     warmup: float = Field(default=0.03, ge=0, lt=1)
@@ -110,7 +106,7 @@ class Train(Section):
     def _known_to_trl(cls, trl: dict[str, Any]) -> dict[str, Any]:
         if cls.trl_config is None:  # read for a comparison alone
             return trl
-        owned, names = OWNED[cls.trl_config], TRL_NAMES[cls.trl_config]
+        owned, names = OWNED[cls.trl_config], trl_fields(cls.trl_config) if trl else frozenset()
         free = names - set(owned) - set(DEPRECATED)
         wrong = []
         for name, value in trl.items():
@@ -118,7 +114,7 @@ class Train(Section):
                 wrong.append((name, f"is deprecated in TRL: {instead}"))
             elif name in owned:
                 wrong.append((name, f"is set by {owned[name]}"))
-            elif name not in names:
+            elif names and name not in names:
                 wrong.append((name, f"is no field of trl.{cls.trl_config}{nearest(name, free)}"))
         if wrong:
             raise UnknownNames(wrong)

@@ -16,9 +16,10 @@ from transformers.trainer_utils import align_special_tokens
 
 from tablemend.backends.checkpoints import local_folder
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import Model
+from tablemend.recipe.experiment import Model, Trained
+from tablemend.runs import Run
 from tablemend.training import checkpoints
-from tablemend.training.start import refuse_quantised
+from tablemend.training.requirements import refuse_quantised
 
 PROMPTS = 8
 """Prompts on which the logits are compared, unless a command says otherwise."""
@@ -153,4 +154,30 @@ def final_logits(
         batch = torch.tensor([list(ids)], device=device)
         logits = model(input_ids=batch, logits_to_keep=KEPT).logits
         found.append(logits[0].float().cpu())
+    return found
+
+
+def merge_in_place(
+    folder: Path,
+    config: Trained,
+    run: Run,
+    prompts: Sequence[Sequence[int]],
+    revision: str,
+) -> Difference:
+    """Replace the adapter in a folder by whole weights, unless these would answer otherwise.
+
+    A training is not thrown away for that: the adapter stays, and a line says so.
+    """
+    whole = run.path / ".merged.partial"
+    found = merge(folder, whole, config.model, revision, prompts)
+    print(f"merged: {found}")
+    if found.accepted:
+        checkpoints.put_in_place(folder, whole)
+    else:
+        shutil.rmtree(whole)
+        print(
+            f"warning: merged weights would answer otherwise, so {run.model} holds the adapter: "
+            f"use it as it is, merge it all the same (python train/merge.py run={run.path} "
+            "tolerance=...), or train with model.dtype=float32"
+        )
     return found

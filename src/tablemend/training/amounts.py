@@ -19,7 +19,8 @@ from tablemend.recipe.experiment import DpoExperiment, Experiment, GrpoExperimen
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.tasks.sources import check_local, mix, read_training
 from tablemend.training import checkpoints
-from tablemend.training.data import Row, build_mixture, render
+from tablemend.training.data import Row, render
+from tablemend.training.mixtures import build_mixture
 from tablemend.training.pairs import FILE, Pair, read_pairs
 
 SAMPLE = 200

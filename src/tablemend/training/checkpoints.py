@@ -219,7 +219,8 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
             f"model.context_length={config.context_length} is longer than the window of "
             f"{config.path}, {window} tokens: lower it"
         )
-    # accelerate's FSDP refuses a name without a layer: Gemma 3's vision tower has two of them
+    # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as
+    # Llama 4 (https://github.com/huggingface/transformers/issues/37672). Remove when fixed there.
     kinds = {type(module).__name__ for module in model.modules()}
     model._no_split_modules = kinds.intersection(model._no_split_modules or ())
     return model
@@ -272,8 +273,8 @@ def without_values(model: nn.Module) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def own_names(model: PreTrainedModel) -> Iterator[None]:
-    """Save a model under its own names: transformers' Trainer resumes by these, and passes over
-    weights of other names with a warning.
+    """Save a model under its own names: transformers' Trainer (5.17; no issue found) resumes by
+    these, and passes over weights of other names with a warning. Remove when it converts them.
     """
     known = getattr(model, "_weight_conversions", None)
     model._weight_conversions = []

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from random import Random
-from typing import Any
 
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.recipe.experiment import Experiment, Trained
+from tablemend.recipe.experiment import Trained
 from tablemend.renderer import Tokenizer, prompt_ids, target_ids
 from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import mix
 from tablemend.tasks.task import Sample
 
 IGNORED = -100
 """Label of a token that bears no loss."""
 
 Dropped = Counter[str]
+TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +114,12 @@ def build_rows(
     """
     built = Rows([])
     for item in items:
-        _add(built, tokenizer, item, config)
-    return _refuse_nothing(built, config, name)
+        add_item(built, tokenizer, item, config)
+    return refuse_nothing(built, config, name)
 
 
-def _add(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained) -> None:
+def add_item(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained) -> None:
+    """Render an item in every view that training shows; count what is left out."""
     if isinstance(item, Chat):
         built.add(render_chat(tokenizer, item), config.longest_row)
         return
@@ -134,7 +133,8 @@ def _add(built: Rows, tokenizer: Tokenizer, item: Sample | Chat, config: Trained
             built.longest_answer = max(built.longest_answer, len(row.target))
 
 
-def _refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
+def refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
+    """Refuse a source of which no row is left."""
     if built.rows:
         return built
     if not any(reason.startswith("longer") for reason in built.dropped):
@@ -144,42 +144,6 @@ def _refuse_nothing(built: Rows, config: Trained, name: str) -> Rows:
         f"data.{name}: no training example fits {config.longest_row} tokens, the longest has "
         f"{built.longest}: raise train.max_length or model.context_length"
     )
-
-
-def build_mixture(
-    tokenizer: Tokenizer, sources: Mapping[str, Sequence[Sample | Chat]], config: Experiment
-) -> tuple[Rows, dict[str, Any]]:
-    """The rows of a mixture in its order (:func:`mix`), and what the manifest says of each part.
-
-    Raises:
-        TablemendError: nothing is left of a part.
-    """
-    parts = config.data.train
-    assert isinstance(parts, dict)
-    shares = {name: part.share for name, part in parts.items()}
-    order = mix(shares, {name: len(items) for name, items in sources.items()})
-    streams = {name: iter(items) for name, items in sources.items()}
-    whole, built = Rows([]), {name: Rows([]) for name in sources}
-    for name in order:
-        part = built[name]
-        known = len(part.rows)
-        _add(part, tokenizer, next(streams[name]), config)
-        whole.rows += part.rows[known:]
-    facts = {}
-    for name, part in built.items():
-        _refuse_nothing(part, config, f"train.{name}")
-        whole.dropped += part.dropped
-        whole.longest = max(whole.longest, part.longest)
-        whole.longest_answer = max(whole.longest_answer, part.longest_answer)
-        facts[name] = {
-            "share": shares[name],
-            "available": len(sources[name]),
-            "used": order.count(name),
-            "rows": len(part.rows),
-            "tokens": sum(map(len, part.rows)),
-            "dropped": dict(part.dropped),
-        }
-    return whole, facts
 
 
 def check_rows(tokenizer: Tokenizer, rows: Sequence[Row], targets: Sequence[str]) -> None:
@@ -225,39 +189,6 @@ def refuse_shared_tables(train: Iterable[Sample], held_out: Iterable[Sample], na
             f"data.{name} and data.train share {len(shared)} tables (first: {shared[0]}): "
             "split by table (the scripts in data_gen/ do)"
         )
-
-
-def length_groups(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> Iterator[int]:
-    """Indices in an order where every optimizer step holds rows of similar length.
-
-    Shuffles, sorts by length within pools of many batches, and shuffles the batches. Depends
-    on nothing but its arguments: not on the number of devices, not on a global generator.
-
-    Args:
-        lengths: tokens of each row.
-        batch: rows per optimizer step, over all devices.
-        seed: of the run.
-        epoch: number of the pass, so that each has an order of its own.
-    """
-    rng = Random(f"{seed}/{epoch}")
-    order = list(range(len(lengths)))
-    rng.shuffle(order)
-    pool = batch * POOL
-    batches: list[list[int]] = []
-    for start in range(0, len(order), pool):
-        chunk = sorted(order[start : start + pool], key=lambda index: -lengths[index])
-        batches += [chunk[at : at + batch] for at in range(0, len(chunk), batch)]
-    # A last batch that is not full stays last, so that it does not shift the others.
-    last = [batches.pop()] if len(batches[-1]) < batch else []
-    rng.shuffle(batches)
-    for indices in batches + last:
-        yield from indices
-
-
-POOL = 50
-"""Batches that are sorted together: enough to leave next to no padding, few enough to mix."""
-
-TRAINED, MASKED, PLAIN = "\033[32m", "\033[90m", "\033[0m"
 
 
 def show(tokenizer: Tokenizer, row: Row) -> str:

@@ -35,9 +35,10 @@ from tablemend.training.data import check_end_of_turn, refuse_shared_tables
 from tablemend.training.drawing import draw, drawing_model
 from tablemend.training.engine import Agreement, scored_by_vllm
 from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.order import PromptOrder
 from tablemend.training.phases import Method
-from tablemend.training.stage import checkpoints_of, once
-from tablemend.training.trainer import Paced, PromptOrder
+from tablemend.training.run_folder import checkpoints_of, once
+from tablemend.training.trainer import Paced
 
 CHECKED_PROMPTS = 32
 """Prompts whose ids are compared with those of every system of the checkpoint."""
@@ -45,9 +46,6 @@ EQUAL = 1e-6
 """Rewards nearer than this are equal: nothing tells the answers of such a group apart."""
 SCORED = 256
 """Tokens of the fixed answer that both engines score after vLLM's weights are synchronised."""
-STALLED, GROUPS = 20, 200
-"""Draws one after the other, and groups in them, that all have equal rewards when training stops:
-with 19 of 20 groups equal, a run of 200 has a chance of 1 in 30,000."""
 WATCHED = (
     "reward",
     "equal_groups",
@@ -231,12 +229,7 @@ def grpo_arguments(config: GrpoExperiment, folder: str, world_size: int) -> GRPO
         "max_completion_length": grpo.max_new_tokens,
         "temperature": grpo.temperature,
         "beta": grpo.beta,
-        "loss_type": grpo.loss,
-        "scale_rewards": grpo.scale_rewards,
-        "epsilon": grpo.epsilon,
-        "epsilon_high": grpo.epsilon_high,
         "num_iterations": grpo.iterations,
-        "mask_truncated_completions": grpo.mask_truncated,
         "use_vllm": grpo.engine != "transformers",
         "vllm_mode": "server" if grpo.engine == "vllm-server" else "colocate",
         "vllm_server_base_url": grpo.server,
@@ -265,39 +258,6 @@ def build_trainer(
     )
     trainer.add_callback(_WarnOfEqualGroups(config.grpo.equal_groups))
     return trainer
-
-
-class Stall:
-    """Draws one after the other in which every group's answers earned the same."""
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget what was counted."""
-        self.draws = self.groups = 0
-        self.parts: dict[str, set[float]] = defaultdict(set)
-
-    def check(self, equal: Tensor) -> None:
-        """Count a draw, by whether each of its groups is equal.
-
-        Raises:
-            TablemendError: nothing was learnt for :data:`STALLED` draws of :data:`GROUPS` groups;
-                names the parts of the reward that had one value in all of them.
-        """
-        if not equal.all():
-            self.begin()
-            return
-        self.draws, self.groups = self.draws + 1, self.groups + len(equal)
-        if self.draws < STALLED or self.groups < GROUPS:
-            return
-        still = [f"{name} {min(was):g}" for name, was in self.parts.items() if len(was) == 1]
-        raise TablemendError(
-            f"nothing was learnt for {self.draws} steps: in all of their {self.groups} groups the "
-            f"answers to a prompt earned the same. Never moved: {', '.join(still) or 'no part'}. "
-            "Where a part stays at 0 take a better start, where all are 1 harder examples; a "
-            "larger grpo.group or a higher grpo.temperature helps both"
-        )
 
 
 class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
@@ -330,7 +290,6 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             ends = {"stop_token_ids": list(self.eos_token_ids), "ignore_eos": True}
             vllm = self.vllm_generation
             vllm.generation_kwargs = {**vllm.generation_kwargs, **ends}
-        self._stall = Stall()
         self._agreement = Agreement()
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> PromptOrder:
@@ -421,7 +380,6 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
             for name, part in score.parts.items():
                 parts[name].append(part)
         for name, found in parts.items():
-            self._stall.parts[name].update(found)
             log_metric(f"parts/{name}", fmean(found))
         log_metric("hallucinated", self._hallucinated(texts, tasks))
         return [score.reward for score in scores]
@@ -461,7 +419,6 @@ class Trainer(Paced, GRPOTrainer):  # type: ignore[misc]
         right = equal & (groups.amin(dim=1) > 1 - EQUAL)
         self._metrics["train"]["equal_groups"].append(equal.float().mean().item())
         self._metrics["train"]["equal_groups_right"].append(right.float().mean().item())
-        self._stall.check(equal)
         return rewards
 
 

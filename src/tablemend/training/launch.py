@@ -1,11 +1,11 @@
-"""What accelerate was asked to launch, what was got, and the refusal where the two differ."""
+"""How accelerate launched a training, the refusal of what cannot be trained, and waiting."""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,14 +14,11 @@ from typing import Any, TypeVar
 import psutil
 import torch
 from accelerate import PartialState
-from accelerate.commands.config.config_args import default_config_file, load_config_from_file
-from accelerate.commands.launch import launch_command_parser
 from accelerate.utils import DistributedType, parse_flag_from_env
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tablemend.errors import TablemendError
 from tablemend.recipe.training import Train
@@ -53,36 +50,24 @@ class Launch:
         return f"{self.strategy} on {self.processes} process{'es' * (self.processes > 1)}"
 
 
-def join() -> Launch:
+def join() -> None:
     """Join the other processes; must come before anything else of accelerate.
 
-    Returns:
-        What was asked for, which this process found itself to be part of.
-
     Raises:
-        TablemendError: another strategy or number of processes than accelerate was asked for.
+        TablemendError: a launch that could not be trained or saved.
     """
     launch = from_environment(os.environ)
     _refuse_unsupported(launch, os.environ)
-    asked = from_command(_parent_command())
-    if asked is not None and asked != launch:
-        raise TablemendError(_mismatch(asked, launch))
     on_cpu = not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
     if on_cpu:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
         if launch.strategy.startswith("zero"):
             _without_compiled_operators()
     state = PartialState(cpu=on_cpu)  # the first call decides for the whole process
-    if state.num_processes != launch.processes:
-        raise TablemendError(
-            f"{launch.processes} processes were launched, {state.num_processes} found one another: "
-            "check the accelerate config"
-        )
     if on_cpu and launch.strategy == "fsdp2":
         # accelerate 1.15 turns to FSDP from the types of accelerators alone, and trains on CPUs
-        # with DDP without a word. To be removed when AcceleratorState takes MULTI_CPU there.
+        # with DDP without a word; no issue found. Remove when AcceleratorState takes MULTI_CPU.
         state.distributed_type = DistributedType.MULTI_GPU
-    return launch
 
 
 def keeps_state() -> bool:
@@ -104,83 +89,18 @@ def from_environment(environment: Mapping[str, str]) -> Launch:
     return Launch("ddp" if processes > 1 else "single", processes)
 
 
-def from_command(command: Sequence[str]) -> Launch | None:
-    """What a command line asked accelerate for; ``None`` where it is not accelerate's.
-
-    A config that is named, or accelerate's default one, says what the options leave open; without
-    one accelerate takes all GPUs that it sees.
-    """
-    arguments = _arguments(command)
-    if arguments is None:
-        return None
-    given = launch_command_parser().parse_args(arguments)
-    path = given.config_file
-    if path is None and not given.cpu and Path(default_config_file).is_file():
-        path = default_config_file
-    file = load_config_from_file(path) if path else None
-    processes = given.num_processes or (file.num_processes if file else torch.cuda.device_count())
-    processes = max(1, processes)
-    kind = file.distributed_type if file and not _names_a_type(given) else None
-    if given.use_deepspeed or kind == DistributedType.DEEPSPEED:
-        settings = file.deepspeed_config if file else {}
-        return Launch(f"zero{given.zero_stage or settings.get('zero_stage', 2)}", processes)
-    if given.use_fsdp or kind == DistributedType.FSDP:
-        settings = file.fsdp_config if file else {}
-        return Launch(f"fsdp{settings.get('fsdp_version', given.fsdp_version)}", processes)
-    return Launch("ddp" if processes > 1 else "single", processes)
-
-
-def _names_a_type(given: Any) -> bool:
-    """Whether options overrule the type that the config names."""
-    return bool(given.multi_gpu or given.tpu or given.use_deepspeed or given.use_fsdp)
-
-
-def _arguments(command: Sequence[str]) -> Sequence[str] | None:
-    """What stands behind ``accelerate launch`` in a command line."""
-    for place, word in enumerate(command):
-        name = Path(word).name
-        if name == "accelerate" and list(command[place + 1 : place + 2]) == ["launch"]:
-            return command[place + 2 :]
-        if name in ("accelerate-launch", "accelerate.commands.launch") or word.endswith(
-            "accelerate/commands/launch.py"
-        ):
-            return command[place + 1 :]
-    return None
-
-
 def threads_asked_for() -> int | None:
     """Threads a process that the user has set; ``None`` where the launcher or torch chose.
 
-    A launcher writes an OMP_NUM_THREADS of its own into what it starts: its own environment tells
-    what the user wrote.
+    Launchers set OMP_NUM_THREADS to 1 where it is not set: their own environment tells.
     """
-    arguments = _arguments(_parent_command())
-    given = None
-    if arguments is not None:
-        given = launch_command_parser().parse_args(arguments).num_cpu_threads_per_process
-    environment: Mapping[str, str] = os.environ
-    if arguments is not None or "WORLD_SIZE" in os.environ:
-        environment = _parent_environment()
-    said = given or environment.get("OMP_NUM_THREADS", "")
-    return int(said) if str(said).isdigit() else None
-
-
-def _parent_environment() -> dict[str, str]:
-    """What this process was started from had been given; nothing where another user started it."""
-    try:
-        parent = psutil.Process().parent()
-        return parent.environ() if parent is not None else {}
-    except psutil.Error:
-        return {}
-
-
-def _parent_command() -> list[str]:
-    """The command line that started this process: it alone knows what the config said."""
-    try:
-        parent = psutil.Process().parent()
-        return parent.cmdline() if parent is not None else []
-    except psutil.Error:
-        return []
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said == "1" and {"ACCELERATE_MIXED_PRECISION", "WORLD_SIZE"} & set(os.environ):
+        said = ""
+        with suppress(psutil.Error):  # of a scheduler that is another user's
+            parent = psutil.Process().parent()
+            said = parent.environ().get("OMP_NUM_THREADS", "") if parent is not None else ""
+    return int(said) if said.isdigit() else None
 
 
 def _refuse_unsupported(launch: Launch, environment: Mapping[str, str]) -> None:
@@ -223,21 +143,12 @@ def _refuse_idle_gpus(launch: Launch) -> None:
         )
 
 
-def _mismatch(asked: Launch, got: Launch) -> str:
-    text = f"accelerate was asked for {asked} and started {got}"
-    if got.processes == 1 < asked.processes:
-        return (
-            f"{text}: on a CPU set distributed_type: MULTI_GPU with use_cpu: true "
-            "(accelerate_configs/ddp.yaml); MULTI_CPU and --cpu start one process without MPI"
-        )
-    return f"{text}: check the accelerate config, and WORLD_SIZE in the environment"
-
-
 def _without_compiled_operators() -> None:
     """Let DeepSpeed reduce through torch's gloo on a CPU.
 
     Its own shared-memory operator is compiled on first use, for minutes on a busy machine, and
-    serves single machines alone.
+    serves single machines alone (0.19; https://github.com/deepspeedai/DeepSpeed/issues/7108).
+    Remove when an option chooses torch's operators, which issue 7625 there asks for.
     """
     from deepspeed.ops import __compatible_ops__ as compatible
 
@@ -280,24 +191,6 @@ def check_checkpoint(folder: Path, kept: str = "the same rows, other rounding") 
     return here.strategy.startswith("zero")
 
 
-class CheckStrategy(TrainerCallback):  # type: ignore[misc]
-    """Refuses a training whose model is not spread as asked for, before its first step."""
-
-    def __init__(self, trainer: Any) -> None:
-        self.trainer = trainer
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Compare the wrapped model with the environment."""
-        asked = from_environment(os.environ)
-        got = Launch(
-            strategy_of(self.trainer.model_wrapped), self.trainer.accelerator.num_processes
-        )
-        if asked != got:
-            raise TablemendError(_mismatch(asked, got))
-
-
 def strategy_of(model: nn.Module) -> str:
     """The strategy that a prepared model is trained with, from what it is made of."""
     if isinstance(model, DistributedDataParallel):
@@ -330,6 +223,31 @@ def gathered(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
             yield tensor
     else:
         yield tensor
+
+
+@torch.no_grad()
+def whole_weights(trainer: Any, only_trained: bool) -> dict[str, torch.Tensor] | None:
+    """The trained weights of a sharded model, gathered one after the other; all processes call it.
+
+    Returns:
+        by name, on the CPU of the main process, empty elsewhere; ``None`` where every process
+        holds whole weights, of which ``save_pretrained`` knows best.
+    """
+    strategy = strategy_of(trainer.model_wrapped)
+    if strategy not in SHARDED:
+        return None
+    model = trainer.model
+    persistent = set(model.state_dict())
+    tensors = dict(model.named_parameters())  # names a tied weight once
+    if only_trained:
+        tensors = {name: weight for name, weight in tensors.items() if weight.requires_grad}
+    tensors |= {name: buffer for name, buffer in model.named_buffers() if name in persistent}
+    whole = {}
+    for name, tensor in tensors.items():
+        with gathered(tensor) as values:
+            if trainer.accelerator.is_main_process:
+                whole[name] = values.detach().to("cpu", copy=True)
+    return whole
 
 
 @contextmanager

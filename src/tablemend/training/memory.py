@@ -42,8 +42,8 @@ from tablemend.backends.hf import prefill_tokens
 from tablemend.backends.kv import SPARE
 from tablemend.recipe.experiment import DpoExperiment, GrpoExperiment, Trained
 from tablemend.training.activations import Kept, Pass, empty_model, kept, layer_kinds
-from tablemend.training.attention import is_plain, register
-from tablemend.training.trainer import MASKED, SHORT
+from tablemend.training.attention import MASKED, is_plain, register
+from tablemend.training.trainer import SHORT
 
 GIB = 2**30
 CARDS = {24: 23.5, 40: 39.4, 80: 79.1, 141: 139.8}

@@ -2,77 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from accelerate import PartialState
-from accelerate.utils import parse_flag_from_env
 from peft import LoraConfig, get_peft_model_state_dict
-from peft.tuners.tuners_utils import check_target_module_exists
 from torch import nn
 from transformers import BitsAndBytesConfig, PreTrainedModel
-from transformers.pytorch_utils import Conv1D
-from transformers.utils import is_kernels_available
 
-from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import Trained
 from tablemend.recipe.training import Lora
 from tablemend.runs import say
 from tablemend.training import checkpoints
-
-ADAPTABLE = (
-    nn.Linear,
-    nn.Embedding,
-    nn.Conv1d,
-    nn.Conv2d,
-    nn.Conv3d,
-    nn.MultiheadAttention,
-    Conv1D,
-)
-"""What PEFT can put an adapter on (0.21, ``peft.tuners.lora.layer.dispatch_default``)."""
-
-
-def check_method(config: Trained) -> None:
-    """Refuse kernels, 4-bit weights and moved activations where there is no place for them.
-
-    Raises:
-        TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
-    """
-    if config.model.kernels and not torch.accelerator.is_available():
-        raise TablemendError(
-            "model.kernels=true needs a GPU, and there is none here: set model.kernels=false"
-        )
-    if config.model.kernels and not is_kernels_available():
-        raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
-    trl = config.train.trl
-    kept = trl.get("gradient_checkpointing_kwargs") or {}
-    offloads = trl.get("activation_offloading") or kept.get("offload")
-    if offloads and not torch.accelerator.is_available():
-        raise TablemendError(
-            "train.trl: activations are moved from a GPU into the machine's memory, and there is "
-            "no GPU here: leave activation_offloading and offload out"
-        )
-    if config.train.method != "qlora":
-        return
-    if not torch.cuda.is_available():
-        raise TablemendError(
-            "train.method=qlora needs a CUDA GPU, where bitsandbytes keeps weights in 4 bits, and "
-            "there is none here: set train.method=lora"
-        )
-    if find_spec("bitsandbytes") is None:
-        raise TablemendError(
-            f"train.method=qlora needs bitsandbytes: {install('qlora')}, or set train.method=lora"
-        )
-    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
-    if parse_flag_from_env("ACCELERATE_USE_FSDP") or stage == "3":
-        raise TablemendError(
-            "train.method=qlora keeps whole 4-bit weights on every GPU: launch it with "
-            "accelerate_configs/ddp.yaml or zero2.yaml, or set train.method=lora"
-        )
+from tablemend.training.requirements import check_targets
 
 
 def trainable_model(config: Trained) -> PreTrainedModel:
@@ -167,32 +110,5 @@ def lora_config(
         exclude_modules=rf"({outside})\..*" if outside else None,
     )
     if model is not None and not isinstance(targets, str):
-        _check_targets(found, model, targets)
+        check_targets(found, model, targets)
     return found
-
-
-def _check_targets(config: LoraConfig, model: PreTrainedModel, targets: Sequence[str]) -> None:
-    """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
-    named = {
-        name: module
-        for name, module in model.named_modules()
-        if check_target_module_exists(config, name)
-    }
-    wrong = [name for name, module in named.items() if not isinstance(module, ADAPTABLE)]
-    missing = [
-        target for target in targets if not any(f".{name}".endswith(f".{target}") for name in named)
-    ]
-    if not missing and not wrong:
-        return
-    linear = dict.fromkeys(
-        name.rpartition(".")[2]
-        for name, module in model.get_decoder().named_modules()
-        if isinstance(module, nn.Linear | Conv1D)
-    )
-    what = f"names no layer with {', '.join(missing)}"
-    if wrong:
-        what = f"names {wrong[0]}, which takes no adapter"
-    raise TablemendError(
-        f"train.lora.target_modules=[{', '.join(targets)}] {what}: the linear layers are "
-        f"{', '.join(linear)}, and all-linear means all of them"
-    )

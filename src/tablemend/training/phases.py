@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run
-from tablemend.training import adapters, checkpoints, models, saving, stage, start
+from tablemend.training import adapters, checkpoints, requirements, run_folder, saving, stage, start
 
 Facts = dict[str, Any]
 
@@ -54,25 +54,25 @@ def train(config: Any, method: Method) -> None:
         TablemendError: see each phase.
     """
     config = stage.set_up(config)
-    models.check_method(config)
+    requirements.check_method(config)
     if config.show:
         for row in method.show(config, checkpoints.load_tokenizer(config.model)):
             print(row)
         return
     method.check(config)
     run = Run.of(config)
-    with stage.alone(run):
-        if stage.begin(config, run, config.overwrite):
+    with run_folder.alone(run):
+        if run_folder.begin(config, run, config.overwrite):
             _train(config, method, run)
 
 
 def _train(config: Trained, method: Method, run: Run) -> None:
-    pinned = stage.pinned(config, run)
+    pinned = run_folder.pinned(config, run)
     tokenizer = checkpoints.load_tokenizer(pinned.model)
     prepared = method.prepare(config, run, tokenizer)
     trainer = method.build_trainer(pinned, run, tokenizer, prepared)
-    facts = {**prepared.facts, **stage.once(run, lambda: start.start_facts(pinned))}
-    stage.record(run, config.stage, facts)
+    facts = {**prepared.facts, **run_folder.once(run, lambda: start.start_facts(pinned))}
+    run_folder.record(run, config.stage, facts)
     facts |= stage.train(trainer, config, run)
     facts |= method.summarise(facts)
     prompts = method.prompts(prepared)[: adapters.PROMPTS]

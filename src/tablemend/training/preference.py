@@ -30,12 +30,14 @@ from tablemend.training.arguments import make_config, options_of
 from tablemend.training.budget import Budget
 from tablemend.training.data import Row, check_end_of_turn, check_rows, refuse_shared_tables, show
 from tablemend.training.models import lora_config, trainable_model
+from tablemend.training.order import LengthGrouped
 from tablemend.training.pair_making import STAGE as PAIRS_STAGE
 from tablemend.training.pair_making import start_of
 from tablemend.training.pairs import FILE, Pair, Split, read_pairs
 from tablemend.training.phases import Method
-from tablemend.training.stage import checkpoints_of, refusals, refuse_changes
-from tablemend.training.trainer import LengthGrouped, Paced
+from tablemend.training.run_folder import checkpoints_of, refuse_changes
+from tablemend.training.stage import refusals
+from tablemend.training.trainer import Paced
 
 CHECKED_ROWS = 32
 """Pairs whose masks and prompts are verified before every training."""
@@ -361,7 +363,6 @@ def dpo_arguments(config: DpoExperiment, folder: str, world_size: int, validate:
         "beta": dpo.beta,
         "loss_type": list(losses),
         "loss_weights": list(losses.values()),
-        "label_smoothing": dpo.label_smoothing,
         "precompute_ref_log_probs": dpo.precompute_reference,
         "max_length": None,  # every pair fits, see build_rows; TRL's 1024 would cut
         "padding_free": False,

@@ -13,7 +13,7 @@ from tablemend.runs import say
 from tablemend.training.budget import Budget
 
 PAUSE = 10.0
-"""Least seconds between two lines in a file; on a terminal one line changes with every step."""
+"""Least seconds between two lines."""
 
 
 class Progress(TrainerCallback):  # type: ignore[misc]
@@ -37,7 +37,6 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         self.output = sys.stderr if output is None else output
         self.clock = clock
         self._values: dict[str, float] = {}
-        self._width = 0
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -51,13 +50,6 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         if self._is_shown(args, state):
             say(f"training: {state.max_steps:,} steps{before}{until}", self.output)
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Renew the line on a terminal."""
-        if self._is_shown(args, state) and self.output.isatty():
-            self._renew(state)
-
     def on_log(
         self,
         args: TrainingArguments,
@@ -66,7 +58,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         logs: Mapping[str, float] | None = None,
         **_: Any,
     ) -> None:
-        """Note the loss or the reward; where the output is a file, write a line now and then."""
+        """Note the loss or the reward, and write a line now and then."""
         found = logs or {}
         for key, name in (("loss", "loss"), ("reward", "reward"), ("eval_loss", "held-out loss")):
             if key in found:
@@ -76,18 +68,9 @@ class Progress(TrainerCallback):  # type: ignore[misc]
         if not {"loss", "reward", "eval_loss"} & found.keys() or not self._is_shown(args, state):
             return
         now = "eval_loss" in found or state.global_step == state.max_steps
-        if self.output.isatty():
-            self._renew(state)
-        elif now or self.clock() - self._last >= PAUSE:
+        if now or self.clock() - self._last >= PAUSE:
             self._last = self.clock()
             say(self.line(state), self.output)
-
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Leave the line on the terminal as it is."""
-        if self._is_shown(args, state) and self.output.isatty():
-            say("", self.output)
 
     def line(self, state: TrainerState) -> str:
         """How far the training is."""
@@ -101,12 +84,6 @@ class Progress(TrainerCallback):  # type: ignore[misc]
                 left = min(left, max(0.0, 60 * self.budget.minutes - self.budget.elapsed))
             parts += [f"{tokens / seconds:,.0f} tokens/s", f"{_duration(left)} left"]
         return ", ".join(parts)
-
-    def _renew(self, state: TrainerState) -> None:
-        line = self.line(state)
-        self.output.write(f"\r{line:<{self._width}}")
-        self.output.flush()
-        self._width = len(line)
 
     def _is_shown(self, args: TrainingArguments, state: TrainerState) -> bool:
         return bool(state.is_world_process_zero and not args.disable_tqdm)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import torch
 from accelerate.utils.memory import clear_device_cache
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
@@ -16,7 +14,8 @@ from tablemend.recipe.experiment import Trained
 from tablemend.runs import Run, say
 from tablemend.training import adapters, checkpoints, launch
 from tablemend.training.models import trained_shapes
-from tablemend.training.stage import record, refusals
+from tablemend.training.run_folder import record
+from tablemend.training.stage import refusals
 
 
 def save(
@@ -31,7 +30,7 @@ def save(
 
     Args:
         trainer: trained.
-        config: its recipe, with the commit of a name on the Hub (``stage.pinned``).
+        config: its recipe, with the commit of a name on the Hub (``run_folder.pinned``).
         run: where the model goes.
         tokenizer: saved with it.
         prompts: ids on which the logits are compared where an adapter is merged; after the first
@@ -49,7 +48,7 @@ def save(
     partial = run.path / ".model.partial"
     lora = config.train.lora
     expected = trained_shapes(trainer.model, config)
-    weights = _whole_weights(trainer, config)
+    weights = launch.whole_weights(trainer, only_trained=lora is not None)
     unset_hf_deepspeed_config()  # or from_pretrained waits for all processes to load a shard
     answer = ""
     with launch.main_first() as is_main:
@@ -67,37 +66,14 @@ def save(
                 if lora is None:
                     checkpoints.check_generation(partial, tokenizer)
                 elif lora.save == "merged":
-                    told["merging"] = _merge(partial, config, run, prompts, revision).facts
+                    told["merging"] = adapters.merge_in_place(
+                        partial, config, run, prompts, revision
+                    ).facts
                 answer = checkpoints.generate_once(partial, config.model, prompts[0])
             checkpoints.mark_complete(partial)
             record(run, config.stage, {**told, "first_answer": answer})
             checkpoints.put_in_place(run.model, partial)  # an old one is there where it was damaged
     return answer
-
-
-@torch.no_grad()
-def _whole_weights(trainer: Any, config: Trained) -> dict[str, torch.Tensor] | None:
-    """The trained weights of a sharded model, gathered one after the other; all processes call it.
-
-    Returns:
-        by name, on the CPU of the main process, empty elsewhere; ``None`` where every process
-        holds whole weights, of which ``save_pretrained`` knows best.
-    """
-    strategy = launch.strategy_of(trainer.model_wrapped)
-    if strategy not in launch.SHARDED:
-        return None
-    model = trainer.model
-    persistent = set(model.state_dict())
-    tensors = dict(model.named_parameters())  # names a tied weight once
-    if config.train.lora is not None:
-        tensors = {name: weight for name, weight in tensors.items() if weight.requires_grad}
-    tensors |= {name: buffer for name, buffer in model.named_buffers() if name in persistent}
-    whole = {}
-    for name, tensor in tensors.items():
-        with launch.gathered(tensor) as values:
-            if trainer.accelerator.is_main_process:
-                whole[name] = values.detach().to("cpu", copy=True)
-    return whole
 
 
 def _release(trainer: Any) -> None:
@@ -109,29 +85,3 @@ def _release(trainer: Any) -> None:
         setattr(trainer.callback_handler, name, None)
     trainer.accelerator.free_memory()
     clear_device_cache(garbage_collection=True)
-
-
-def _merge(
-    folder: Path,
-    config: Trained,
-    run: Run,
-    prompts: Sequence[Sequence[int]],
-    revision: str,
-) -> adapters.Difference:
-    """Replace the adapter in a folder by whole weights, unless these would answer otherwise.
-
-    A training is not thrown away for that: the adapter stays, and a line says so.
-    """
-    whole = run.path / ".merged.partial"
-    found = adapters.merge(folder, whole, config.model, revision, prompts)
-    print(f"merged: {found}")
-    if found.accepted:
-        checkpoints.put_in_place(folder, whole)
-    else:
-        shutil.rmtree(whole)
-        print(
-            f"warning: merged weights would answer otherwise, so {run.model} holds the adapter: "
-            f"use it as it is, merge it all the same (python train/merge.py run={run.path} "
-            "tolerance=...), or train with model.dtype=float32"
-        )
-    return found

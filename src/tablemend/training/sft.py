@@ -27,7 +27,6 @@ from tablemend.training.budget import Budget
 from tablemend.training.data import (
     Row,
     Rows,
-    build_mixture,
     build_rows,
     check_end_of_turn,
     check_rows,
@@ -36,9 +35,10 @@ from tablemend.training.data import (
     render_chat,
     show,
 )
+from tablemend.training.mixtures import build_mixture
 from tablemend.training.models import lora_config, trainable_model
 from tablemend.training.phases import Method
-from tablemend.training.stage import checkpoints_of, once
+from tablemend.training.run_folder import checkpoints_of, once
 from tablemend.training.trainer import Trainer
 
 CHECKED_ROWS = 32

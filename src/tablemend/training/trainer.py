@@ -2,85 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from datasets import Dataset, concatenate_datasets
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback
 from transformers.trainer import DEFAULT_PROGRESS_CALLBACK
 from trl import SFTTrainer
-from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
-from trl.trainer.utils import RepeatSampler
 
 from tablemend.recipe.training import Train
 from tablemend.training import attention
 from tablemend.training.budget import Budget, rate_factor
-from tablemend.training.data import IGNORED, length_groups
+from tablemend.training.data import IGNORED
+from tablemend.training.order import LengthGrouped, Passes
 from tablemend.training.progress import Progress
 
 SHORT = 1024
 """Longest row in tokens for which attention as bfloat16 matrix products pays on a CPU."""
-MASKED = ("sdpa", "eager")
-"""Kernels that keep packed examples apart by a mask; the others take where each begins."""
-
-
-class LengthGrouped(torch.utils.data.Sampler[int]):
-    """Rows in the order of :func:`length_groups`; each epoch has its own.
-
-    Args:
-        lengths: tokens of each row.
-        batch: rows per optimizer step, over all devices.
-        seed: of the run.
-        fillers: how many rows without loss stand behind the others, and end every epoch.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int, fillers: int = 0) -> None:
-        self.lengths = lengths
-        self.batch = batch
-        self.seed = seed
-        self.fillers = fillers
-        self.epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by accelerate before each pass."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths) + self.fillers
-
-    def __iter__(self) -> Iterator[int]:
-        yield from length_groups(self.lengths, self.batch, self.seed, self.epoch)
-        yield from range(len(self.lengths), len(self))
-
-
-class PromptOrder(RepeatSampler):  # type: ignore[misc]
-    """TRL's order of prompts, of which each pass has its own wherever it begins.
-
-    TRL's (1.16) is the first pass's again in whatever pass a training is resumed.
-    """
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called before each pass."""
-        if self.shuffle:
-            self.generator.manual_seed(self.seed + epoch)
-
-
-class Passes(TrainerCallback):  # type: ignore[misc]
-    """Tells the order of rows which pass it is.
-
-    In several processes accelerate (1.15) does not reach it through the sampler that skips what a
-    resumed pass has done: that pass would go on in the order of the first.
-    """
-
-    def on_epoch_begin(
-        self, args: Any, state: Any, control: Any, *, train_dataloader: Any, **_: Any
-    ) -> None:
-        """Set the epoch on the loader that skips nothing yet."""
-        train_dataloader.set_epoch(int(state.epoch))
 
 
 class Paced:
@@ -109,8 +50,8 @@ class Paced:
     def _run_epoch(self, **options: Any) -> None:
         """One pass; none after the last step, which the parent would follow by one more.
 
-        It takes a step before it asks whether to stop, and a training that was killed after its
-        last checkpoint is resumed there.
+        It (transformers 5.17; no issue found) takes a step before it asks whether to stop, and a
+        training that was killed after its last checkpoint is resumed there.
         """
         if self.budget.is_spent or self.state.global_step >= self.state.max_steps:
             self.control.should_training_stop = True
@@ -154,23 +95,6 @@ class Paced:
         """No card beside each checkpoint: TRL's asks the Hub about the base model."""
 
 
-@dataclass
-class PackedRows(DataCollatorForLanguageModeling):  # type: ignore[misc]
-    """Packed rows side by side, for kernels that take a mask.
-
-    TRL's collator lays a batch out as one row, of which a mask has the square. transformers makes
-    the mask that keeps examples apart from their positions, where no other mask is given.
-    """
-
-    return_position_ids: bool = True
-
-    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-        """The batch without an attention mask: padding has positions of its own."""
-        batch: dict[str, Any] = super().torch_call(examples)
-        del batch["attention_mask"]
-        return batch
-
-
 class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
     """SFTTrainer on rows that are tokenised already (``input_ids``, ``labels``).
 
@@ -184,8 +108,8 @@ class Trainer(Paced, SFTTrainer):  # type: ignore[misc]
         self.fill({**nothing, "seq_lengths": [1]})
         fits = self.args.device.type == "cpu" and self.args.bf16 and self._longest() <= SHORT
         if self.recipe.packing:
-            if self.model.config._attn_implementation in MASKED:
-                self.data_collator = PackedRows(self.processing_class.pad_token_id)
+            if self.model.config._attn_implementation in attention.MASKED:
+                self.data_collator = attention.PackedRows(self.processing_class.pad_token_id)
         elif fits and attention.is_plain(self.model.config):
             self.model.set_attn_implementation(attention.register())
 

@@ -77,7 +77,8 @@ def remove(checkpoint: Path) -> None:
 def _keep_own_decay(path: Path) -> None:
     """ZeRO-3 (DeepSpeed 0.19) would give every group of weights the settings of the first.
 
-    They differ in weight decay alone, which each has from the recipe already.
+    They differ in weight decay alone, which each has from the recipe already. Remove when what
+    https://github.com/deepspeedai/DeepSpeed/pull/7585 did for weights is done for settings too.
     """
     state = torch.load(path, map_location="cpu", weights_only=False)
     for group in state["optimizer_state_dict"]["param_groups"]:
@@ -89,7 +90,7 @@ def own_steps(optimizer: torch.optim.Optimizer) -> None:
     """Give every group of weights a step counter of its own, where a fused kernel reads it.
 
     DeepSpeed 0.19 loads ZeRO-3 with one for all groups, which each would count up, and all
-    counters onto the CPU.
+    counters onto the CPU. Remove with :func:`_keep_own_decay`.
     """
     for known in optimizer.state.values():
         known["step"] = step = deepcopy(known["step"])

@@ -30,7 +30,7 @@ from tablemend.publishing.recorded import chain_of, read_recorded
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, PairsCommand, SftCommand
 from tablemend.reports.wording import with_interval
 from tablemend.runs import Run
-from tablemend.training import checkpoints, stage
+from tablemend.training import checkpoints, run_folder
 from tests.support.finished_runs import (
     LORA,
     N,
@@ -388,7 +388,7 @@ def test_a_run_keeps_to_its_one_training(run: Run) -> None:
     given = ["recipe=tiny-dpo", f"run={run.path}", f"model.path={run.model}"]
     for overwrite in (False, True):
         with pytest.raises(TablemendError, match=r"holds another training \(sft\.yaml\)"):
-            stage.begin(parse(DpoCommand, given), run, overwrite)
+            run_folder.begin(parse(DpoCommand, given), run, overwrite)
     assert checkpoints.is_complete(run.model) and not (run.path / "dpo.yaml").exists()
 
 

@@ -302,7 +302,6 @@ def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None
         ("train.packing=true", "train.packing"),
         ("dpo.pairs.path=x/pairs.jsonl", "dpo.pairs.path"),
         ("train.lora={r: 4, dropout: 0.1}", "train.lora.dropout"),
-        ("dpo.label_smoothing=0.6", "dpo.label_smoothing"),
         ("train.trl.max_length=64", "train.trl.max_length"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tablemend.errors import TablemendError  # noqa: E402
-from tablemend.training import attention  # noqa: E402
+from tablemend.training import attention, requirements  # noqa: E402, requirements
 from tablemend.training.attention import is_plain, short_causal_attention  # noqa: E402
 
 
@@ -59,29 +59,6 @@ def test_bfloat16_stays_near_exact_attention() -> None:
         torch.testing.assert_close(got, wanted, atol=0.04, rtol=0)
 
 
-@pytest.mark.parametrize(
-    ("asked", "named"),
-    [
-        ({"dropout": 0.1}, "dropout"),
-        ({"sliding_window": 4}, "sliding window"),
-        ({"softcap": 50.0}, "soft-capped"),
-        ({"s_aux": torch.zeros(2)}, "sinks"),
-        ({"position_bias": torch.zeros(2)}, "position bias"),
-        ({"is_causal": False}, "future"),
-    ],
-)
-def test_what_would_change_the_result_is_refused(asked: dict, named: str) -> None:
-    query, key, value = (torch.randn(1, 2, 9, 8) for _ in range(3))
-    with pytest.raises(TablemendError, match=named):
-        short_causal_attention(torch.nn.Identity(), query, key, value, None, 0.3, **asked)
-
-
-def test_a_cache_is_refused() -> None:
-    key, value = (torch.randn(1, 2, 9, 8) for _ in range(2))
-    with pytest.raises(TablemendError, match="cache"):
-        short_causal_attention(torch.nn.Identity(), key[:, :, -1:], key, value, None, 0.3)
-
-
 def test_only_plain_causal_attention_is_replaced() -> None:
     from transformers import Gemma2Config, GPT2Config, Qwen3Config
 
@@ -102,9 +79,9 @@ def test_a_kernel_that_cannot_train_here_is_refused_before_anything_is_read(
     name: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for installed in ("is_flash_attn_2_available", "is_kernels_available"):
-        monkeypatch.setattr(attention, installed, lambda: False)
+        monkeypatch.setattr(requirements, installed, lambda: False)
     with pytest.raises(TablemendError, match=f"model.attn={name}.*{advice}"):
-        attention.refuse_kernel(name)
-    attention.refuse_kernel("sdpa")
-    monkeypatch.setattr(attention, "is_kernels_available", lambda: True)
-    attention.refuse_kernel("flash_attention_2")
+        requirements.refuse_kernel(name)
+    requirements.refuse_kernel("sdpa")
+    monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
+    requirements.refuse_kernel("flash_attention_2")

@@ -26,11 +26,11 @@ from tablemend.training.data import (
     build_rows,
     check_end_of_turn,
     check_rows,
-    length_groups,
     refuse_shared_tables,
     render,
     show,
 )
+from tablemend.training.order import length_groups
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = list(small_world.examples(seed=1, n=12))

@@ -21,7 +21,7 @@ from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.sources import read_examples
-from tablemend.training import checkpoints, preference, saving, stage
+from tablemend.training import checkpoints, preference, run_folder, saving, stage
 from tablemend.training.pair_making import make_pairs
 from tablemend.training.pairs import FILE, read_pairs
 from tablemend.training.start import start_facts
@@ -79,7 +79,7 @@ def command(
 def _trainer(config: DpoCommand) -> tuple[Run, preference.PreferenceTrainer, Any, Any]:
     run = Run.of(config)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, config.overwrite)
+    assert run_folder.begin(config, run, config.overwrite)
     prepared = preference.prepare(config, run, tokenizer)
     return run, preference.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
 
@@ -147,7 +147,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     whole, facts = _train(command("whole"))
     config = command("cut")
     run, trainer, _, prepared = _trainer(config)
-    stage.record(run, "dpo", prepared.facts)
+    run_folder.record(run, "dpo", prepared.facts)
     trainer.add_callback(Interrupt(3))
     with pytest.raises(Stop):
         stage.train(trainer, config, run)
@@ -169,7 +169,7 @@ def test_other_pairs_are_refused_while_a_checkpoint_waits(
     shutil.copytree(pairs, other)
     config = command("other", f"dpo.pairs.path={other}")
     run, trainer, tokenizer, prepared = _trainer(config)
-    stage.record(run, "dpo", prepared.facts)
+    run_folder.record(run, "dpo", prepared.facts)
     trainer.add_callback(Interrupt(3))
     with pytest.raises(Stop):
         stage.train(trainer, config, run)

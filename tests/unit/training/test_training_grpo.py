@@ -24,7 +24,7 @@ from tablemend.runs import Run, write_jsonl
 from tablemend.tasks import tablehallu
 from tablemend.tasks.table_reward import TableReward
 from tablemend.tasks.task import Score
-from tablemend.training import checkpoints, grpo, saving, stage
+from tablemend.training import checkpoints, grpo, run_folder, saving, stage
 from tablemend.training.start import start_facts
 from tests.support.interruption import Interrupt, Stop
 from tests.support.short_trainings import ROOT, same_weights, short, small_data
@@ -71,7 +71,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> None:
 def _trainer(config: GrpoCommand) -> tuple[Run, grpo.Trainer, Any, grpo.Prepared]:
     run = Run.of(config)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, config.overwrite)
+    assert run_folder.begin(config, run, config.overwrite)
     prepared = grpo.prepare(config, tokenizer)
     return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
 
@@ -193,31 +193,6 @@ def test_groups_with_equal_rewards_are_counted_and_warned_of(
     assert same_weights(run.model, tiny_model)
 
 
-def test_groups_that_stay_equal_stop_the_training(
-    command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grpo, "STALLED", 3)
-    monkeypatch.setattr(grpo, "GROUPS", 4)
-    with pytest.raises(TablemendError, match=r"learnt for 3 steps.*Never moved: format 0, col"):
-        _train(command("stalled", "train.max_steps=9"))
-
-
-def test_a_stall_names_the_parts_that_never_moved_and_ends_with_a_group_that_differs() -> None:
-    stall = grpo.Stall()
-    equal, mixed = torch.ones(10).bool(), torch.arange(10) > 0
-    for draw in range(2 * grpo.STALLED - 1):
-        stall.parts["cells"].add(0.0)
-        stall.parts["scope"].add(draw % 2)
-        stall.check(mixed if draw == grpo.STALLED - 1 else equal)
-    with pytest.raises(TablemendError, match=r"all of their 200 groups.*Never moved: cells 0\. "):
-        stall.check(equal)
-    few = grpo.Stall()
-    for _ in range(grpo.GROUPS - 1):  # one group a draw
-        few.check(equal[:1])
-    with pytest.raises(TablemendError, match="Never moved: no part"):
-        few.check(equal[:1])
-
-
 def test_a_group_that_is_all_right_is_told_from_one_that_is_all_wrong(
     command: Callable[..., GrpoCommand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,9 +300,9 @@ def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
     config = command(
         "trl",
         "grpo.beta=0.04",
-        "grpo.epsilon_high=0.3",
-        "grpo.loss=dr_grpo",
-        "grpo.scale_rewards=none",
+        "train.trl.epsilon_high=0.3",
+        "train.trl.loss_type=dr_grpo",
+        "train.trl.scale_rewards=none",
         "grpo.iterations=2",
         "train.trl.delta=1.5",
         "model.revision=abc",

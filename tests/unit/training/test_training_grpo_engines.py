@@ -23,7 +23,7 @@ from tablemend.recipe.experiment import GrpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
 from tablemend.tasks import tablehallu
-from tablemend.training import checkpoints, engine, grpo, models, stage
+from tablemend.training import checkpoints, engine, grpo, models, run_folder, stage
 from tests.support.short_trainings import ROOT, short, small_data
 
 SERVER = "grpo.server=http://localhost:8000"
@@ -116,7 +116,7 @@ class FakeVllm:
 def _trainer(config: GrpoCommand) -> tuple[Run, Any, Any, grpo.Prepared]:
     run = Run.of(config)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, True)
+    assert run_folder.begin(config, run, True)
     prepared = grpo.prepare(config, tokenizer)
     return run, grpo.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
 

@@ -24,7 +24,8 @@ from tablemend.tasks.chats import Chat
 from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
 from tablemend.training import plan, stage
 from tablemend.training.amounts import amount_of
-from tablemend.training.data import IGNORED, build_mixture, build_rows, check_rows, render_chat
+from tablemend.training.data import IGNORED, build_rows, check_rows, render_chat
+from tablemend.training.mixtures import build_mixture
 from tablemend.training.sft import build_trainer, prepare
 
 ROOT = Path(__file__).parents[3]

@@ -17,8 +17,8 @@ from transformers import AutoTokenizer, TrainerState
 import random_training
 from tablemend.recipe.experiment import DpoCommand, SftCommand
 from tablemend.training.data import IGNORED
+from tablemend.training.order import LengthGrouped, Passes, PromptOrder
 from tablemend.training.preference import differ
-from tablemend.training.trainer import LengthGrouped, Passes, PromptOrder
 from tests.support.short_trainings import short, small_data
 
 ROWS = list(range(48))

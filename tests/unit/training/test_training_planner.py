@@ -28,7 +28,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, Trained
 from tablemend.tasks.sources import read_examples
-from tablemend.training import activations, advice, memory, models, plan
+from tablemend.training import activations, advice, memory, plan, requirements
 from tablemend.training.activations import kept, layer_kinds
 from tablemend.training.amounts import Amount, amount_of
 from tablemend.training.architectures import config_of, start_of
@@ -221,26 +221,26 @@ def qlora() -> Any:
 def test_four_bits_are_refused_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(TablemendError, match=r"^train\.method=qlora needs a CUDA GPU.*method=lora"):
-        models.check_method(qlora())
-    models.check_method(recipe("qwen3-8b"))
+        requirements.check_method(qlora())
+    requirements.check_method(recipe("qwen3-8b"))
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
     for key in ("activation_offloading=true", "gradient_checkpointing_kwargs={offload: true}"):
         with pytest.raises(TablemendError, match=r"there is no GPU here: leave activation_off"):
-            models.check_method(recipe("qwen3-8b", f"train.trl.{key}"))
+            requirements.check_method(recipe("qwen3-8b", f"train.trl.{key}"))
 
 
 def test_four_bits_are_refused_without_the_package_and_where_weights_are_divided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(models, "find_spec", lambda _: None)
+    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
     with pytest.raises(TablemendError, match="needs bitsandbytes: pip install"):
-        models.check_method(qlora())
-    monkeypatch.setattr(models, "find_spec", lambda _: object())
-    models.check_method(qlora())
+        requirements.check_method(qlora())
+    monkeypatch.setattr(requirements, "find_spec", lambda _: object())
+    requirements.check_method(qlora())
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(TablemendError, match=r"launch it with accelerate_configs/ddp\.yaml"):
-        models.check_method(qlora())
+        requirements.check_method(qlora())
 
 
 def test_kernels_are_refused_without_a_gpu_or_their_package(
@@ -249,12 +249,12 @@ def test_kernels_are_refused_without_a_gpu_or_their_package(
     config = recipe("qwen3-8b", "model.kernels=true")
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
     with pytest.raises(TablemendError, match=r"^model\.kernels=true needs a GPU"):
-        models.check_method(config)
+        requirements.check_method(config)
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     with pytest.raises(TablemendError, match=r"needs the package kernels: .*\[gpu\]"):
-        models.check_method(config)
-    monkeypatch.setattr(models, "is_kernels_available", lambda: True)
-    models.check_method(config)
+        requirements.check_method(config)
+    monkeypatch.setattr(requirements, "is_kernels_available", lambda: True)
+    requirements.check_method(config)
 
 
 @pytest.mark.slow

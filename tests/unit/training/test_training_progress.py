@@ -13,30 +13,18 @@ from tablemend.training.budget import Budget
 from tablemend.training.progress import PAUSE, Progress
 
 
-class Output(io.StringIO):
-    """A file, or a terminal."""
-
-    def __init__(self, terminal: bool) -> None:
-        super().__init__()
-        self.terminal = terminal
-
-    def isatty(self) -> bool:
-        return self.terminal
-
-
 class Training:
     """Steps of a second and of 100 tokens each, without a model."""
 
     def __init__(
         self,
         *,
-        terminal: bool = False,
         step: int = 0,
         minutes: float | None = None,
         main: bool = True,
     ) -> None:
         self.now = 0.0
-        self.output = Output(terminal)
+        self.output = io.StringIO()
         self.budget = Budget(minutes)
         self.progress = Progress(self.budget, self.output, lambda: self.now)
         self.args: Any = SimpleNamespace(disable_tqdm=False)
@@ -57,7 +45,6 @@ class Training:
             self.budget.elapsed += 1
             self.state.global_step += 1
             self.state.num_input_tokens_seen += 100
-            self.progress.on_step_end(self.args, self.state, Any)
             self.progress.on_log(self.args, self.state, Any, logs=logs)
         return self.output.getvalue().splitlines()
 
@@ -69,15 +56,6 @@ def test_a_file_gets_a_line_now_and_then_and_the_last() -> None:
     assert len(lines) == 40 / PAUSE
     assert lines[0] == "step 1 of 100, loss 0.5, 100 tokens/s, 2 min left"
     assert training.steps(60, loss=0.25)[-1].startswith("step 100 of 100, loss 0.25, 100 tokens/s")
-
-
-def test_a_terminal_has_one_line_that_changes_with_every_step() -> None:
-    training = Training(terminal=True)
-    (written,) = training.steps(3, loss=0.5)[-1:]
-    assert "\n" not in training.output.getvalue()
-    assert written.split("\r")[-1].rstrip() == "step 3 of 100, loss 0.5, 100 tokens/s, 2 min left"
-    training.progress.on_train_end(training.args, training.state, Any)
-    assert training.output.getvalue().endswith("\n")
 
 
 def test_after_an_interruption_the_steps_before_count_for_no_speed() -> None:

@@ -13,7 +13,7 @@ from tablemend.publishing import merging
 from tablemend.publishing.command import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run
-from tablemend.training import checkpoints, saving, sft, stage
+from tablemend.training import checkpoints, run_folder, saving, sft, stage
 from tablemend.training.start import start_facts
 from tests.support.finished_runs import spoil_merges
 from tests.support.short_trainings import ROOT, short, small_data
@@ -30,7 +30,7 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
     lora = ("train.method=lora", "train.lora={r: 4, alpha: 8}")
     config = short(SftCommand, tiny_model, tmp_path / "run", small_data(8), *given, *lora)
     run = Run.of(config)
-    assert stage.begin(config, run, overwrite=False)
+    assert run_folder.begin(config, run, overwrite=False)
     tokenizer = checkpoints.load_tokenizer(config.model)
     prepared = sft.prepare(config, tokenizer)
     trainer = sft.build_trainer(config, run, tokenizer, prepared)
@@ -58,7 +58,7 @@ def test_nothing_trained_stays_on_the_device(
     given = ("train.epochs=null", "train.max_steps=1", *method)
     config = short(SftCommand, tiny_model, tmp_path / "run", small_data(8), *given)
     run, tokenizer = Run.of(config), checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, overwrite=False)
+    assert run_folder.begin(config, run, overwrite=False)
     trainer = sft.build_trainer(config, run, tokenizer, sft.prepare(config, tokenizer))
     stage.train(trainer, config, run)
     inner = trainer.optimizer.optimizer

@@ -39,7 +39,7 @@ from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run, write_jsonl
 from tablemend.script import run_script
-from tablemend.training import checkpoints, models, saving, sft, stage
+from tablemend.training import checkpoints, models, run_folder, saving, sft, stage
 from tablemend.training.arguments import sft_arguments
 from tablemend.training.budget import Budget, rate_factor
 from tablemend.training.memory import Planner
@@ -70,7 +70,7 @@ def command(
 def _trainer(config: SftCommand) -> tuple[Run, Trainer, Any, Any]:
     run = Run.of(config)
     tokenizer = checkpoints.load_tokenizer(config.model)
-    assert stage.begin(config, run, config.overwrite)
+    assert run_folder.begin(config, run, config.overwrite)
     prepared = sft.prepare(config, tokenizer)
     return run, sft.build_trainer(config, run, tokenizer, prepared), tokenizer, prepared
 
@@ -102,8 +102,8 @@ def test_full_fine_tuning_learns_and_leaves_a_whole_checkpoint(
         "sft",
         "sft.yaml",
     ]
-    assert not stage.begin(command("full"), run, overwrite=False)
-    assert stage.begin(command("full"), run, overwrite=True)
+    assert not run_folder.begin(command("full"), run, overwrite=False)
+    assert run_folder.begin(command("full"), run, overwrite=True)
     assert not run.model.exists()
 
 
@@ -229,7 +229,7 @@ def test_the_command_line_trains_then_says_that_it_is_finished(
     assert "finished: " in capsys.readouterr().out
     other = config.model_copy(update={"seed": 5})
     with pytest.raises(TablemendError, match="seed was 0, is 5"):
-        stage.begin(other, run, overwrite=False)
+        run_folder.begin(other, run, overwrite=False)
     # A damaged model is made again from the last whole checkpoint.
     (run.model / "config.json").unlink()
     main()
@@ -244,7 +244,7 @@ def test_settings_of_a_training_that_never_began_bind_nothing(
     config = command("early")
     run = Run.of(config)
     assert "max_length: 64" in (run.path / "sft.yaml").read_text()
-    assert stage.begin(config, run, overwrite=False)
+    assert run_folder.begin(config, run, overwrite=False)
     assert "max_length: 64" not in (run.path / "sft.yaml").read_text()
 
 
@@ -256,20 +256,20 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     config = command("moved", f"model.path={base}")
     run, trainer, _, prepared = _trainer(config)
     facts = {**prepared.facts, **start_facts(config)}
-    stage.record(run, "sft", facts)
+    run_folder.record(run, "sft", facts)
     trainer.add_callback(Interrupt(5))
     with pytest.raises(Stop):
         stage.train(trainer, config, run)
-    stage.record(run, "sft", facts)
+    run_folder.record(run, "sft", facts)
     with pytest.raises(TablemendError, match=r"another rows_hash: data\.train has changed"):
-        stage.record(run, "sft", facts | {"rows_hash": "other"})
+        run_folder.record(run, "sft", facts | {"rows_hash": "other"})
     with pytest.raises(TablemendError, match=r"another model_revision: model\.path has changed"):
-        stage.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
+        run_folder.record(run, "sft", facts | {"model_revision": "other"})  # of a name on the Hub
     weights = load_file(base / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, base / "model.safetensors")
     with pytest.raises(TablemendError, match=r"another model_revision: .*/base has changed"):
-        stage.begin(config, run, overwrite=False)
-    assert stage.begin(config, run, overwrite=True)
+        run_folder.begin(config, run, overwrite=False)
+    assert run_folder.begin(config, run, overwrite=True)
 
 
 def test_a_model_that_is_not_spread_as_asked_takes_no_step(

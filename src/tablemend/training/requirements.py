@@ -1,0 +1,160 @@
+"""What a training needs and this machine or the model lacks: refused in one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import torch
+from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
+from peft import LoraConfig
+from peft.tuners.tuners_utils import check_target_module_exists
+from torch import nn
+from transformers import (
+    AutoConfig,
+    PreTrainedModel,
+)
+from transformers.pytorch_utils import Conv1D
+from transformers.utils import (
+    is_flash_attn_2_available,
+    is_flash_attn_3_available,
+    is_kernels_available,
+)
+
+from tablemend.backends.checkpoints import Checkpoint, local_folder
+from tablemend.errors import TablemendError, install
+from tablemend.recipe.experiment import Model, Trained
+from tablemend.training.checkpoints import cannot_load, check_model
+
+ADAPTABLE = (
+    nn.Linear,
+    nn.Embedding,
+    nn.Conv1d,
+    nn.Conv2d,
+    nn.Conv3d,
+    nn.MultiheadAttention,
+    Conv1D,
+)
+"""What PEFT can put an adapter on (0.21, ``peft.tuners.lora.layer.dispatch_default``)."""
+
+
+def check_method(config: Trained) -> None:
+    """Refuse kernels, 4-bit weights and moved activations where there is no place for them.
+
+    Raises:
+        TablemendError: no GPU, no package for it, or a launch that shards 4-bit weights.
+    """
+    if config.model.kernels and not torch.accelerator.is_available():
+        raise TablemendError(
+            "model.kernels=true needs a GPU, and there is none here: set model.kernels=false"
+        )
+    if config.model.kernels and not is_kernels_available():
+        raise TablemendError(f"model.kernels=true needs the package kernels: {install('gpu')}")
+    trl = config.train.trl
+    kept = trl.get("gradient_checkpointing_kwargs") or {}
+    offloads = trl.get("activation_offloading") or kept.get("offload")
+    if offloads and not torch.accelerator.is_available():
+        raise TablemendError(
+            "train.trl: activations are moved from a GPU into the machine's memory, and there is "
+            "no GPU here: leave activation_offloading and offload out"
+        )
+    if config.train.method != "qlora":
+        return
+    if not torch.cuda.is_available():
+        raise TablemendError(
+            "train.method=qlora needs a CUDA GPU, where bitsandbytes keeps weights in 4 bits, and "
+            "there is none here: set train.method=lora"
+        )
+    if find_spec("bitsandbytes") is None:
+        raise TablemendError(
+            f"train.method=qlora needs bitsandbytes: {install('qlora')}, or set train.method=lora"
+        )
+    stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
+    if parse_flag_from_env("ACCELERATE_USE_FSDP") or stage == "3":
+        raise TablemendError(
+            "train.method=qlora keeps whole 4-bit weights on every GPU: launch it with "
+            "accelerate_configs/ddp.yaml or zero2.yaml, or set train.method=lora"
+        )
+
+
+def refuse_kernel(name: str) -> None:
+    """Refuse an attention kernel that cannot train here, before anything is read.
+
+    Raises:
+        TablemendError: no flash attention is installed, or flex attention has no GPU.
+    """
+    installed = {
+        "flash_attention_2": is_flash_attn_2_available,
+        "flash_attention_3": is_flash_attn_3_available,
+    }
+    if name in installed and not (installed[name]() or is_kernels_available()):
+        raise TablemendError(
+            f"model.attn={name} is not installed: {install('gpu')} (kernels, which fetches it from "
+            "the Hub: flash-attn has no wheel for torch 2.13), or set model.attn=sdpa or "
+            "flex_attention, which keep packed examples apart as well"
+        )
+    if name == "flex_attention" and PartialState().device.type == "cpu":
+        raise TablemendError(
+            "model.attn=flex_attention has no backward pass on CPUs: set model.attn=sdpa"
+        )
+
+
+def refuse_adapter(config: Trained) -> None:
+    """Refuse an adapter as a start: what is trained would be its base, without it.
+
+    Raises:
+        TablemendError: model.path is the folder of an adapter.
+    """
+    folder = local_folder(config.model.path)
+    if folder is not None and folder.is_dir() and Checkpoint(str(folder)).adapter_base is not None:
+        raise TablemendError(
+            f"model.path={config.model.path} is an adapter, and a training would begin with its "
+            "base: merge it first (train/merge.py), or train the start with lora.save: merged"
+        )
+
+
+def refuse_quantised(config: Model) -> None:
+    """Refuse a base whose stored weights are quantised; reads its config.json alone.
+
+    Raises:
+        TablemendError: it is, or it is no whole checkpoint.
+    """
+    check_model(config.path)
+    try:
+        settings = AutoConfig.from_pretrained(config.path, revision=config.revision)
+    except (OSError, ValueError) as error:
+        raise TablemendError(cannot_load(config.path, error)) from error
+    if getattr(settings, "quantization_config", None):
+        raise TablemendError(
+            f"{config.path} is quantised: trained weights would be rounded away in it. Set "
+            "model.path to the unquantised model; train.method=qlora loads that in 4 bits"
+        )
+
+
+def check_targets(config: LoraConfig, model: PreTrainedModel, targets: Sequence[str]) -> None:
+    """PEFT would end in a traceback inside TRL's trainer, and pass over one name among others."""
+    named = {
+        name: module
+        for name, module in model.named_modules()
+        if check_target_module_exists(config, name)
+    }
+    wrong = [name for name, module in named.items() if not isinstance(module, ADAPTABLE)]
+    missing = [
+        target for target in targets if not any(f".{name}".endswith(f".{target}") for name in named)
+    ]
+    if not missing and not wrong:
+        return
+    linear = dict.fromkeys(
+        name.rpartition(".")[2]
+        for name, module in model.get_decoder().named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    )
+    what = f"names no layer with {', '.join(missing)}"
+    if wrong:
+        what = f"names {wrong[0]}, which takes no adapter"
+    raise TablemendError(
+        f"train.lora.target_modules=[{', '.join(targets)}] {what}: the linear layers are "
+        f"{', '.join(linear)}, and all-linear means all of them"
+    )
