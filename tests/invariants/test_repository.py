@@ -263,17 +263,6 @@ def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_sft_is_read_in_ten_files() -> None:
-    """As many lines as CONTRIBUTING.md says, and no more than someone reads in an hour."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.partition("## Reading SFT")[2].partition("\n## ")[0]
-    names = re.findall(r"`([\w/]+\.py)`", section)
-    paths = [ROOT / name if name.startswith("train/") else PACKAGE / name for name in names]
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
-    assert len(names) <= 10 and lines <= 1200
-    assert f"({lines:,} lines)" in section
-
-
 def _readme_commands() -> list[list[str]]:
     """The lines of the README that run one of our scripts, without comments and launcher."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()

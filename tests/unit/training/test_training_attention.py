@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tablemend.errors import TablemendError  # noqa: E402
-from tablemend.training import attention, requirements  # noqa: E402, requirements
+from tablemend.training import requirements  # noqa: E402
 from tablemend.training.attention import is_plain, short_causal_attention  # noqa: E402
 
 

@@ -155,17 +155,15 @@ def test_the_plan_of_a_mixture_is_what_the_training_has(
         cls=SftCommand,
     )
     amount = amount_of(config)
-    _, said = plan._count(config)
     run, prepared = Run.of(config), prepare(config, tokenizer)
     rows = prepared.train.rows
     assert (amount.rows, amount.dropped) == (len(rows), prepared.train.dropped.total())
     assert amount.dropped >= 4 and amount.sampled == len(longest) == 100
-    assert amount.longest == max(map(len, rows))
+    assert amount.most == max(map(len, rows))
     assert amount.supervised == pytest.approx(sum(len(row.target) for row in rows) / len(rows))
     facts = stage.train(build_trainer(config, run, tokenizer, prepared), config, run)
     assert facts["tokens"] == round(amount.tokens * amount.rows)
-    assert said[0].startswith(f"data: {len(rows)} rows ({amount.dropped} too long) of ")
-    assert said[1].startswith(f"steps: {facts['steps']} of 8 rows, ")
+    assert plan.steps_line(config, amount).startswith(f"{facts['steps']} of 8 rows, ")
 
 
 def test_loss_is_on_the_last_answer_alone(tokenizer: Any) -> None:

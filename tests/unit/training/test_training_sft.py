@@ -272,18 +272,6 @@ def test_other_weights_or_rows_than_those_it_began_with_are_refused(
     assert run_folder.begin(config, run, overwrite=True)
 
 
-def test_a_model_that_is_not_spread_as_asked_takes_no_step(
-    command: Callable[..., SftCommand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = command("spread")
-    run, trainer, _, _ = _trainer(config)
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    monkeypatch.setenv("FSDP_VERSION", "2")
-    with pytest.raises(TablemendError, match="asked for fsdp2 on 1 process and started single"):
-        stage.train(trainer, config, run)
-    assert trainer.state.global_step == 0
-
-
 def test_full_training_in_16_bits_warns(
     command: Callable[..., SftCommand], capsys: pytest.CaptureFixture[str]
 ) -> None:
