@@ -235,21 +235,6 @@ def test_shards_are_one_process(
     assert files(tmp_path / "out") == whole
 
 
-def test_two_processes_on_one_folder_are_refused(server: LocalServer, tmp_path: Path) -> None:
-    first = subprocess.Popen(
-        command(server, tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        _wait_for_rows(first, tmp_path / "out", 1)
-        second = run(server, tmp_path, anew=False)
-    finally:
-        first.kill()
-        first.wait()
-    assert second.returncode == 2
-    assert second.stderr.count("\n") == 1
-    assert "01-of-01.jsonl is being written by another process" in second.stderr
-
-
 def test_a_full_disk_is_one_line_and_loses_nothing(
     server: LocalServer, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:

@@ -27,6 +27,7 @@ from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.datasets.tablehallu_llm.topics import Topics, open_topics, split_key
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
+from tablemend.runs import Store
 from tests.support.files import file_size_limit
 
 N = 60
@@ -413,6 +414,17 @@ def test_no_row_at_all_is_an_error_with_the_reasons(fake: Fake, tmp_path: Path) 
 
 
 # what stands in the folder
+
+
+def test_one_shard_is_made_by_one_process(fake: Fake, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with Store(shard_path(out, 1, 4), "number"):
+        with pytest.raises(TablemendError, match=r"02-of-04\.jsonl is being written by another"):
+            make_llm_dataset(settings(out, "shard=2/4"))
+        assert not fake.made
+        make_llm_dataset(settings(out, "shard=3/4"))
+    make_llm_dataset(settings(out, "shard=2/4"))
+    assert sorted(fake.made) == sorted([*range(2, N, 4), *range(1, N, 4)])
 
 
 def test_other_settings_are_refused_and_named(fake: Fake, tmp_path: Path) -> None:
