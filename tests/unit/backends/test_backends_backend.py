@@ -23,7 +23,6 @@ from tablemend.config.backend import BackendOptions
 from tablemend.errors import FULL_DISK, TablemendError
 from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
 from tests.support.files import file_size_limit
-from tests.support.model_server.local import LocalServer
 
 
 def options(**more: Any) -> BackendOptions:
@@ -382,33 +381,12 @@ def test_a_cap_on_cost_counts_prices() -> None:
 # opening
 
 
-def test_every_request_is_answered_whatever_the_server_does() -> None:
-    faults = "429:0.1+500:0.1+cut:0.1+reset:0.1+bad-body:0.1+empty-choices:0.1+wrong-usage:0.1"
-    server = LocalServer(["--answer=ja", "--seed=2", f"--faults={faults}"])
-    try:
-        with open_backend(server.model, options(retries=20)) as backend:
-            out = list(backend.generate(requests(100)))
-            backend.close()  # a second time at the end
-    finally:
-        server.close()
-    assert Counter(one.id for one in out) == Counter(f"r{n}" for n in range(100))
-    assert {(one.text, one.finish_reason) for one in out} == {("ja", "stop")}
-    assert any(one.estimated for one in out)
-
-
 def test_a_string_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     for name in ("gpt-4.1", f"hf:{tmp_path}/nowhere", "openai:m@https://api.example.com/v1"):
         with pytest.raises(TablemendError):
             open_backend(name, options(cache=str(path), key_variable="NOT_SET"))
     assert not path.exists()
-
-
-def test_replies_are_those_of_the_prompt() -> None:
-    respond: Respond = lambda seen: replace(echo(seen), seconds=random.random() / 50)  # noqa: E731
-    with ChatServer(respond) as server, opened(server, concurrency=32) as backend:
-        out = list(backend.generate(requests(300)))
-    assert all(one.text == f"prompt {one.id[1:]}" for one in out)
 
 
 def test_a_cache_that_cannot_be_used_closes_the_engine(
