@@ -70,7 +70,7 @@ METRICS = (
         "coverage",
         "Claims with a verdict",
         "coverage",
-        "share of the claims that the verifier could judge; higher is better",
+        "share of the claims that the verifier could score; higher is better",
         "share",
     ),
     ABSTENTION,
@@ -297,9 +297,9 @@ class SummaryScorer:
                     yield Judgement(unscored=f"no answer: {one.unscored}", scorer=self.name)
                 else:
                     skipped = len(one.text) - len(one.text.rpartition(END_OF_THINKING)[2])
-                    yield self._judge(next(found), skipped)
+                    yield self._judgement(next(found), skipped)
 
-    def _judge(self, found: Verification, skipped: int) -> Judgement:
+    def _judgement(self, found: Verification, skipped: int) -> Judgement:
         counts, claims = found.counts, len(found.verdicts)
         if not claims and (why := next((n for n in found.notes if n.startswith(NO_CLAIMS)), "")):
             return Judgement(unscored=why, scorer=self.name)

@@ -26,7 +26,7 @@ class TabFaithExample:
         summary: the text.
         facts: its claims; those of an unfaithful summary at their places, the false ones
             included; none for a model's summary.
-        label: ``unscored`` only for a model's summary that its verifier cannot judge.
+        label: ``unscored`` only for a model's summary that its verifier cannot score.
         errors: what is wrong, in the order of the text; empty unless unfaithful.
         labelled_by: ``construction``, or the verifier that labelled a model's summary.
         source: where the table stands; synthetic tables name their generator and number.
