@@ -20,9 +20,9 @@ from tablemend.values.words import akin, content_words
 from tablemend.verification.context_labels import Label
 from tablemend.verification.context_reading import ContextReader
 from tablemend.verification.context_records import Record, Records, Said, same_value
-from tablemend.verification.context_values import Stated
+from tablemend.verification.context_values import StatedValue
 from tablemend.verification.scope import QueryScope, read_scope
-from tablemend.verification.scope_conditions import Condition
+from tablemend.verification.scope_conditions import ScopeCondition
 
 _EXPLICIT = 0.7  # share of supported cells that stand beside their attribute's name
 _FEWEST = 2  # supported cells from which that can be told
@@ -48,7 +48,7 @@ class Look:
 
     beside: list[int] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
-    claimed: list[tuple[Stated, int]] = field(default_factory=list)
+    claimed: list[tuple[StatedValue, int]] = field(default_factory=list)
     other: list[Said] = field(default_factory=list)
     perhaps: list[Said] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ class AnswerReader:
         cell = self.table.rows[row][self.key]
         return "" if is_blank(cell) else clean(cell or "")
 
-    def is_known(self, condition: Condition) -> bool:
+    def is_known(self, condition: ScopeCondition) -> bool:
         """Whether a value that a condition admits stands anywhere; else it may be spelt otherwise.
 
         "USA" rules out no row of a table and a text that say "United States".

@@ -14,8 +14,8 @@ from tablemend.values.sentences import Span
 from tablemend.values.units import PLAIN, Unit
 from tablemend.verification.context_labels import Label
 from tablemend.verification.context_reading import About, ContextReader
-from tablemend.verification.context_values import Stated, read_sentence
-from tablemend.verification.scope_conditions import Condition, moments_of
+from tablemend.verification.context_values import StatedValue, read_sentence
+from tablemend.verification.scope_conditions import ScopeCondition, moments_of
 
 _REACH = 24  # characters
 _NAME = 6  # words
@@ -50,7 +50,7 @@ class Record:
 class Said(NamedTuple):
     """A value that a record gives to an attribute, and the sentence."""
 
-    stated: Stated
+    stated: StatedValue
     about: About
     value: Value
 
@@ -63,7 +63,7 @@ class Said(NamedTuple):
 class Breach(NamedTuple):
     """A condition that something said of an entity does not meet."""
 
-    condition: Condition
+    condition: ScopeCondition
     said: str
     sentence: int
 
@@ -82,20 +82,20 @@ class Records:
         self,
         reader: ContextReader,
         labels: Sequence[Label],
-        conditions: Sequence[Condition],
+        conditions: Sequence[ScopeCondition],
         timed: bool,
     ) -> None:
         self.reader = reader
         self.labels = {label.name: label for label in labels}
         self.conditions = tuple(conditions)
         self._timed = timed or any(condition.is_generic for condition in conditions)
-        self._readings: dict[int, tuple[Stated, ...]] = {}
+        self._readings: dict[int, tuple[StatedValue, ...]] = {}
         self._said: dict[tuple[Record, str], list[Said]] = {}
         self._records: dict[str, list[Record]] = {}
         self._scopes: dict[str, tuple[bool | None, list[Record], Breach | None]] = {}
         self._met: dict[Record, list[tuple[bool | None, Breach | None]]] = {}
 
-    def readings(self, sentence: int) -> tuple[Stated, ...]:
+    def readings(self, sentence: int) -> tuple[StatedValue, ...]:
         """All values that a sentence gives to attributes."""
         if sentence not in self._readings:
             labels = tuple(self.labels.values())
@@ -138,7 +138,7 @@ class Records:
             if not any(one.start <= span.start and span.end <= one.end for one in values)
         ]
 
-    def _is_name(self, stated: Stated) -> bool:
+    def _is_name(self, stated: StatedValue) -> bool:
         """Whether a value can be a name or hold one: sure, short and without a number."""
         said = self.reader.text[slice(*stated.span)]
         return stated.sure and len(said.split()) <= _NAME and not any(map(str.isdigit, said))
@@ -210,7 +210,7 @@ class Records:
         return self._met[record]
 
     def _meet(
-        self, entity: str, record: Record, condition: Condition
+        self, entity: str, record: Record, condition: ScopeCondition
     ) -> tuple[bool | None, Breach | None]:
         label = self.labels.get(condition.label)
         unit = label.unit if label else PLAIN

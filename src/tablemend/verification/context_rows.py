@@ -13,7 +13,7 @@ from tablemend.values.units import header_unit
 from tablemend.verification.context_answer import AnswerReader
 from tablemend.verification.context_implied import is_short_for, is_sum_row
 from tablemend.verification.context_records import Breach, Record
-from tablemend.verification.scope_conditions import Condition, moments_of
+from tablemend.verification.scope_conditions import ScopeCondition, moments_of
 
 JUDGE = "context/2"
 """The verifier's name and version, which every verdict carries."""
@@ -83,12 +83,12 @@ class RowJudge(AnswerReader, ABC):
             reason += f"; {names} of the query is taken for what the whole text is about"
         return scored(claim, "supported", reason, evidence=evidence)
 
-    def _column_of(self, condition: Condition) -> int | None:
+    def _column_of(self, condition: ScopeCondition) -> int | None:
         wanted = header_key(condition.label)
         names = [header_key(name) for name in self.table.columns]
         return names.index(wanted) if wanted and wanted in names else None
 
-    def _meets_itself(self, row: int, condition: Condition) -> bool | None:
+    def _meets_itself(self, row: int, condition: ScopeCondition) -> bool | None:
         """Whether a row's own cell, where the context supports it, meets a condition."""
         column = self._column_of(condition)
         if column is None or not self.is_known(condition):
@@ -170,7 +170,7 @@ def scored(
     return Verdict(claim, verdict, error, evidence, reason, (), expected, JUDGE)
 
 
-def asked(condition: Condition) -> str:
+def asked(condition: ScopeCondition) -> str:
     """A condition in words, for a reason."""
     what = f" for {condition.label!r}" if condition.label else ""
     if condition.excluded:
@@ -178,6 +178,6 @@ def asked(condition: Condition) -> str:
     return f"the query asks for {condition.said!r}{what}"
 
 
-def error_of(condition: Condition) -> ClaimError:
+def error_of(condition: ScopeCondition) -> ClaimError:
     """The error type of a row that does not meet a condition."""
     return "TMP" if condition.is_time else "ATT" if condition.values else "NUM"

@@ -50,7 +50,7 @@ _EDGE_WORDS = frozenset(
 _EDGES = " \t\n,;:.!?"
 
 
-class Stated(NamedTuple):
+class StatedValue(NamedTuple):
     """A value that a sentence gives to an attribute.
 
     Attributes:
@@ -66,7 +66,7 @@ class Stated(NamedTuple):
 
 def read_sentence(
     reader: ContextReader, sentence: int, labels: Sequence[Label]
-) -> tuple[Stated, ...]:
+) -> tuple[StatedValue, ...]:
     """Everything that a sentence states of these attributes."""
     span = reader.sentences[sentence]
     names = [place for place, _ in reader.names_in(sentence)]
@@ -86,7 +86,7 @@ def read_sentence(
     return tuple(_read(reader, span, pieces))
 
 
-def _read(reader: ContextReader, sentence: Span, pieces: Sequence[Piece]) -> Iterator[Stated]:
+def _read(reader: ContextReader, sentence: Span, pieces: Sequence[Piece]) -> Iterator[StatedValue]:
     text = reader.text
     taken = sentence.start  # values never overlap
     alone = sum(bool(piece.label) for piece in pieces) == 1
@@ -109,7 +109,7 @@ def _read(reader: ContextReader, sentence: Span, pieces: Sequence[Piece]) -> Ite
             continue
         place, sure = found
         taken = max(taken, place.end)
-        yield Stated(piece.label, place, sure)
+        yield StatedValue(piece.label, place, sure)
 
 
 def _before(

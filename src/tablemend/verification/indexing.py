@@ -56,7 +56,7 @@ class Heading(NamedTuple):
     column: int
 
 
-class Stated(NamedTuple):
+class CellNumber(NamedTuple):
     """A number in a cell.
 
     ``whole``: the cell is nothing but it; else it stands in a text ("12 of 20", "5 (2 lost)").
@@ -92,7 +92,7 @@ class Index:
         self.header_phrases: dict[tuple[str, ...], list[Heading]] = defaultdict(list)
         self.longest_header: dict[str, int] = {}
         self._sequences: dict[Place, tuple[str, ...]] = {}
-        numbers: list[tuple[float, Stated]] = []
+        numbers: list[tuple[float, CellNumber]] = []
         for grid in grids:
             self._add_headers(grid)
             self.caption.update(cell_words(grid.caption))
@@ -106,7 +106,7 @@ class Index:
         """All words of text cells and captions."""
         return frozenset(self.words) | self.caption
 
-    def numbers_between(self, low: Decimal, high: Decimal) -> list[Stated]:
+    def numbers_between(self, low: Decimal, high: Decimal) -> list[CellNumber]:
         """The cells whose number has an absolute value in a closed range."""
         first = bisect_left(self._sizes, float(low) - 1e-9 * abs(float(low)))
         last = bisect_right(self._sizes, float(high) + 1e-9 * abs(float(high)))
@@ -186,7 +186,7 @@ class Index:
             for term in own:
                 self.headings[term].append(heading)
 
-    def _add_cells(self, grid: Grid, numbers: list[tuple[float, Stated]]) -> Iterator[int]:
+    def _add_cells(self, grid: Grid, numbers: list[tuple[float, CellNumber]]) -> Iterator[int]:
         body = [line.index for line in grid.lines]
         for column in range(len(grid.columns)):
             seen: dict[str, int] = defaultdict(int)
@@ -200,7 +200,7 @@ class Index:
                 place = Place(grid.number, row, column)
                 if value.number is not None:
                     number = value.number
-                    numbers.append((abs(float(number.value)), Stated(place, number, True)))
+                    numbers.append((abs(float(number.value)), CellNumber(place, number, True)))
                     if _is_year(value):
                         years += 1
                         dated.append((place, str(number.value)))
@@ -237,7 +237,7 @@ class Index:
         for reading in coarse:
             self.dates[reading].append(place)
 
-    def _add_text(self, cell: str, place: Place, numbers: list[tuple[float, Stated]]) -> None:
+    def _add_text(self, cell: str, place: Place, numbers: list[tuple[float, CellNumber]]) -> None:
         short = len(cell) <= _SHORT_CELL
         if (day := cell.strip().casefold()) in WEEKDAYS:
             self.dates[day].append(place)
@@ -271,7 +271,7 @@ class Index:
                     plain = plain[: date.start] + blank + plain[date.end :]
                 for stated in find_quantities(plain):
                     number = stated.number
-                    numbers.append((abs(float(number.value)), Stated(place, number, False)))
+                    numbers.append((abs(float(number.value)), CellNumber(place, number, False)))
                 for year in set(_YEAR.findall(plain)):
                     self.dates[year].append(place)
                 for hour, minute in set(_CLOCK.findall(plain)):

@@ -19,7 +19,7 @@ from tablemend.values.cells import Value, read_value
 from tablemend.values.places import Places
 from tablemend.values.sentences import Span
 from tablemend.verification.scope_bounds import SENTENCE_END, Attributes, read_bounds
-from tablemend.verification.scope_conditions import Condition, is_generic_time, states_time
+from tablemend.verification.scope_conditions import ScopeCondition, is_generic_time, states_time
 from tablemend.verification.scope_names import read_names
 from tablemend.verification.scope_unread import READ, TITLE, find_unread
 from tablemend.verification.scope_values import GONE, find_mentions, read_values
@@ -70,7 +70,7 @@ class QueryScope:
         topics: names that it gives to no column: a condition, or what the whole text is about.
     """
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ScopeCondition, ...] = ()
     entities: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     computed: frozenset[str] = frozenset()
@@ -88,7 +88,7 @@ class _Placed(NamedTuple):
     """A condition and where the query states it."""
 
     span: Span
-    condition: Condition
+    condition: ScopeCondition
 
 
 def read_scope(query: str, table: Table) -> QueryScope:

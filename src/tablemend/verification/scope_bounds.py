@@ -17,12 +17,12 @@ from tablemend.values.sentences import Span
 from tablemend.values.units import ONE, header_unit
 from tablemend.values.words import LITTLE_WORDS, akin, content_words
 from tablemend.verification.scope_conditions import (
-    Condition,
+    ScopeCondition,
     is_generic_time,
     states_time,
     states_year,
 )
-from tablemend.verification.scope_values import GONE, Mention
+from tablemend.verification.scope_values import GONE, QueryMention
 
 SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n")
 _JOINED = re.compile(
@@ -143,8 +143,8 @@ class Attributes(NamedTuple):
 
 
 def read_bounds(
-    query: str, masked: str, attributes: Attributes, quoted: Sequence[Mention]
-) -> Iterator[tuple[Condition, Span]]:
+    query: str, masked: str, attributes: Attributes, quoted: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition, Span]]:
     """The ranges, ends and years that are plain, each with its place.
 
     Args:
@@ -217,14 +217,14 @@ def _of_unit(said: str, attributes: Attributes) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _fitting(condition: Condition, attributes: Attributes) -> Condition:
+def _fitting(condition: ScopeCondition, attributes: Attributes) -> ScopeCondition:
     """A condition as its column takes it: 1300 and 2600 are no years in a column of areas."""
     if condition.is_time and condition.label in attributes.numbers and not _has_dates(condition):
         return replace(condition, is_time=False)
     return condition
 
 
-def _has_dates(condition: Condition) -> bool:
+def _has_dates(condition: ScopeCondition) -> bool:
     return any(end.dates for end in (condition.low, condition.high) if end is not None)
 
 
@@ -247,7 +247,7 @@ def _bound(masked: str, span: Span, before: str) -> tuple[str, bool, int] | None
     return None
 
 
-def _range(said: str, low: Value, high: Value, label: str | None) -> Iterator[Condition]:
+def _range(said: str, low: Value, high: Value, label: str | None) -> Iterator[ScopeCondition]:
     is_time = states_time(low) and states_time(high)
     if label is None or (not is_time and not label):
         return
@@ -255,25 +255,25 @@ def _range(said: str, low: Value, high: Value, label: str | None) -> Iterator[Co
         return
     if low.number and high.number and low.number.unit.scale == ONE != high.number.unit.scale:
         return  # "from 5 to 10 million": five what?
-    yield Condition(label, said, is_time, low, high)
+    yield ScopeCondition(label, said, is_time, low, high)
 
 
 def _condition(
     said: str, low: Value | None, high: Value | None, included: bool, label: str | None
-) -> Iterator[Condition]:
+) -> Iterator[ScopeCondition]:
     end = low or high
     if label is None or end is None:
         return
     is_time = states_time(end)
     if not is_time and (end.number is None or not label):
         return
-    yield Condition(label, said, is_time, low, high, included, included)
+    yield ScopeCondition(label, said, is_time, low, high, included, included)
 
 
 def _attribute(
     masked: str,
     span: Span,
-    quoted: Sequence[Mention],
+    quoted: Sequence[QueryMention],
     attributes: Attributes,
     is_time: bool,
     wording: Wording = "time",

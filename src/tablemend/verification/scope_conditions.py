@@ -29,7 +29,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ScopeCondition:
     """What a query demands of every row.
 
     Attributes:

@@ -15,8 +15,8 @@ from tablemend.values.cells import read_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import header_key
 from tablemend.values.words import content_words
-from tablemend.verification.scope_conditions import Condition
-from tablemend.verification.scope_values import GONE, QUOTED, Mention
+from tablemend.verification.scope_conditions import ScopeCondition
+from tablemend.verification.scope_values import GONE, QUOTED, QueryMention
 
 _NAME_WORD = r"[^\W\d_a-z][\w'\u2019&-]*(?:\.(?=\s[A-Z]))?"
 NAME = re.compile(
@@ -71,8 +71,8 @@ _IDLE = frozenset(
 
 
 def read_names(
-    query: str, masked: str, table: Table, key: int, mentions: Sequence[Mention]
-) -> Iterator[tuple[Condition | None, Span]]:
+    query: str, masked: str, table: Table, key: int, mentions: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition | None, Span]]:
     """Names without a column, each with its place; with the condition where it is plain.
 
     It is plain where the answer has one of the names in the one column that the preposition asks
@@ -105,10 +105,12 @@ def read_names(
             yield None, place
             continue
         said = query[head.start("how") : place.end]
-        yield Condition(label, said, values=tuple(names), excluded=bool(head["no"])), place
+        yield ScopeCondition(label, said, values=tuple(names), excluded=bool(head["no"])), place
 
 
-def find_names(masked: str, columns: Sequence[str], mentions: Sequence[Mention]) -> Iterator[Span]:
+def find_names(
+    masked: str, columns: Sequence[str], mentions: Sequence[QueryMention]
+) -> Iterator[Span]:
     """Runs of words with a capital letter; no columns, nothing quoted, no sentence's first word."""
     closed = [(mention.start, mention.end) for mention in mentions]
     closed += [match.span() for match in QUOTED.finditer(masked)]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tablemend.values.cells import read_value
 from tablemend.values.sentences import Span
 from tablemend.values.text import header_key
-from tablemend.verification.scope_conditions import Condition, states_time
+from tablemend.verification.scope_conditions import ScopeCondition, states_time
 
 GONE = "\0"
 """Stands in a masked query for every character that is understood already."""
@@ -76,7 +76,7 @@ _FREE = re.compile(
 )
 
 
-class Mention(NamedTuple):
+class QueryMention(NamedTuple):
     """Where a query names a column.
 
     Attributes:
@@ -93,15 +93,15 @@ class Mention(NamedTuple):
     quoted: bool
 
 
-def find_mentions(masked: str, columns: Sequence[str]) -> list[Mention]:
+def find_mentions(masked: str, columns: Sequence[str]) -> list[QueryMention]:
     """Everything in quotation marks, and every name of a column without them, in order."""
     known = {header_key(name): name for name in columns}
-    found: list[Mention] = []
+    found: list[QueryMention] = []
     for match in QUOTED.finditer(masked):
         said = match[1] or match[2]
         if GONE not in said:
             name = known.get(header_key(said))
-            found.append(Mention(*match.span(), name or said, name is not None, True))
+            found.append(QueryMention(*match.span(), name or said, name is not None, True))
     lowered = masked.lower()
     for name in sorted(columns, key=len, reverse=True):
         words = [re.escape(word) for word in re.split(r"[\s_]+", name.lower().strip()) if word]
@@ -110,16 +110,16 @@ def find_mentions(masked: str, columns: Sequence[str]) -> list[Mention]:
         spelled = r"[\s_]+".join(words)
         for match in re.finditer(rf"(?<![\w-]){spelled}(?![\w-])", lowered):
             if not any(one.start < match.end() and match.start() < one.end for one in found):
-                found.append(Mention(*match.span(), name, True, False))
+                found.append(QueryMention(*match.span(), name, True, False))
     for match in _FREE.finditer(masked):  # "where Credit Rating is BBB", of a column elsewhere
         if not any(one.start < match.end(1) and match.start(1) < one.end for one in found):
-            found.append(Mention(*match.span(1), match[1], False, True))
+            found.append(QueryMention(*match.span(1), match[1], False, True))
     return sorted(found)
 
 
 def read_values(
-    query: str, masked: str, mentions: Sequence[Mention]
-) -> Iterator[tuple[Condition, Span]]:
+    query: str, masked: str, mentions: Sequence[QueryMention]
+) -> Iterator[tuple[ScopeCondition, Span]]:
     """The conditions of equality, each with its place from the column's name to the last value."""
     taken = 0
     for mention in mentions:
@@ -136,16 +136,16 @@ def read_values(
         yield condition, Span(min(mention.start, start), max(mention.end, end))
 
 
-def _condition(label: str, said: str, items: tuple[str, ...], excluded: bool) -> Condition:
+def _condition(label: str, said: str, items: tuple[str, ...], excluded: bool) -> ScopeCondition:
     if len(items) == 1:
         value = read_value(items[0])
         if value.number is not None or value.dates:
-            return Condition(label, said, states_time(value), value, value, excluded=excluded)
-    return Condition(label, said, values=items, excluded=excluded)
+            return ScopeCondition(label, said, states_time(value), value, value, excluded=excluded)
+    return ScopeCondition(label, said, values=items, excluded=excluded)
 
 
 def _behind(
-    masked: str, mention: Mention, following: int
+    masked: str, mention: QueryMention, following: int
 ) -> tuple[tuple[str, ...], bool, int, int] | None:
     """The values behind a column: "Year" is 2021, "Year" 2021, Year = 2021.
 
@@ -178,7 +178,7 @@ def _behind(
     return (items, excluded, start, end) if items else None
 
 
-def _ahead(masked: str, mention: Mention) -> tuple[tuple[str, ...], bool, int, int] | None:
+def _ahead(masked: str, mention: QueryMention) -> tuple[tuple[str, ...], bool, int, int] | None:
     """The values before a column: with Norvik as "Team"."""
     if not (mention.quoted or mention.known):
         return None

@@ -10,7 +10,7 @@ from tablemend.tables.table import Table
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
 from tablemend.verification.scope import read_scope
-from tablemend.verification.scope_conditions import Condition
+from tablemend.verification.scope_conditions import ScopeCondition
 from tests.support import llm_kernels
 
 FILMS = Table.of(
@@ -19,11 +19,11 @@ FILMS = Table.of(
 )
 
 
-def conditions(query: str, table: Table = FILMS) -> list[Condition]:
+def conditions(query: str, table: Table = FILMS) -> list[ScopeCondition]:
     return list(read_scope(query, table).conditions)
 
 
-def ends(condition: Condition) -> tuple[str | None, str | None, bool]:
+def ends(condition: ScopeCondition) -> tuple[str | None, str | None, bool]:
     low, high = condition.low, condition.high
     return (
         low and low.text,

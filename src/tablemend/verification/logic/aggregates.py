@@ -8,13 +8,13 @@ from statistics import fmean, median
 
 from tablemend.verification.logic.amounts import digits, fits, spelled
 from tablemend.verification.logic.changes import timeline
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.counts import size_of
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
-from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.mentions import ColumnMention, StatedNumber
 from tablemend.verification.logic.naming import number_of
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.unread import all_rows
 
 _SUMMED = frozenset("together added adds summed".split())
@@ -25,7 +25,7 @@ _COMPUTED: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def aggregates(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of a total, an average, a median or a range."""
     cues = [
         (cue.sense, *frame.token_range(cue.start, cue.end))
@@ -75,17 +75,17 @@ def aggregates(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 yield replace(outcome, used=used)
 
 
-def _can_be(frame: Frame, stated: Stated, column: ColumnIndex) -> bool:
+def _can_be(frame: Frame, stated: StatedNumber, column: ColumnIndex) -> bool:
     """Whether a number can be a sum or an average of a column: no share, no count of rows."""
     if stated.amount.number.percent and not column.percent:
         return False
     return frame.words[stated.last : stated.last + 1] != ("of",)
 
 
-def _measured(frame: Frame, first: int, last: int) -> list[Heading]:
+def _measured(frame: Frame, first: int, last: int) -> list[ColumnMention]:
     """Columns that the aggregate can be of: named behind it, else before it."""
 
-    def near(heading: Heading) -> int:
+    def near(heading: ColumnMention) -> int:
         return heading.first - last if heading.first >= last else first - heading.last + 2
 
     named = [h for h in frame.headings if frame.view.columns[h.column].measured]
@@ -96,9 +96,9 @@ def _judge(
     frame: Frame,
     sense: str,
     words: tuple[int, int],
-    heading: Heading,
-    stated: Stated,
-    kept: Sequence[Condition],
+    heading: ColumnMention,
+    stated: StatedNumber,
+    kept: Sequence[RowFilter],
     value: float,
     rows: Sequence[int],
 ) -> Outcome:
@@ -124,14 +124,14 @@ def _judge(
     )
 
 
-def _rounded(value: float, stated: Stated) -> bool:
+def _rounded(value: float, stated: StatedNumber) -> bool:
     """Whether an average is what is stated, rounded as it is stated."""
     slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
     return not stated.amount.hedge and abs(value - stated.value) <= slack
 
 
 def _range(
-    frame: Frame, found: Sequence[Condition], words: tuple[int, int], heading: Heading
+    frame: Frame, found: Sequence[RowFilter], words: tuple[int, int], heading: ColumnMention
 ) -> Iterator[Outcome]:
     """As in "ranged from 3 to 9": the least and the most."""
     ends = [s for s in frame.amounts if s.first >= words[1]][:2]

@@ -8,10 +8,10 @@ from decimal import Decimal
 from tablemend.values.numbers import plain_digits
 from tablemend.verification.computed import is_margin
 from tablemend.verification.lexicon import LITTLE_WORDS
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
-from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.mentions import ColumnMention, StatedNumber
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 from tablemend.verification.logic.vocabulary import THINGS
 
 _SENSES = {
@@ -42,7 +42,7 @@ _HEDGING = _JUST | frozenset(
 )
 
 
-def holds(value: float, stated: Stated, hedge: str | None = None) -> bool:
+def holds(value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
     """Whether a value is within what is stated with its hedge.
 
     "Just over 5" is near 5, "over 5" anything beyond; a bare number is as precise as it is
@@ -72,7 +72,7 @@ def holds(value: float, stated: Stated, hedge: str | None = None) -> bool:
             return abs(gap) <= slack
 
 
-def fits(column: ColumnIndex, value: float, stated: Stated, hedge: str | None = None) -> bool:
+def fits(column: ColumnIndex, value: float, stated: StatedNumber, hedge: str | None = None) -> bool:
     """:func:`holds` of a column's value, whose header may scale it ("$ thousands")."""
     if stated.amount.number.percent and not column.percent and 0 < abs(value) < 1:
         return holds(100 * value, stated, hedge) or holds(value, stated, hedge)  # a fraction
@@ -84,7 +84,7 @@ def fits(column: ColumnIndex, value: float, stated: Stated, hedge: str | None = 
     return holds(scaled if column.scaled_by(stated.value) else value, stated, hedge)
 
 
-def states(column: ColumnIndex, ordered: Ordered, row: int, stated: Stated) -> bool:
+def states(column: ColumnIndex, ordered: Ordered, row: int, stated: StatedNumber) -> bool:
     """Whether a cell is a number, as precisely as it is stated, or says it beside another."""
     value = ordered.of.get(row)
     if value is not None and fits(column, value, stated):
@@ -94,7 +94,7 @@ def states(column: ColumnIndex, ordered: Ordered, row: int, stated: Stated) -> b
     )
 
 
-def hedge_of(frame: Frame, stated: Stated) -> str:
+def hedge_of(frame: Frame, stated: StatedNumber) -> str:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
     before = frame.words[max(0, stated.first - 3) : stated.first]
     if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
@@ -111,7 +111,7 @@ def hedge_of(frame: Frame, stated: Stated) -> str:
     return ""
 
 
-def hedge_tokens(frame: Frame, stated: Stated) -> frozenset[int]:
+def hedge_tokens(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     """The tokens of "more than" or "at least" before an amount, and of "or more" behind it."""
     for cue in frame.cues:
         if cue.kind == "hedge" or cue.sense == "exceed":
@@ -130,7 +130,7 @@ def ratio_hedge(frame: Frame, first: int) -> tuple[str, frozenset[int]]:
     return "", frozenset()
 
 
-def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
+def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[RowFilter]:
     """As in "less than 10 points", "a score of 20", "more than 5 at the fa cup"."""
     for stated in frame.amounts:
         heading = heading_beside(frame, stated)
@@ -155,7 +155,7 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
         )
         if hedge:
             used |= hedge_tokens(frame, stated)
-        yield Condition(
+        yield RowFilter(
             stated.first,
             stated.last,
             rows,
@@ -166,9 +166,9 @@ def bounds(frame: Frame, timed: frozenset[int]) -> Iterator[Condition]:
         )
 
 
-def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
+def heading_beside(frame: Frame, stated: StatedNumber) -> ColumnMention | None:
     """The measured column that an amount counts in: "20 points", "a score of 20"."""
-    best: tuple[float, Heading] | None = None
+    best: tuple[float, ColumnMention] | None = None
     if is_margin(frame.reading.plain, stated.amount):
         return None
     for heading in frame.headings:
@@ -225,14 +225,14 @@ def heading_beside(frame: Frame, stated: Stated) -> Heading | None:
     return best[1] if best else None
 
 
-def _counts_something(frame: Frame, place: int, heading: Heading) -> bool:
+def _counts_something(frame: Frame, place: int, heading: ColumnMention) -> bool:
     """Whether the noun right behind an amount is what it counts: a thing, or another column."""
     return frame.words[place] in THINGS or any(
         h.first == place and h.share > 0.99 and h.column != heading.column for h in frame.headings
     )
 
 
-def spelled(column: ColumnIndex, value: float, stated: Stated) -> str:
+def spelled(column: ColumnIndex, value: float, stated: StatedNumber) -> str:
     """A column's value in the scale of a stated number: 9,530 (thousands) beside "9.2 million"."""
     scale = float(stated.amount.number.unit.scale)
     if scale == 1 and not (column.scale != 1 and column.scaled_by(stated.value)):
@@ -247,7 +247,7 @@ def digits(value: float) -> str:
     return plain_digits(Decimal(repr(round(value, 6))))
 
 
-def preposition(frame: Frame, stated: Stated) -> str:
+def preposition(frame: Frame, stated: StatedNumber) -> str:
     """The word before an amount, its hedges passed over: "from" of "from nearly 5"."""
     place = stated.first - 1
     while place > 0 and frame.words[place] in _HEDGING:
@@ -255,7 +255,7 @@ def preposition(frame: Frame, stated: Stated) -> str:
     return frame.words[place] if place >= 0 else ""
 
 
-def zeros(frame: Frame) -> Iterator[Condition]:
+def zeros(frame: Frame) -> Iterator[RowFilter]:
     """As in "without a single gold", "no wins": the column is 0 there."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -266,4 +266,4 @@ def zeros(frame: Frame) -> Iterator[Condition]:
             continue
         rows = frozenset(row for row in frame.rows if column.ordered.of.get(row) == 0)
         used = frozenset(range(place, heading.last))
-        yield Condition(heading.first, heading.last, rows, used, heading.share, column.index, True)
+        yield RowFilter(heading.first, heading.last, rows, used, heading.share, column.index, True)

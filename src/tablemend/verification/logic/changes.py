@@ -9,12 +9,12 @@ from itertools import pairwise
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import terms
 from tablemend.verification.logic.amounts import digits, holds, preposition, ratio_hedge
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, View
 from tablemend.verification.logic.measures import moment
-from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.mentions import ColumnMention, StatedNumber
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.unread import all_rows
 from tablemend.verification.logic.vocabulary import opposite
 
@@ -52,7 +52,7 @@ class Change:
     fit: float
 
 
-def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def changes(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of every word of change."""
     times = timeline(frame.view)
     if times is None or any(cue.sense == "streak" for cue in frame.cues):
@@ -78,7 +78,7 @@ def changes(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
                 yield _judge(frame, cue, (first, last), change, found)
 
 
-def _counts_rows(frame: Frame, stated: Stated) -> bool:
+def _counts_rows(frame: Frame, stated: StatedNumber) -> bool:
     """Whether an amount counts periods or rows: "two quarters", "3 regions"; no change is such."""
     word = "".join(frame.words[stated.last : stated.last + 1])
     key = frame.view.columns[frame.view.key].terms
@@ -94,7 +94,7 @@ def timeline(view: View) -> tuple[int, dict[int, float]] | None:
     return None
 
 
-def _measures(frame: Frame, first: int) -> list[Heading]:
+def _measures(frame: Frame, first: int) -> list[ColumnMention]:
     """The columns that can have changed: named before the word of change, else behind it."""
     named = [
         heading
@@ -109,10 +109,10 @@ def _measures(frame: Frame, first: int) -> list[Heading]:
 
 def _change(
     frame: Frame,
-    found: Sequence[Condition],
+    found: Sequence[RowFilter],
     times: tuple[int, dict[int, float]],
     column: ColumnIndex,
-    heading: Heading,
+    heading: ColumnMention,
     words: tuple[int, int],
 ) -> Change | None:
     index, places = times
@@ -157,7 +157,7 @@ def _change(
 
 
 def _judge(
-    frame: Frame, cue: Cue, words: tuple[int, int], change: Change, found: Sequence[Condition]
+    frame: Frame, cue: Cue, words: tuple[int, int], change: Change, found: Sequence[RowFilter]
 ) -> Outcome:
     column, values = change.column, change.values
     first, last = values[0], values[-1]
@@ -268,7 +268,9 @@ def _amount_tokens(frame: Frame, used: frozenset[int]) -> frozenset[int]:
     return frozenset[int]().union(*(span for span in spans if not span & used))
 
 
-def _right(frame: Frame, stated: Stated, first: float, last: float, column: ColumnIndex) -> str:
+def _right(
+    frame: Frame, stated: StatedNumber, first: float, last: float, column: ColumnIndex
+) -> str:
     """What an amount of a change has to be; empty where it is right."""
     scale = float(stated.amount.number.unit.scale)
     if scale != 1 or (column.scale != 1 and column.scaled_by(stated.value)):
@@ -294,6 +296,6 @@ def _right(frame: Frame, stated: Stated, first: float, last: float, column: Colu
     return digits(gap)
 
 
-def _near(share: float, stated: Stated) -> bool:
+def _near(share: float, stated: StatedNumber) -> bool:
     """Whether a growth is what is stated, within half a percentage point."""
     return abs(share - stated.value) <= 0.5 or holds(share, stated)

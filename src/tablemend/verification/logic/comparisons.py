@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from tablemend.claims.cues import Cue, find_cues
 from tablemend.verification.logic.amounts import digits
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.mentions import Stated
+from tablemend.verification.logic.mentions import StatedNumber
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.sides import Side, compare
 from tablemend.verification.logic.superlatives import Ordering, noun_phrase_end, orderings
 from tablemend.verification.logic.vocabulary import LOWER_IS_BETTER
@@ -23,7 +23,7 @@ _ON = frozenset("on in of for by regarding at".split())
 _ANY = frozenset("any all every each other others else everyone rest".split())
 
 
-def comparisons(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def comparisons(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of every comparative with "than", and of before and after."""
     for cue in frame.cues:
         timed = cue.kind == "temporal" and cue.sense in _TIMES
@@ -118,8 +118,8 @@ def _named_behind(frame: Frame, cue: Cue, first: int, last: int) -> list[Orderin
 
 
 def _sides(
-    frame: Frame, found: Sequence[Condition], first: int, than: int, taken: frozenset[int]
-) -> tuple[list[Condition], list[Condition]]:
+    frame: Frame, found: Sequence[RowFilter], first: int, than: int, taken: frozenset[int]
+) -> tuple[list[RowFilter], list[RowFilter]]:
     """What stands before the comparative and what after "than"."""
     free = [condition for condition in found if not condition.used & taken]
     left = [condition for condition in free if condition.last <= max(first, than)]
@@ -129,7 +129,7 @@ def _sides(
 
 def _rows_compared(
     frame: Frame,
-    found: Sequence[Condition],
+    found: Sequence[RowFilter],
     cue: Cue,
     words: tuple[int, int],
     than: int,
@@ -164,7 +164,7 @@ def _rows_compared(
     yield compare(frame, cue, words, ordering, (sides[0], sides[1]), amount, scope, found)
 
 
-def _side(ordering: Ordering, condition: Condition, scope: frozenset[int]) -> Side | None:
+def _side(ordering: Ordering, condition: RowFilter, scope: frozenset[int]) -> Side | None:
     column, of = ordering.column, ordering.ordered.of
     rows = condition.rows & scope or condition.rows
     values = [of[row] for row in rows if row in of]
@@ -175,7 +175,7 @@ def _side(ordering: Ordering, condition: Condition, scope: frozenset[int]) -> Si
     return Side(sum(values), rows, condition.used, fit, condition.first, condition.last, how)
 
 
-def _difference_stated(frame: Frame, first: int) -> Stated | None:
+def _difference_stated(frame: Frame, first: int) -> StatedNumber | None:
     """The 5 of "5 more points" and of "5 points more"."""
     for stated in frame.amounts:
         if not 0 <= first - stated.last <= 1 or stated.amount.role != "value":
@@ -189,7 +189,7 @@ def _difference_stated(frame: Frame, first: int) -> Stated | None:
 
 
 def _counts_compared(
-    frame: Frame, found: Sequence[Condition], cue: Cue, words: tuple[int, int], than: int
+    frame: Frame, found: Sequence[RowFilter], cue: Cue, words: tuple[int, int], than: int
 ) -> Iterator[Outcome]:
     """As in "more players from Spain than from France": how often each occurs."""
     first, last = words
@@ -241,7 +241,7 @@ def _counts_compared(
 
 
 def _columns_compared(
-    frame: Frame, found: Sequence[Condition], cue: Cue, words: tuple[int, int], than: int
+    frame: Frame, found: Sequence[RowFilter], cue: Cue, words: tuple[int, int], than: int
 ) -> Iterator[Outcome]:
     """As in "more gold than silver medals": two columns of one row."""
     first, last = words
@@ -293,7 +293,7 @@ def _above_all(
     words: tuple[int, int],
     than: int,
     ordering: Ordering,
-    left: Sequence[Condition],
+    left: Sequence[RowFilter],
 ) -> Iterator[Outcome]:
     """As in "more points than any other team"."""
     column = ordering.column

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tablemend.verification.logic.amounts import bounds, zeros
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.mentions import Heading, Phrase
+from tablemend.verification.logic.mentions import ColumnMention, Phrase
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 from tablemend.verification.logic.times import days, months, years
 from tablemend.verification.logic.vocabulary import RESULTS, THINGS
 from tablemend.verification.logic.worded import worded_bounds
@@ -49,10 +49,10 @@ _BEING = frozenset("be is was are were as".split())
 _PREDICATING = _BEING | frozenset("the a an play plays played list listed serve served".split())
 
 
-def conditions(frame: Frame) -> list[Condition]:
+def conditions(frame: Frame) -> list[RowFilter]:
     """Every condition that the statement states, in order; the longest at each place."""
     all_rows = frozenset(frame.view.rows)
-    found: list[Condition] = [*days(frame), *months(frame)]
+    found: list[RowFilter] = [*days(frame), *months(frame)]
     found += years(frame, frozenset[int]().union(*(condition.used for condition in found)))
     timed = frozenset[int]().union(*(condition.used for condition in found))
     worded = list(worded_bounds(frame))
@@ -76,7 +76,7 @@ def conditions(frame: Frame) -> list[Condition]:
         if said is not None and all(m.column != said.column for m in phrase.mentions):
             column, rows = said.column, frozenset()  # named as something that it is not
             used |= range_set(said.first, said.last)
-        found.append(Condition(phrase.first, phrase.last, rows, used, fit, column))
+        found.append(RowFilter(phrase.first, phrase.last, rows, used, fit, column))
     headed = {place for h in frame.headings for place in range(h.first, h.last)}
     found += _origins(frame, frozenset(taken | headed))
     found += _carried(frame, found)
@@ -84,18 +84,18 @@ def conditions(frame: Frame) -> list[Condition]:
     return [_negate(frame, condition, all_rows) for condition in _listed(frame, found)]
 
 
-def _carried(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
+def _carried(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
     """As in "It also had ...": whom the sentence before spoke of."""
     subject = frozenset(frame.links.subject) & frame.rows
     if frame.view.turned or not subject or any(c.column == frame.view.key for c in found):
         return
     for place, word in enumerate(frame.words):
         if word in _PRONOUNS:
-            yield Condition(place, place + 1, subject, frozenset({place}), 0.9, frame.view.key)
+            yield RowFilter(place, place + 1, subject, frozenset({place}), 0.9, frame.view.key)
             return
 
 
-def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:
+def _predicated(frame: Frame, phrase: Phrase) -> ColumnMention | None:
     """The column that a name is said to stand in: "the home team was A", "A as the winner"."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -124,7 +124,7 @@ def _predicated(frame: Frame, phrase: Phrase) -> Heading | None:
     return None
 
 
-def _is_subject(frame: Frame, heading: Heading, phrase: Phrase) -> bool:
+def _is_subject(frame: Frame, heading: ColumnMention, phrase: Phrase) -> bool:
     """As in "the classification in stage 13 was A": the clause's subject, and what it was."""
     start = frame.clause(heading.first)[0]
     while start < heading.first and frame.words[start] in ("the", "a", "his", "their", "its"):
@@ -136,9 +136,9 @@ def _is_subject(frame: Frame, heading: Heading, phrase: Phrase) -> bool:
     return start == heading.first and verb == place and frame.words[place] in _BEING
 
 
-def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
+def _listed(frame: Frame, found: list[RowFilter]) -> Iterator[RowFilter]:
     """As in "A, B and C" of one column as one condition: any of them."""
-    held: Condition | None = None
+    held: RowFilter | None = None
     for condition in found:
         if held is not None:
             gap = frame.words[held.last : condition.first]
@@ -149,7 +149,7 @@ def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
                 used = held.used | condition.used
                 rows = held.rows | condition.rows
                 fit = min(held.fit, condition.fit)
-                held = Condition(
+                held = RowFilter(
                     held.first, condition.last, rows, used, fit, held.column, False, members
                 )
                 continue
@@ -159,7 +159,7 @@ def _listed(frame: Frame, found: list[Condition]) -> Iterator[Condition]:
         yield held
 
 
-def _negate(frame: Frame, condition: Condition, rows: frozenset[int]) -> Condition:
+def _negate(frame: Frame, condition: RowFilter, rows: frozenset[int]) -> RowFilter:
     """As in "not from Spain" is everyone else."""
     if (taken := frame.exception(condition.first)) is not None:
         return replace(condition, rows=rows - condition.rows, used=condition.used | taken)
@@ -192,7 +192,7 @@ def _negate(frame: Frame, condition: Condition, rows: frozenset[int]) -> Conditi
     return replace(condition, rows=rows - condition.rows, used=condition.used | {place})
 
 
-def _results(frame: Frame) -> Iterator[Condition]:
+def _results(frame: Frame) -> Iterator[RowFilter]:
     """As in "won", "lost" and "drew" where the table says who won."""
     columns = [column for column in frame.view.columns if column.has_results]
     for place, word in enumerate(frame.words if columns else ()):
@@ -205,10 +205,10 @@ def _results(frame: Frame) -> Iterator[Condition]:
                 for row, measure in column.measures.items()
                 if measure.result == result and row in frame.rows
             )
-            yield Condition(place, place + 1, rows, frozenset({place}), 0.8, column.index)
+            yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
 
 
-def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[Condition]:
+def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[RowFilter]:
     """As in "Australian" of rows that say "Australia"."""
     for place, word in enumerate(frame.words):
         if place in taken or len(word) < 5 or not word.endswith(_ORIGIN):
@@ -226,5 +226,5 @@ def _origins(frame: Frame, taken: frozenset[int]) -> Iterator[Condition]:
                 for row in group
             )
             if rows:
-                yield Condition(place, place + 1, rows, frozenset({place}), 0.8, column.index)
+                yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
                 break

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.amounts import hedge_of, hedge_tokens, holds
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import TIME_UNITS, Frame
-from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.mentions import ColumnMention, StatedNumber
 from tablemend.verification.logic.naming import name_rows, number_of, where
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.unread import is_one_row, is_unread
 from tablemend.verification.logic.vocabulary import DISTINCT, THINGS
 
@@ -36,7 +36,7 @@ _PLAYED = frozenset("game games match matches".split())
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 
 
-def counts(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def counts(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of every number as a count of rows or of values."""
     for stated in frame.amounts:
         if _can_count(frame, stated) and not size_of(frame, stated):
@@ -45,7 +45,7 @@ def counts(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             yield from _count(frame, stated, inside)
 
 
-def _can_count(frame: Frame, stated: Stated) -> bool:
+def _can_count(frame: Frame, stated: StatedNumber) -> bool:
     amount = stated.amount
     if amount.role == "year" or stated.value != int(stated.value) or stated.value < 0:
         return False
@@ -64,7 +64,7 @@ def _can_count(frame: Frame, stated: Stated) -> bool:
     return before < 0 or words[before] not in _LABELS
 
 
-def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator[Outcome]:
+def _count(frame: Frame, stated: StatedNumber, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     noun, fit, distinct = _counted(frame, stated)
     if fit == 0:
         return
@@ -138,7 +138,7 @@ def _count(frame: Frame, stated: Stated, found: Sequence[Condition]) -> Iterator
         )
 
 
-def _is_record(frame: Frame, stated: Stated) -> bool:
+def _is_record(frame: Frame, stated: StatedNumber) -> bool:
     """Whether games are counted, and no row is one: "lost 12 games" over a table of players."""
     if frame.words[stated.last : stated.last + 1] not in {(word,) for word in _PLAYED}:
         return False
@@ -148,14 +148,14 @@ def _is_record(frame: Frame, stated: Stated) -> bool:
     return not any(c.has_results or c.temporal or c.kind in ("score", "date") for c in columns)
 
 
-def _right(frame: Frame, stated: Stated, number: int) -> tuple[str, ...]:
+def _right(frame: Frame, stated: StatedNumber, number: int) -> tuple[str, ...]:
     """The number that is right, where the noun behind it stays as it is: no "one quarters"."""
     noun = "".join(frame.words[stated.last : stated.last + 1])
     counted = noun in THINGS or any(heading.first == stated.last for heading in frame.headings)
     return () if counted and (number == 1) == noun.endswith("s") else (str(number),)
 
 
-def _one_of(frame: Frame, stated: Stated) -> int | None:
+def _one_of(frame: Frame, stated: StatedNumber) -> int | None:
     """The token of the "1" in "1 of the 2 players"; ``None`` where it says nothing like it."""
     place = stated.first - 1
     while place > 0 and frame.words[place] in ("the", "only", "just"):
@@ -167,11 +167,11 @@ def _one_of(frame: Frame, stated: Stated) -> int | None:
 
 def _membership(
     frame: Frame,
-    stated: Stated,
-    kept: Sequence[Condition],
+    stated: StatedNumber,
+    kept: Sequence[RowFilter],
     member: int,
     fit: float,
-    noun: Heading | None,
+    noun: ColumnMention | None,
 ) -> Iterator[Outcome]:
     """As in "A is one of the 2 players from England": there are 2, and A is of them."""
     who = [condition for condition in kept if condition.last <= member]
@@ -200,7 +200,7 @@ def _membership(
 
 
 def _numbers(
-    frame: Frame, kept: Sequence[Condition], noun: Heading | None, distinct: bool
+    frame: Frame, kept: Sequence[RowFilter], noun: ColumnMention | None, distinct: bool
 ) -> list[tuple[str, int]]:
     """The rows, and the different values of the column that is counted where they differ."""
     rows = within(kept, frame.rows)
@@ -213,9 +213,9 @@ def _numbers(
 
 def _enumerated(
     frame: Frame,
-    stated: Stated,
-    kept: Sequence[Condition],
-    listed: Condition,
+    stated: StatedNumber,
+    kept: Sequence[RowFilter],
+    listed: RowFilter,
     used: frozenset[int],
     fit: float,
 ) -> Iterator[Outcome]:
@@ -240,7 +240,7 @@ def _enumerated(
     )
 
 
-def size_of(frame: Frame, stated: Stated) -> bool:
+def size_of(frame: Frame, stated: StatedNumber) -> bool:
     """Whether a number says how many rows there are: "4 of the six tests", "all 31 players"."""
     words, place = frame.words, stated.first - 1
     if stated.last >= len(words) or not _can_be_size(stated):
@@ -275,7 +275,7 @@ def _has_subject(frame: Frame, place: int) -> bool:
     return any(m.column == frame.view.key and len(m.rows) == 1 for p in named for m in p.mentions)
 
 
-def _can_be_size(stated: Stated) -> bool:
+def _can_be_size(stated: StatedNumber) -> bool:
     return (
         stated.amount.role == "value"
         and stated.value == int(stated.value) > 1
@@ -284,7 +284,7 @@ def _can_be_size(stated: Stated) -> bool:
     )
 
 
-def sizes(frame: Frame, stated: Stated) -> frozenset[int]:
+def sizes(frame: Frame, stated: StatedNumber) -> frozenset[int]:
     """What "the N rows" can be: with and without totals, or the different values named."""
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
@@ -292,7 +292,7 @@ def sizes(frame: Frame, stated: Stated) -> frozenset[int]:
     return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names})
 
 
-def _whole(frame: Frame, stated: Stated) -> Stated | None:
+def _whole(frame: Frame, stated: StatedNumber) -> StatedNumber | None:
     """The N of "K of the N rows" and of "K out of N"."""
     place = stated.last
     while place < len(frame.words) and frame.words[place] in ("out", "of", "the", "its", "all"):
@@ -302,7 +302,7 @@ def _whole(frame: Frame, stated: Stated) -> Stated | None:
     return next((other for other in frame.amounts if other.first == place), None)
 
 
-def _counted(frame: Frame, stated: Stated) -> tuple[Heading | None, float, bool]:
+def _counted(frame: Frame, stated: StatedNumber) -> tuple[ColumnMention | None, float, bool]:
     """What is counted: the column that names it, how surely it is a count, and if once each."""
     whole = _whole(frame, stated)
     words, place = frame.words, (whole or stated).last

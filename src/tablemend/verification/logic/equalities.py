@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.amounts import digits, fits, hedge_of, spelled
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 
 
-def equalities(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def equalities(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "A and B have the same points", "A and B were drafted in different rounds"."""
     for cue in frame.cues:
         if cue.kind != "comparative" or cue.sense not in ("equal", "different"):
@@ -45,7 +45,7 @@ def _equal(
     column: ColumnIndex,
     share: float,
     groups: Sequence[frozenset[int]],
-    pair: Sequence[Condition],
+    pair: Sequence[RowFilter],
     heading: object,
 ) -> Outcome:
     values = [{_standard(column, row) for row in group} for group in groups]
@@ -70,7 +70,7 @@ def _standard(column: ColumnIndex, row: int) -> object:
     return column.cell(row).casefold().strip()
 
 
-def differences(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def differences(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "the difference between A and B in points was 5", "a gap of 5 between A and B"."""
     for cue in frame.cues:
         if (cue.kind, cue.sense) != ("change", "difference"):

@@ -13,7 +13,7 @@ from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.linking import Linking
 from tablemend.verification.links import Links
 from tablemend.verification.logic.index import ColumnIndex, View
-from tablemend.verification.logic.mentions import Heading, Mention, Phrase, Stated
+from tablemend.verification.logic.mentions import CellMention, ColumnMention, Phrase, StatedNumber
 from tablemend.verification.reading import Reading, Token
 
 _VERBS = frozenset(
@@ -48,7 +48,7 @@ def _both(one: Phrase, other: Phrase) -> Phrase | None:
             rows = left.rows & right.rows
             if left.column == right.column and rows and left.share < 1 and right.share < 1:
                 share = min(1.0, left.share + right.share)
-                mentions.append(Mention(one.first, other.last, left.column, rows, share))
+                mentions.append(CellMention(one.first, other.last, left.column, rows, share))
     return Phrase(one.first, other.last, tuple(mentions)) if mentions else None
 
 
@@ -147,9 +147,9 @@ class Frame:
     # ---- rows
 
     @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
+    def mentions(self) -> tuple[CellMention, ...]:
         """What names cells: one mention for every column."""
-        found: list[Mention] = []
+        found: list[CellMention] = []
         links = self.links
         named: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [
             *((link.start, link.end, link.places) for link in links.cells),
@@ -174,13 +174,13 @@ class Frame:
             for column, of in shares.items():
                 best = max(of.values())
                 rows = frozenset(row for row, share in of.items() if best < 1 or share == 1)
-                found.append(Mention(first, last, column, rows, best))
+                found.append(CellMention(first, last, column, rows, best))
         return tuple(sorted(found, key=lambda mention: mention.first))
 
     @cached_property
     def phrases(self) -> tuple[Phrase, ...]:
         """The mentions, alternatives together: a word of a longer cell is no name by itself."""
-        grouped: dict[tuple[int, int], list[Mention]] = defaultdict(list)
+        grouped: dict[tuple[int, int], list[CellMention]] = defaultdict(list)
         for mention in self.mentions:
             grouped[mention.first, mention.last].append(mention)
         found = []
@@ -226,7 +226,7 @@ class Frame:
             joined.append(phrase)
         return joined
 
-    def _is_name(self, mention: Mention) -> bool:
+    def _is_name(self, mention: CellMention) -> bool:
         if any(
             heading.share > 0.99
             and heading.first <= mention.first < mention.last <= heading.last
@@ -243,7 +243,7 @@ class Frame:
             or self.view.columns[mention.column].temporal
         )
 
-    def _distance(self, mention: Mention) -> int:
+    def _distance(self, mention: CellMention) -> int:
         """Words between a mention and the name of its column; 9 where it is not named."""
         gaps = [
             self._content_between(
@@ -266,9 +266,9 @@ class Frame:
     # ---- columns
 
     @cached_property
-    def headings(self) -> tuple[Heading, ...]:
+    def headings(self) -> tuple[ColumnMention, ...]:
         """What names columns; words that also name cells are kept in both."""
-        found: list[Heading] = []
+        found: list[ColumnMention] = []
         named = [(link.start, link.end, link.columns, link.coverage) for link in self.links.columns]
         if self.view.turned:
             named = [
@@ -289,7 +289,7 @@ class Frame:
             said = {column: self.context(self.view.columns[column]) for column in columns}
             most = max(said.values()) - 0.05
             found += [
-                Heading(first, end, column, coverage)
+                ColumnMention(first, end, column, coverage)
                 for column, end in ends.items()
                 if end == furthest and said[column] >= most
             ]
@@ -301,7 +301,7 @@ class Frame:
                 if again and not any(
                     h.column == column and h.first <= place < h.last for h in found
                 ):
-                    found.append(Heading(place, place + 1, column, 1.0))
+                    found.append(ColumnMention(place, place + 1, column, 1.0))
         return tuple(found)
 
     @cached_property
@@ -322,7 +322,7 @@ class Frame:
         opened = "(" in self.between(last - 1, last) if last < end else False
         return end if opened else last
 
-    def headings_in(self, first: int, last: int) -> list[Heading]:
+    def headings_in(self, first: int, last: int) -> list[ColumnMention]:
         """Headings within some tokens: those that say most of the header and are longest first."""
         inside = [h for h in self.headings if first <= h.first and h.last <= last]
         return sorted(inside, key=lambda h: (-(h.last - h.first), -h.share))
@@ -330,7 +330,7 @@ class Frame:
     # ---- amounts
 
     @cached_property
-    def amounts(self) -> tuple[Stated, ...]:
+    def amounts(self) -> tuple[StatedNumber, ...]:
         """The numbers of the statement; ordinals and articles are none."""
         found = []
         for amount in self.links.amounts:
@@ -339,7 +339,7 @@ class Frame:
                 end = amount.digits_end if timed else amount.end
                 first, last = self.token_range(amount.start, end)
                 if first < last:
-                    found.append(Stated(first, last, amount, float(amount.value)))
+                    found.append(StatedNumber(first, last, amount, float(amount.value)))
         return tuple(found)
 
     def ordinal(self, place: int) -> int:

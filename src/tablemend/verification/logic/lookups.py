@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tablemend.values.text import fold
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.mentions import Heading
+from tablemend.verification.logic.mentions import ColumnMention
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.superlatives import nth_rows
 from tablemend.verification.logic.vocabulary import THINGS
 
@@ -24,7 +24,7 @@ _SEVERAL = {(word,) for word in THINGS if word.endswith("s")}
 _PLACED = frozenset({"place", "within", "last"})
 
 
-def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def together(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "A of B scored 5 on Monday": one row has all that is said."""
     later = any(c.kind == "temporal" and c.sense in ("early", "late") for c in frame.cues)
     if (later and "than" in frame.words) or _is_extreme(frame):
@@ -87,7 +87,7 @@ def together(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
             )
 
 
-def _counts_other(frame: Frame, found: Sequence[Condition], number: Condition) -> bool:
+def _counts_other(frame: Frame, found: Sequence[RowFilter], number: RowFilter) -> bool:
     """Whether a noun that names no column follows a number: "12 assists" in a table of goals."""
     place = number.last
     if not frame.view.columns[number.column].adds_up or place >= len(frame.words):
@@ -100,7 +100,7 @@ def _counts_other(frame: Frame, found: Sequence[Condition], number: Condition) -
     return not named and len(word) > 3 and word.endswith("s") and not word.endswith("ss")
 
 
-def _of_several(frame: Frame, named: Sequence[Condition]) -> bool:
+def _of_several(frame: Frame, named: Sequence[RowFilter]) -> bool:
     """Whether rows are counted: of "two hospitals in Oslo" nothing is said by one row."""
     used = frozenset[int]().union(*(condition.used for condition in named))
     keyed = {h.first for h in frame.headings if h.column == frame.view.key and h.share > 0.99}
@@ -113,7 +113,7 @@ def _of_several(frame: Frame, named: Sequence[Condition]) -> bool:
     )
 
 
-def _disagree(frame: Frame, named: Sequence[Condition]) -> bool:
+def _disagree(frame: Frame, named: Sequence[RowFilter]) -> bool:
     """Whether rows of one name say different things and nothing tells them apart."""
     columns = frame.view.columns
     who = next((c for c in named if c.column == frame.view.key and not c.members), None)
@@ -131,7 +131,7 @@ def _is_extreme(frame: Frame) -> bool:
     return "bottomed" in frame.words or any(a == "a" and word in _EXTREMES for a, word in after)
 
 
-def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def bounds(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "A has more than 5 points", "A won before 2000": some row has all that is said."""
     bounded = [c for c in found if c.bound]
     if not bounded or len(found) < 2 or _of_several(frame, found):
@@ -161,7 +161,7 @@ def bounds(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
     )
 
 
-def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def ranks(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "A finished third", "A is in the top 5"."""
     columns = [column for column in frame.view.columns if column.ranking]
     columns.sort(key=lambda column: -frame.context(column))
@@ -218,9 +218,9 @@ def ranks(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 
 def _by_amount(
     frame: Frame,
-    found: Sequence[Condition],
+    found: Sequence[RowFilter],
     words: tuple[int, int],
-    heading: Heading,
+    heading: ColumnMention,
     number: int,
 ) -> Iterator[Outcome]:
     """As in "A ranked second in sales": the second largest."""

@@ -8,7 +8,7 @@ from tablemend.verification.reading import Amount
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class CellMention:
     """Words that name cells of one column.
 
     Attributes:
@@ -26,7 +26,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class ColumnMention:
     """Words that name a column.
 
     Attributes:
@@ -42,7 +42,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedNumber:
     """A number of the statement as one token or several.
 
     Attributes:
@@ -68,7 +68,7 @@ class Phrase:
 
     first: int
     last: int
-    mentions: tuple[Mention, ...]
+    mentions: tuple[CellMention, ...]
 
     @property
     def rows(self) -> frozenset[int]:

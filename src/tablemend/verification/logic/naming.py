@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.row_filter import RowFilter
 
 _SHOWN = 3
 _DENIALS = frozenset("not n't never without except excluding outside".split())
@@ -23,7 +23,7 @@ def number_of(number: int, what: str = "row") -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def where(frame: Frame, conditions: Sequence[Condition]) -> str:
+def where(frame: Frame, conditions: Sequence[RowFilter]) -> str:
     """What narrows rows down: " where Won: more than ten"; " in the table" without conditions."""
     said = ", ".join(
         f"{frame.view.columns[c.column].header}: {_words(frame, c)}" for c in conditions
@@ -31,7 +31,7 @@ def where(frame: Frame, conditions: Sequence[Condition]) -> str:
     return f" where {said}" if said else " in the table"
 
 
-def _words(frame: Frame, condition: Condition) -> str:
+def _words(frame: Frame, condition: RowFilter) -> str:
     """The words of a condition, with the "more than" before it and the "or more" behind it."""
     headed = {
         place

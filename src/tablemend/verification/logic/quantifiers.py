@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
-from tablemend.verification.logic.mentions import Stated
+from tablemend.verification.logic.mentions import StatedNumber
 from tablemend.verification.logic.naming import name_rows, number_of
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.unread import all_rows, is_unread
 
 _AMONG = frozenset("of among across out in".split())
@@ -17,7 +17,7 @@ _EVERYWHERE = frozenset("in for across during over throughout at".split())
 _STAYING = frozenset("stay stayed stays remain remained keep kept".split())
 
 
-def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def quantifiers(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of all, both, none, neither, most, half and only."""
     for cue in frame.cues:
         if (whole := all_rows(frame, cue)) is not None:
@@ -41,7 +41,7 @@ def quantifiers(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 
 
 def _share(
-    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+    frame: Frame, found: Sequence[RowFilter], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
     if frame.words[last : last + 1] == ("other",):
         return  # "no other team had more points than A" compares
@@ -61,7 +61,7 @@ def _share(
     used = range_set(first, last).union(*(c.used for c in named))
     if is_unread(frame, used, named, frame.clause(first)):
         return  # "all hospitals in Oslo have a helipad"
-    allowed: Stated | None = None
+    allowed: StatedNumber | None = None
     if cue.sense == "all" and frame.words[last : last + 1] == ("but",):
         allowed = next((s for s in frame.amounts if s.first == last + 1), None)
         used |= range_set(last, allowed.last if allowed else last + 1)
@@ -113,7 +113,7 @@ def _share(
 
 
 def _at_all_times(
-    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+    frame: Frame, found: Sequence[RowFilter], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
     """As in "never exceeded 5", "was always above 5", "exceeded 5 in every quarter"."""
     bounded = [c for c in found if c.bound and not c.used & range_set(first, last)]
@@ -152,7 +152,7 @@ def _stayed(frame: Frame) -> frozenset[int]:
 
 
 def _members(
-    frame: Frame, found: Sequence[Condition], cue: Cue, first: int, last: int
+    frame: Frame, found: Sequence[RowFilter], cue: Cue, first: int, last: int
 ) -> Iterator[Outcome]:
     """As in "both A and B won": each has it; "neither A nor B": none has."""
     pairs = [c for c in found if len(c.members) == 2]
@@ -179,7 +179,7 @@ def _members(
         )
 
 
-def _only(frame: Frame, found: Sequence[Condition], first: int, last: int) -> Iterator[Outcome]:
+def _only(frame: Frame, found: Sequence[RowFilter], first: int, last: int) -> Iterator[Outcome]:
     """As in "A is the only one from B": whoever has the property is A, and A has it."""
     if any(stated.first in (last, last - 1) for stated in frame.amounts):
         return  # "only 5 games" is a count

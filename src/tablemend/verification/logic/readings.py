@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import exp, log
 
-from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter
 from tablemend.verification.logic.vocabulary import EMPTY, RESULTS, THINGS
 from tablemend.verification.logic.weights import WEIGHTS
 
@@ -20,7 +20,7 @@ _OPERATIONS = frozenset(
 
 
 def features(
-    frame: Frame, found: Sequence[Condition], outcomes: Sequence[Outcome], outcome: Outcome
+    frame: Frame, found: Sequence[RowFilter], outcomes: Sequence[Outcome], outcome: Outcome
 ) -> dict[str, float]:
     """What is known of a reading: how much of the statement it accounts for, and how well."""
     left = frame.content - outcome.used
@@ -73,7 +73,7 @@ def _weight(frame: Frame, place: int) -> float:
 
 
 def weigh(
-    frame: Frame, found: Sequence[Condition], outcomes: Sequence[Outcome]
+    frame: Frame, found: Sequence[RowFilter], outcomes: Sequence[Outcome]
 ) -> tuple[float, list[tuple[float, Outcome]]]:
     """How likely the statement is, and the readings with their share, the likeliest first.
 

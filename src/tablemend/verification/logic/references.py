@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tablemend.verification.logic.amounts import fits, hedge_of
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
-from tablemend.verification.logic.mentions import Heading
+from tablemend.verification.logic.mentions import ColumnMention
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.vocabulary import opposite
 
 _NUMBER = r"-?\d+(?:[.,]\d+)*"
@@ -34,7 +34,7 @@ _SIDES = {
 _SAID = {0: "within", 1: "above", -1: "below"}
 
 
-def references(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def references(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """As in "Sodium was above the reference range", "revenue came in below the consensus"."""
     for place, word in enumerate(frame.words):
         side = _SIDES.get(word)
@@ -51,11 +51,11 @@ def references(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
 
 def _held(
     frame: Frame,
-    found: Sequence[Condition],
+    found: Sequence[RowFilter],
     words: tuple[int, int],
     side: int,
-    reference: Heading,
-    named: Sequence[Heading],
+    reference: ColumnMention,
+    named: Sequence[ColumnMention],
 ) -> Iterator[Outcome]:
     norm = frame.view.columns[reference.column]
     amounts = {stated.first for stated in frame.amounts if stated.amount.role == "value"}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tablemend.claims.cues import Cue
 from tablemend.verification.logic.amounts import digits, fits, hedge_of, ratio_hedge, spelled
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
-from tablemend.verification.logic.mentions import Stated
+from tablemend.verification.logic.mentions import StatedNumber
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 from tablemend.verification.logic.superlatives import Ordering
 from tablemend.verification.logic.vocabulary import opposite
 
@@ -55,9 +55,9 @@ def compare(
     words: tuple[int, int],
     ordering: Ordering,
     sides: tuple[Side, Side],
-    amount: Stated | None,
-    scope: Sequence[Condition] = (),
-    found: Sequence[Condition] = (),
+    amount: StatedNumber | None,
+    scope: Sequence[RowFilter] = (),
+    found: Sequence[RowFilter] = (),
 ) -> Outcome:
     """Judge one comparison, with the difference where it is stated."""
     one, other = sides
@@ -161,7 +161,7 @@ def compare(
 
 def _own_amounts(
     frame: Frame, sides: Sequence[Side], column: ColumnIndex
-) -> tuple[frozenset[int], tuple[Stated, Side] | None]:
+) -> tuple[frozenset[int], tuple[StatedNumber, Side] | None]:
     """The values stated beside the two things, "A (5) has more than B (3)", and a wrong one."""
     used: frozenset[int] = frozenset()
     for stated in frame.amounts:
@@ -177,8 +177,8 @@ def _own_amounts(
 
 
 def _own_dates(
-    frame: Frame, found: Sequence[Condition], sides: Sequence[Side], column: ColumnIndex
-) -> list[tuple[Condition, Side]]:
+    frame: Frame, found: Sequence[RowFilter], sides: Sequence[Side], column: ColumnIndex
+) -> list[tuple[RowFilter, Side]]:
     """The dates stated in brackets beside the two things."""
     return [
         (condition, side)

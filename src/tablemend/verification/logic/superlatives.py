@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from tablemend.claims.cues import Cue
 from tablemend.verification.lexicon import LITTLE_WORDS
 from tablemend.verification.logic.amounts import spelled, states
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex, Ordered
-from tablemend.verification.logic.mentions import Heading, Stated
+from tablemend.verification.logic.mentions import ColumnMention, StatedNumber
 from tablemend.verification.logic.naming import name_rows
 from tablemend.verification.logic.outcome import Outcome
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.vocabulary import (
     AGAINST,
     LOWER_IS_BETTER,
@@ -190,7 +190,7 @@ def _conceded(frame: Frame, found: list[Ordering]) -> list[Ordering]:
     return [replace(found[0], column=column, ordered=column.ordered)]
 
 
-def _measure_named(frame: Frame, sense: str, end: int) -> Heading | None:
+def _measure_named(frame: Frame, sense: str, end: int) -> ColumnMention | None:
     """The column that is named behind the noun: "second-best by revenue", "with 45 beds"."""
     by = frame.words[end : end + 3]
     place = end + (1 if by[:1] == ("by",) else 3 if by == ("in", "terms", "of") else 0)
@@ -216,7 +216,7 @@ def _direction(column: ColumnIndex, cue: Cue, sense: str, quality: Quality) -> i
     return -cue.direction if turned else cue.direction
 
 
-def superlatives(frame: Frame, found: Sequence[Condition]) -> Iterator[Outcome]:
+def superlatives(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
     """Every reading of every superlative."""
     border = _followed(frame)
     own = [c for c in found if c.first < border]
@@ -266,8 +266,8 @@ def _idioms(frame: Frame) -> Iterator[Cue]:
 
 
 def _splits(
-    frame: Frame, found: Sequence[Condition], first: int, last: int, ordering: Ordering
-) -> Iterator[tuple[list[Condition], list[Condition | Stated]]]:
+    frame: Frame, found: Sequence[RowFilter], first: int, last: int, ordering: Ordering
+) -> Iterator[tuple[list[RowFilter], list[RowFilter | StatedNumber]]]:
     """What narrows the rows down, and what is claimed of the extreme row.
 
     "A have the most B in C": what stands before the verb is claimed, what follows narrows down.
@@ -279,7 +279,7 @@ def _splits(
         if not range_set(condition.first, condition.last) & ordering.used
     ]
     taken = ordering.used.union(*(condition.used for condition in named))
-    free: list[Condition | Stated] = [
+    free: list[RowFilter | StatedNumber] = [
         stated
         for stated in frame.amounts
         if not range_set(stated.first, stated.last) & taken
@@ -290,8 +290,8 @@ def _splits(
     if min(ordering.used) < first:  # "A's revenue was highest in 2004", "peaked in 2004"
         own = ordering.column.index  # "A has 60 points, the most of all"
         scope = [c for c in named if c.last <= first and c.column != own]
-        behind: list[Condition | Stated] = [c for c in named if c.first >= last]
-        values: list[Condition | Stated] = [s for s in free if s.first >= last]
+        behind: list[RowFilter | StatedNumber] = [c for c in named if c.first >= last]
+        values: list[RowFilter | StatedNumber] = [s for s in free if s.first >= last]
         values += [c for c in named if c.last <= first and c.column == own]
         if behind:
             yield scope, [*behind, *values]
@@ -304,7 +304,7 @@ def _splits(
     after = [place for place in verbs if place >= last]
     if before and any(condition.last <= before[-1] for condition in named):
         verb = before[-1]
-        claimed: list[Condition | Stated] = [c for c in named if c.last <= verb]
+        claimed: list[RowFilter | StatedNumber] = [c for c in named if c.last <= verb]
         scope = [c for c in named if c.first > verb]
         values = [stated for stated in free if stated.first > verb]
         timed = [c for c in named if c.last <= verb and frame.view.columns[c.column].temporal]
@@ -324,7 +324,7 @@ def _splits(
         yield [], [*named, *free]
 
 
-def _in_header(column: ColumnIndex, stated: Stated) -> bool:
+def _in_header(column: ColumnIndex, stated: StatedNumber) -> bool:
     return str(stated.amount.value) in column.terms
 
 
@@ -333,9 +333,9 @@ def _judge(
     number: int,
     words: tuple[int, int],
     ordering: Ordering,
-    scope: list[Condition],
-    claimed: list[Condition | Stated],
-    after: Condition | None = None,
+    scope: list[RowFilter],
+    claimed: list[RowFilter | StatedNumber],
+    after: RowFilter | None = None,
 ) -> Iterator[Outcome]:
     column = ordering.column
     ordered = frozenset(row for _, row in ordering.ordered.values)
@@ -347,10 +347,10 @@ def _judge(
         return
     used = set(ordering.used).union(*(condition.used for condition in scope), _of_all(frame))
     fit = min([ordering.fit, *(condition.fit for condition in scope)])
-    wrong: list[Condition | Stated] = []
+    wrong: list[RowFilter | StatedNumber] = []
     matching = extreme
     for claim in claimed:
-        if isinstance(claim, Condition):
+        if isinstance(claim, RowFilter):
             used |= claim.used
             fit = min(fit, claim.fit)
             hit = matching & claim.rows
@@ -410,17 +410,17 @@ def _mend(
     words: tuple[int, int],
     rows: frozenset[int],
     extreme: frozenset[int],
-    wrong: list[Condition | Stated],
+    wrong: list[RowFilter | StatedNumber],
 ) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
     """The tokens at fault and what belongs there: the value, the other end, or the name."""
     if not wrong:
         return None, ()
     claim = wrong[0]
     column = ordering.column
-    if isinstance(claim, Stated) or claim.column == column.index:
+    if isinstance(claim, StatedNumber) or claim.column == column.index:
         right = column.cell(min(extreme))
         value = ordering.ordered.of.get(min(extreme))
-        if isinstance(claim, Stated) and value is not None and column.scale != 1:
+        if isinstance(claim, StatedNumber) and value is not None and column.scale != 1:
             right = spelled(column, value, claim)
         return (claim.first, claim.last), (right,)
     turned = opposite(frame.text(*words))

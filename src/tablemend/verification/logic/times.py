@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablemend.values.dates import parse_date
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
 from tablemend.verification.logic.measures import date_order
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 
 _BEFORE = frozenset("before until till prior".split())
 _AFTER = frozenset("after since following".split())
 
 
-def years(frame: Frame, dated: frozenset[int]) -> Iterator[Condition]:
+def years(frame: Frame, dated: frozenset[int]) -> Iterator[RowFilter]:
     """As in "in 2004", "before 2000", "after October 5", "between 2003 and 2009"."""
     columns = [column for column in frame.view.columns if column.temporal]
     if not columns:
@@ -52,11 +52,11 @@ def years(frame: Frame, dated: frozenset[int]) -> Iterator[Condition]:
                 if (years := years_of(column, row)) and years[0] <= high and low <= years[1]
             )
             if (rows and len(rows) < len(frame.rows)) or (rows and len(columns) == 1):
-                yield Condition(first, last, rows, frozenset(used), 0.8, column.index)
+                yield RowFilter(first, last, rows, frozenset(used), 0.8, column.index)
                 break
 
 
-def days(frame: Frame) -> Iterator[Condition]:
+def days(frame: Frame) -> Iterator[RowFilter]:
     """As in "before May 20", "after October 5, 2004", "between May 20 and August 12"."""
     dates = [link.moment for link in frame.links.moments if link.moment.kind in ("date", "month")]
     skip = -1
@@ -91,11 +91,11 @@ def days(frame: Frame) -> Iterator[Condition]:
             )
             if rows:
                 used = range_set(first - 1, end)
-                yield Condition(first, end, rows, used, 0.8, column.index, True)
+                yield RowFilter(first, end, rows, used, 0.8, column.index, True)
                 break
 
 
-def months(frame: Frame) -> Iterator[Condition]:
+def months(frame: Frame) -> Iterator[RowFilter]:
     """As in "in October" where nothing else dates it."""
     for cue in frame.cues:
         if cue.kind != "temporal" or cue.sense != "month":
@@ -114,7 +114,7 @@ def months(frame: Frame) -> Iterator[Condition]:
                 if any(reading[4:7] == month or reading[1:4] == month for reading in dates)
             )
             if rows:
-                yield Condition(first, last, rows, range_set(first, last), 0.9, column.index)
+                yield RowFilter(first, last, rows, range_set(first, last), 0.9, column.index)
                 break
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablemend.claims.cues import Cue
-from tablemend.verification.logic.condition import Condition, range_set, within
 from tablemend.verification.logic.frame import Frame
+from tablemend.verification.logic.row_filter import RowFilter, range_set, within
 from tablemend.verification.logic.vocabulary import DISTINCT, EMPTY, THINGS
 
 _EMPTY_VERBS = frozenset(
@@ -29,7 +29,7 @@ _BEING = frozenset("be is are was were been".split())
 
 
 def is_unread(
-    frame: Frame, used: frozenset[int], kept: Sequence[Condition], clause: tuple[int, int]
+    frame: Frame, used: frozenset[int], kept: Sequence[RowFilter], clause: tuple[int, int]
 ) -> bool:
     """Whether a clause says something that a reading passes over.
 
@@ -51,7 +51,7 @@ def is_unread(
     return any(word not in THINGS and word not in known_words for word in words)
 
 
-def _relations(frame: Frame, kept: Sequence[Condition]) -> frozenset[int]:
+def _relations(frame: Frame, kept: Sequence[RowFilter]) -> frozenset[int]:
     """The words that tie conditions to their rows: "based" of "based in Oslo", "born before 1990".
 
     A noun with a verb or an article before it is none: "have a helipad in Oslo".
@@ -83,7 +83,7 @@ def all_rows(frame: Frame, cue: Cue) -> tuple[int, int] | None:
     return (first, last) if named or (noun and noun[0] in THINGS) else None
 
 
-def is_one_row(frame: Frame, kept: Sequence[Condition]) -> bool:
+def is_one_row(frame: Frame, kept: Sequence[RowFilter]) -> bool:
     """Whether rows are narrowed down to one by its name: nothing in it is a number of rows."""
     key = frame.view.key
     names = [c for c in kept if c.column == key and not c.members and not c.bound]

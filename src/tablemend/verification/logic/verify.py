@@ -14,7 +14,6 @@ from tablemend.verification.links import Links
 from tablemend.verification.logic.aggregates import aggregates
 from tablemend.verification.logic.changes import changes
 from tablemend.verification.logic.comparisons import comparisons
-from tablemend.verification.logic.condition import Condition
 from tablemend.verification.logic.conditions import conditions
 from tablemend.verification.logic.counts import counts, size_of, sizes
 from tablemend.verification.logic.equalities import differences, equalities
@@ -26,6 +25,7 @@ from tablemend.verification.logic.outcome import Outcome
 from tablemend.verification.logic.quantifiers import quantifiers
 from tablemend.verification.logic.readings import weigh
 from tablemend.verification.logic.references import references
+from tablemend.verification.logic.row_filter import RowFilter
 from tablemend.verification.logic.superlatives import superlatives
 from tablemend.verification.reading import Reading
 
@@ -270,7 +270,7 @@ def _weighed(frame: Frame) -> _Weighed:
     return _Weighed(frame, *weigh(frame, found, sound), len(sound) < len(outcomes))
 
 
-def _is_torn(frame: Frame, found: list[Condition], outcome: Outcome) -> bool:
+def _is_torn(frame: Frame, found: list[RowFilter], outcome: Outcome) -> bool:
     """Whether a reading computes over rows of one name that differ, and no sum is asked for."""
     torn = frame.view.torn
     if not torn or outcome.family == "aggregate":
@@ -288,7 +288,7 @@ def _is_torn(frame: Frame, found: list[Condition], outcome: Outcome) -> bool:
     return not torn.isdisjoint(cells)
 
 
-def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
+def run_programs(frame: Frame, found: list[RowFilter]) -> Iterator[Outcome]:
     """Every reading of a statement, run."""
     negated = _negated(frame, found)
     for program in _PROGRAMS:
@@ -306,7 +306,7 @@ def run_programs(frame: Frame, found: list[Condition]) -> Iterator[Outcome]:
             )
 
 
-def _negated(frame: Frame, found: list[Condition]) -> int | None:
+def _negated(frame: Frame, found: list[RowFilter]) -> int | None:
     """The "not" that denies the whole statement: behind an auxiliary, and of no condition."""
     taken = frozenset[int]().union(*(condition.used for condition in found))
     for place, word in enumerate(frame.words):

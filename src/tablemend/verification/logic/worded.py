@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tablemend.verification.lexicon import terms
 from tablemend.verification.logic.amounts import fits, heading_beside, preposition
-from tablemend.verification.logic.condition import Condition, range_set
 from tablemend.verification.logic.frame import Frame
 from tablemend.verification.logic.index import ColumnIndex
+from tablemend.verification.logic.row_filter import RowFilter, range_set
 
 _FIGURES = frozenset("figure figures digit digits".split())
 _WIDTHS = {
@@ -31,7 +31,7 @@ _UNFLAGGED = frozenset({"normal", "n", "ok", "within range", "in range"})
 _REACH = 3  # words from "scored" to "double figures"
 
 
-def worded_bounds(frame: Frame) -> Iterator[Condition]:
+def worded_bounds(frame: Frame) -> Iterator[RowFilter]:
     """The conditions of a statement that bound an amount without stating it as one."""
     yield from _figures(frame)
     yield from _ranges(frame)
@@ -51,10 +51,10 @@ def _between(
     used: frozenset[int],
     first: int,
     last: int,
-) -> Condition:
+) -> RowFilter:
     of = column.ordered.of
     rows = frozenset(row for row in frame.rows if row in of and low <= of[row] <= high)
-    return Condition(first, last, rows, used, 0.9, column.index, True)
+    return RowFilter(first, last, rows, used, 0.9, column.index, True)
 
 
 def _only_column(frame: Frame, *wanted: str) -> ColumnIndex | None:
@@ -64,7 +64,7 @@ def _only_column(frame: Frame, *wanted: str) -> ColumnIndex | None:
     return found[0] if len(found) == 1 else None
 
 
-def _figures(frame: Frame) -> Iterator[Condition]:
+def _figures(frame: Frame) -> Iterator[RowFilter]:
     """As in "scored in double figures", "double-digit rebounds", "rebounds in single digits"."""
     words = frame.words
     for place in range(len(words) - 1):
@@ -84,7 +84,7 @@ def _figures(frame: Frame) -> Iterator[Condition]:
             break
 
 
-def _ranges(frame: Frame) -> Iterator[Condition]:
+def _ranges(frame: Frame) -> Iterator[RowFilter]:
     """As in "between 10 and 20 points"; both ends count."""
     for one, other in zip(frame.amounts, frame.amounts[1:], strict=False):
         joined = frame.words[one.last : other.first] == ("and",)
@@ -103,10 +103,10 @@ def _ranges(frame: Frame) -> Iterator[Condition]:
             and fits(column, value, other, "at most")
         )
         used = range_set(one.first - 1, other.last) | range_set(heading.first, heading.last)
-        yield Condition(one.first, other.last, rows, used, 0.9, column.index, True)
+        yield RowFilter(one.first, other.last, rows, used, 0.9, column.index, True)
 
 
-def _signed(frame: Frame) -> Iterator[Condition]:
+def _signed(frame: Frame) -> Iterator[RowFilter]:
     """As in "negative growth", "a positive margin"."""
     for heading in frame.headings:
         column = frame.view.columns[heading.column]
@@ -116,7 +116,7 @@ def _signed(frame: Frame) -> Iterator[Condition]:
             yield _between(frame, column, *_SIGNED[sign], used, heading.first - 1, heading.last)
 
 
-def _flagged(frame: Frame) -> Iterator[Condition]:
+def _flagged(frame: Frame) -> Iterator[RowFilter]:
     """As in "all results were abnormal": by the column of flags, where a normal one is blank."""
     columns = [c for c in frame.view.columns if c.terms[:1] == ("flag",)]
     for place, word in enumerate(frame.words if len(columns) == 1 else ()):
@@ -126,4 +126,4 @@ def _flagged(frame: Frame) -> Iterator[Condition]:
         (column,) = columns
         flagged = {row for row in column.filled if column.cell(row).casefold() not in _UNFLAGGED}
         rows = frozenset(row for row in frame.rows if (row in flagged) == (word == "abnormal"))
-        yield Condition(place, place + 1, rows, frozenset({place}), 0.9, column.index)
+        yield RowFilter(place, place + 1, rows, frozenset({place}), 0.9, column.index)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tablemend.verification.logic.mentions import Heading
+from tablemend.verification.logic.mentions import ColumnMention
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RowFilter:
     """Something that holds of some rows.
 
     Attributes:
@@ -31,12 +31,12 @@ class Condition:
     bound: bool = False
     members: tuple[frozenset[int], ...] = ()
 
-    def share_of(self, heading: Heading) -> int:
+    def share_of(self, heading: ColumnMention) -> int:
         """How many tokens it shares with a heading."""
         return max(0, min(self.last, heading.last) - max(self.first, heading.first))
 
 
-def within(conditions: Iterable[Condition], rows: Iterable[int]) -> frozenset[int]:
+def within(conditions: Iterable[RowFilter], rows: Iterable[int]) -> frozenset[int]:
     """The rows of which all hold."""
     kept = frozenset(rows)
     for condition in conditions:
