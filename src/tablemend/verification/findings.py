@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Literal
 
 from tablemend.records import ClaimError, Evidence, VerdictName
-from tablemend.values.numbers import plain_digits
 from tablemend.values.sentences import Span
-from tablemend.verification.reading import Amount
 
 FindingKind = Literal["number", "moment", "name"]
 
@@ -63,22 +60,3 @@ class Finding:
     final: bool = False
     subject: Subject | None = None
     columns: tuple[int, ...] = ()
-
-
-def compared_number(
-    amount: Amount, expected: Decimal, evidence: tuple[Evidence, ...], reason: str
-) -> Finding:
-    """The firm verdict on a number that must be exactly what the source says."""
-    same = amount.value == expected
-    return Finding(
-        amount.start,
-        amount.end,
-        "number",
-        "supported" if same else "contradicted",
-        None if same else "NUM",
-        evidence,
-        reason,
-        None if same else Span(amount.start, amount.digits_end),
-        () if same else (plain_digits(expected),),
-        firm=True,
-    )

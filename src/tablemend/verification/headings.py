@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tablemend.values.sentences import Span
 from tablemend.verification.indexing import Heading, Index
-from tablemend.verification.lexicon import LITTLE_WORDS, phrase_terms, stem, terms
+from tablemend.verification.lexicon import LITTLE_WORDS, stem, terms
 from tablemend.verification.links import ColumnLink, RowLink
 from tablemend.verification.reading import Reading, Token
 
@@ -23,7 +23,7 @@ _PARTED = 3  # words between two parts of one header
 
 
 class Said(NamedTuple):
-    """A word or an idiom and the terms that it stands for."""
+    """A word and the terms that it stands for."""
 
     start: int
     end: int
@@ -43,18 +43,8 @@ class Headings:
         self._plain = reading.plain
         self._index = index
 
-    def idioms(self, sentence: Span) -> list[Said]:
-        """Idioms for headers ("from beyond the arc"); a number in one is no amount."""
-        found: list[Said] = []
-        for start, end, said in phrase_terms(self._plain[sentence.start : sentence.end]):
-            if all(term in self._index.headings for term in said) and (
-                not found or start + sentence.start >= found[-1].end
-            ):
-                found.append(Said(start + sentence.start, end + sentence.start, said))
-        return found
-
     def link(
-        self, sentence: Span, tokens: Sequence[Token], idioms: Sequence[Said]
+        self, sentence: Span, tokens: Sequence[Token]
     ) -> tuple[dict[int, list[ColumnLink | RowLink]], list[Span]]:
         """The headings of a sentence by the grid's number, in the order of the text.
 
@@ -71,7 +61,7 @@ class Headings:
                 own = [heading for heading in headings if heading.grid == grid]
                 _add(linked, grid, span, own, 1.0, len(self._plain[slice(*span)].split()))
         covered = [span for span, _ in whole]
-        for run in self._runs(sentence, tokens, idioms, covered):
+        for run in self._runs(sentence, tokens, covered):
             for grid, link in self._name(run):
                 linked[grid].append(link)
         labels = [s for s in covered if any(c.isdigit() for c in self._plain[s.start : s.end])]
@@ -101,21 +91,13 @@ class Headings:
         self,
         sentence: Span,
         tokens: Sequence[Token],
-        idioms: Sequence[Said],
         covered: Sequence[Span],
     ) -> list[list[Said]]:
         """Words that stand in headers, as far as little stands between them."""
         plain = self._plain
         said: list[Said] = []
-        rest = list(idioms)
-        border = -1
         for token in tokens:
-            while rest and rest[0].start <= token.start:
-                idiom = rest.pop(0)
-                if idiom.start >= border:
-                    said.append(idiom)
-                    border = idiom.end
-            if token.start >= border and token.word not in LITTLE_WORDS:
+            if token.word not in LITTLE_WORDS:
                 said.append(Said(token.start, token.end, self._terms(token)))
         if "%" in plain[sentence.start : sentence.end]:
             said += [

@@ -38,33 +38,6 @@ def _load(section: str) -> dict[str, str]:
 
 _WORDS = _load("words")
 _WHOLE_HEADERS = _load("headers")
-_PHRASES = (
-    (
-        re.compile(
-            r"\bfrom (?:beyond|behind|outside) the arc\b|\bfrom (?:deep|downtown|distance)\b"
-            r"|\bfrom (?:the )?(?:three|3|long)(?:[ -]+(?:point|pointer|range))*"
-            r"(?: (?:line|range|land|territory))?\b"
-            r"|\b(?:three|3)[ -]+pointers?\b|\b(?:three|3)[ -]+point (?:shot|range|line|land)s?\b"
-            r"|\blong[ -]range\b"
-        ),
-        ("3", "point"),
-    ),
-    (
-        re.compile(
-            r"\bfrom the (?:field|floor)\b|\bfield[ -]+goals?\b"
-            r"|\b(?:shot|shooting|shots)\b(?! from (?:the )?(?:three|3|long|deep|beyond|down|free))"
-        ),
-        ("fieldgoal",),
-    ),
-    (
-        re.compile(
-            r"\b(?:from|at) the (?:free[ -]+throw |foul |charity )?(?:line|stripe)\b"
-            r"|\bfree[ -]+throws?(?: line)?\b"
-        ),
-        ("free", "throw"),
-    ),
-)
-
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[%#&]")
 _CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})")
 _LETTERS_DIGITS = re.compile(r"(?<=[A-Za-z]{3})(?=\d)|(?<=\d)(?=[A-Za-z]{4})")
@@ -134,11 +107,3 @@ def is_opaque(header: str) -> bool:
         return False
     low = text.casefold()
     return low not in _WHOLE_HEADERS and low not in _WORDS
-
-
-def phrase_terms(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Idioms that name a column, with their places, in a text of small letters."""
-    found = []
-    for pattern, said in _PHRASES:
-        found += [(match.start(), match.end(), said) for match in pattern.finditer(text)]
-    return sorted(found)

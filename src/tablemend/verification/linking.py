@@ -88,11 +88,9 @@ class Linking:
     ) -> dict[int, Links]:
         tokens = self.reading.tokens_within(*sentence)
         names = self._names(tokens)
-        idioms = self._headings.idioms(sentence)
-        headings, labels = self._headings.link(sentence, tokens, idioms)
+        headings, labels = self._headings.link(sentence, tokens)
         moments = [m for m in self.reading.moments if sentence.start <= m.start < sentence.end]
         amounts = [a for a in self.reading.amounts if sentence.start <= a.start < sentence.end]
-        fixed = [*((start, end) for start, end, _ in idioms), *labels]
         moments = [
             m
             for m in moments
@@ -102,7 +100,7 @@ class Linking:
             amount
             for amount in amounts
             if not self._is_label(amount, names)
-            and not _inside(amount.start, fixed)
+            and not _inside(amount.start, labels)
             and not self._heads(amount)
         ]
         amounts, moments = self._tell_years(amounts, moments, headings)

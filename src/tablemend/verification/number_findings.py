@@ -13,7 +13,6 @@ from tablemend.verification.computed import aggregates, is_computed, is_margin
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.lexicon import is_opaque, terms
-from tablemend.verification.match_results import judge_result
 from tablemend.verification.pairs import judge_pair
 from tablemend.verification.reading import Amount
 from tablemend.verification.rowcounts import count_of_rows
@@ -100,10 +99,7 @@ class NumberFindings:
                     doubtful |= any(one.end + 1 == amount.start for one in binder.amounts)
                 found = self._judge_amount(binder, amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
-        findings = find_wrong_names(self._grounder, binder, findings)
-        results = judge_result(self._grounder, binder)
-        told = {finding.start for finding in results if finding.kind == "number"}
-        return [f for f in findings if f.start not in told] + results
+        return find_wrong_names(self._grounder, binder, findings)
 
     def _judge_amount(
         self, binder: Binder, amount: Amount, bindings: list[Binding], doubtful: bool

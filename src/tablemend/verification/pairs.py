@@ -204,7 +204,7 @@ def _results(
             rows = [line.index for line in grid.lines]
         if len(rows) != 2:
             continue
-        columns = score_columns(grounder, binding.grid)
+        columns = _score_columns(grounder, binding.grid)
         entity = binding.entities[0] if binding.entities else Candidate(tuple(rows), 9, False)
         for column in columns:
             cells = (rows[0], column), (rows[1], column)
@@ -213,7 +213,7 @@ def _results(
             yield _Slot(binding.grid, cells, entity, (column, column), sure, either=True)
 
 
-def score_columns(grounder: Grounder, grid: int) -> list[int]:
+def _score_columns(grounder: Grounder, grid: int) -> list[int]:
     """The columns that can hold the score of a match."""
     return [
         heading.column
