@@ -71,9 +71,11 @@ class TabFaithExample:
             _FACTS.validate_python(data["facts"]),
             _ERRORS.validate_python(data["errors"]),
         )
-        return cls(
-            **{**data, "table": Table.from_json(data["table"]), "facts": facts, "errors": errors}
-        )
+        label = (
+            "unscored" if data["label"] == "unjudged" else data["label"]
+        )  # sets before 2026-11-23
+        parts = {"table": Table.from_json(data["table"]), "facts": facts, "errors": errors}
+        return cls(**{**data, **parts, "label": label})
 
 
 _FACTS, _ERRORS = TypeAdapter(tuple[Fact, ...]), TypeAdapter(tuple[InjectedError, ...])
