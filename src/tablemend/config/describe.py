@@ -80,7 +80,7 @@ def _walk(cls: type[Section], prefix: str) -> Iterator[Key]:
     for name, info in cls.model_fields.items():
         path = f"{prefix}{name}"
         sections = list(_sections(info.annotation))
-        kind = "section" if sections else _type_name(info)
+        kind = "section" if sections else _name(info.annotation)
         yield Key(path, kind, _default(info), info.description or "")
         for section, named in sections:
             yield from _walk(section, f"{path}.{ANY_NAME}." if named else f"{path}.")
@@ -98,10 +98,6 @@ def _sections(annotation: Any) -> Iterator[tuple[type[Section], bool]]:
     elif get_origin(annotation) in (Union, UnionType):
         for option in get_args(annotation):
             yield from _sections(option)
-
-
-def _type_name(info: FieldInfo) -> str:
-    return _name(info.annotation)
 
 
 def _name(annotation: Any) -> str:
