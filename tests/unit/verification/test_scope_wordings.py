@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tablemend.evidence.source import Source
@@ -12,7 +9,6 @@ from tablemend.faithfulness.staf import verify_answer
 from tablemend.mitigations.mend import mend_answer
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.tables.table import Table
-from tablemend.tables.write import write_table
 from tablemend.verification.scope import read_scope
 
 CONTEXT = """In 2031, Ama Dru of Norvik scored 240 points.
@@ -219,20 +215,6 @@ def test_a_time_that_is_set_before_is_not_missing() -> None:
     year = {v.claim.row: v.verdict for v in found.before.verdicts if v.claim.column == "Year"}
     assert year == {0: "unscored", 1: "unscored", 2: "supported", 3: "supported"}
     assert not found.edits
-
-
-def test_cave_orders_the_columns_before_it_judges_cells(
-    model_server: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # the request cache goes there
-    model = model_server()
-    swapped = Table.of(COLUMNS[::-1], [row[::-1] for row in ANSWER.rows])
-    text = write_table(swapped, "markdown")
-    query = BOTH[0].format("in 2031")
-    found = mend_answer(text, context=CONTEXT, query=query, method="cave", model=model)
-    assert found.text.splitlines()[0] == "| Athlete | Country | Points | Year |"
-    assert "Ama Dru" in found.text and "Dag Rys" not in found.text
-    assert found.edits[0].method == "repair-columns/1"
 
 
 @pytest.mark.parametrize(
