@@ -82,7 +82,7 @@ class Meter:
 
 
 def measure(count: int, seed: int) -> float:
-    """Processor seconds of judging ``count`` answers."""
+    """Processor seconds of scoring ``count`` answers."""
     meter = Meter(make_submissions(count, seed))
     start = time.process_time()
     scored = sum(1 for judgement in detect_in_answers(meter) if not judgement.unscored)

@@ -3,7 +3,7 @@
     python benchmarks/equal_budget.py [tokens=1500000 seeds=[0,1,2] n=300 page=PAGE]
 
 Trains each seed's checkpoints on the small world, answers the same held-out examples with all of
-them, alone and with repair and CAVE, has the detector and the exact judge look at every answer, and
+them, alone and with repair and CAVE, has the detector and the exact scorer score every answer, and
 writes results.json and table.md into `folder`, and the tables into the marked places of `page`.
 What is finished is not repeated: the same command goes on, and seeds may be run one by one.
 """

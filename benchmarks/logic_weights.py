@@ -191,7 +191,7 @@ def changed(weights: dict[str, float]) -> float:
 
 
 def main() -> None:
-    """Read the rules halves, judge tables held out, fit on all, write."""
+    """Read the dev splits, verify tables held out, fit on all, write."""
     command = load(WeightsCommand)
     examples = read_examples(Path(command.data), command.summaries)
     for name, (coverage, accuracy) in held_out(examples).items():

@@ -16,7 +16,7 @@ from tablemend.training.pair_making import describe, make_pairs
 
 
 def main() -> None:
-    """Read the examples, draw and judge answers, write the pairs, say what came of it."""
+    """Read the examples, draw and score answers, write the pairs, say what came of it."""
     config = load(PairsCommand)
     check_local(config.data.train, config.data.validation)
     facts = make_pairs(config)

@@ -173,7 +173,7 @@ def _drawn(folder: Path) -> int:
 
 
 def _exact(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the exact judge says, by system and context."""
+    """What the exact scorer says, by system and context."""
     (name,) = (one for one in results["second"]["scorers"] if one.startswith("exact"))
     found: Mapping[str, Any] = results["second"]["systems"][name]
     return found

@@ -46,7 +46,7 @@ def made_by(results: Figures) -> str:
     return (
         f"{study['tokens']:,} training tokens a stack; of DPO and GRPO {study['spent']:.0%} are "
         f"spent on SFT before. Seeds {seeds}; {study['n']} held-out examples, the same for all. "
-        f"Judges: {results['scorer']}; exact comparison. {made['machine']}, commit "
+        f"Scorers: {results['scorer']}; exact comparison. {made['machine']}, commit "
         f"{(made['commit'] or 'unknown')[:7]}."
     )
 
@@ -69,10 +69,10 @@ def summary(results: Figures) -> str:
 
 
 def results_table(results: Figures, context: str = "adversarial") -> str:
-    """Every system: rates by both judges with intervals, coverage, and what an answer costs."""
+    """Every system: rates by both scorers with intervals, coverage, and what an answer costs."""
     head = (
-        "system|TotalHallu, detector (95 %)|seeds|TotalHallu, exact judge (95 %)|of base|"
-        "row recall|scored|the judges differ|calls|tokens read|tokens written|seconds"
+        "system|TotalHallu, detector (95 %)|seeds|TotalHallu, exact scorer (95 %)|of base|"
+        "row recall|scored|the scorers differ|calls|tokens read|tokens written|seconds"
     )
     rows = [head.split("|")]
     base = results["systems"]["base"][context]["detector"]["rate"]
@@ -119,7 +119,7 @@ def training_table(results: Figures) -> str:
 
 
 def _by_both(system: Figures | None) -> str:
-    """TotalHallu by the detector and by the exact judge; a dash for a system that was not run."""
+    """TotalHallu by the detector and by the exact scorer; a dash for a system that was not run."""
     if system is None:
         return DASH
     return f"{percent(system['detector']['rate'])} / {percent(system['exact']['rate'])}"

@@ -9,7 +9,7 @@ from tablemend.records import Claim, ClaimKind, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
-from tablemend.verification.logic.verify import judge_logic
+from tablemend.verification.logic.verify import verify_logic
 from tablemend.verification.reading import Reading
 
 PLAYERS = Table.of(
@@ -58,7 +58,7 @@ def judge(
     span = Span(at, at + len(focus)) if focus else None
     claim = Claim(text, 0, len(text), kind, text, span, Span(0, len(text)))
     linking = Linking(Reading(text), Source((table, *tables)))
-    return judge_logic(claim, linking, 0)
+    return verify_logic(claim, linking, 0)
 
 
 def verdict(table: Table, text: str, focus: str = "") -> str:

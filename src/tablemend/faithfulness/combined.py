@@ -14,7 +14,7 @@ class CombinedVerifier:
     """Two verifiers, the second for the claims that the first leaves unscored.
 
     Args:
-        first: judges every claim.
+        first: verifies every claim.
         second: sees only what is left.
     """
 
@@ -25,7 +25,7 @@ class CombinedVerifier:
     def verify(
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
-        """See :class:`Verifier`; what the first judges whole, the second never sees."""
+        """See :class:`Verifier`; what the first verifies whole, the second never sees."""
         scored = self._first.verify(items)
         left = [
             (number, [v.claim for v in verdicts if v.verdict == "unscored"])

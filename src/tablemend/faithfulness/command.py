@@ -39,7 +39,7 @@ def add_verify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Judge every claim of a text or an answer table by its source, and print STAF."""
+    """Verify every claim of a text or an answer table by its source, and print STAF."""
     from tablemend.faithfulness import inputs
 
     refuse_unread(options)
@@ -58,7 +58,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
-    """Judge a file of documents, and print their mean STAF or one JSON object each."""
+    """Verify a file of documents, and print their mean STAF or one JSON object each."""
     from tablemend.faithfulness.inputs import NOTHING, line_json, of_lines, why_failed
     from tablemend.statistics import mean_interval  # numpy
 
@@ -88,7 +88,7 @@ def verify_batch(options: argparse.Namespace, lines: Sequence[Line]) -> int:
     for verification in scored:
         totals.update(verification.counts)
     print(_counts(totals))
-    print(_judge(scored))
+    print(_verifier_lines(scored))
     return status
 
 
@@ -122,7 +122,7 @@ def describe(found: Verification) -> str:
         score = f"{found.staf:.3f} ({counts['supported']} of {scored} scored claims supported)"
     share = f"{found.unscored:.3f} ({counts['unscored']} of {len(found.verdicts)} claims)"
     lines += ["", f"{'STAF':<16}{score}", f"{'unscored':<16}{share}", _counts(counts)]
-    return "\n".join([*lines, _judge([found])]).lstrip("\n")
+    return "\n".join([*lines, _verifier_lines([found])]).lstrip("\n")
 
 
 def _describe_claim(verdict: Verdict) -> list[str]:
@@ -159,9 +159,9 @@ def _counts(counts: dict[VerdictName, int] | Counter[VerdictName]) -> str:
     return f"{'claims':<16}{shown}"
 
 
-def _judge(found: Sequence[Verification]) -> str:
-    names = list(dict.fromkeys(one.judge for one in found))
-    lines = [f"{'judge':<16}{name}" for name in names]
+def _verifier_lines(found: Sequence[Verification]) -> str:
+    names = list(dict.fromkeys(one.verifier for one in found))
+    lines = [f"{'verifier':<16}{name}" for name in names]
     lines += asked(
         sum(one.calls for one in found),
         sum(one.prompt_tokens for one in found),

@@ -266,13 +266,13 @@ def why_nothing(given: Input, found: Verification, verifier: str) -> str:
         return ""
     if given.table is None and not given.source.tables:
         return (
-            f"{given.name}: nothing is scored: its source has no table, and the program judges a"
+            f"{given.name}: nothing is scored: its source has no table, and the program verifies a"
             " text by tables; name one, or a model with --verifier"
         )
     if given.table is not None and not given.source.text:
         return (
-            f"{given.name}: nothing is scored: there is no text to go by, and the program judges an"
-            " answer by its context; give --context, or a model with --verifier"
+            f"{given.name}: nothing is scored: there is no text to go by, and the program verifies"
+            " an answer by its context; give --context, or a model with --verifier"
         )
     return ""
 

@@ -65,7 +65,7 @@ class LLMVerifier(Asker):
                 for place in range(len(document.claims))
             ]
             verdicts = tuple(
-                self._judge(claim, one, answer, source)
+                self._verify(claim, one, answer, source)
                 for claim, one, answer in zip(document.claims, shown[number], answers, strict=True)
             )
             found.append((verdicts, usage_of([one for one in answers if one is not None])))
@@ -85,7 +85,7 @@ class LLMVerifier(Asker):
             schema=SCHEMA,
         )
 
-    def _judge(
+    def _verify(
         self, claim: Claim, shown: Shown, completion: Completion | None, source: Source
     ) -> Verdict:
         if completion is None:

@@ -60,7 +60,7 @@ def add_batch_option(parser: argparse.ArgumentParser, prints: str) -> None:
 
 
 def add_verifier_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say what takes a text apart, what judges, and how a model is asked."""
+    """The options that say what takes a text apart, what verifies, and how a model is asked."""
     group = parser.add_argument_group("verifying")
     group.add_argument(
         "--verifier",
@@ -154,8 +154,8 @@ def refuse_unread(options: argparse.Namespace, model: str | None = None) -> None
     ]
     if given and model is None and {options.verifier, options.extractor} == {PROGRAM}:
         raise TablemendError(f"{given[0]} is for models, and none is named: leave it out")
-    judges = verifier_names(options.verifier)
-    if options.labels and all(judge.kind != "nli" for judge in judges):
+    verifiers = verifier_names(options.verifier)
+    if options.labels and all(verifier.kind != "nli" for verifier in verifiers):
         raise TablemendError("--labels is for an nli model, and none is named: leave it out")
     single = ("text", "source", "answer", "context", "query", "query_file", "format")
     for name in single if options.batch is not None else ():

@@ -73,14 +73,14 @@ def scored(
     evidence: tuple[Evidence, ...],
     source: Source,
     reason: str,
-    judge: str,
+    verifier: str,
 ) -> Verdict:
     """A model's verdict, with the type of the error where it is wrong."""
     wrong = verdict in ("contradicted", "not_in_source")
     error_type = name_error(claim, source) if wrong else None
-    return Verdict(claim, verdict, error_type, evidence, reason, judge=judge)
+    return Verdict(claim, verdict, error_type, evidence, reason, verifier=verifier)
 
 
-def unscored(claim: Claim, shown: Shown, reason: str, judge: str) -> Verdict:
+def unscored(claim: Claim, shown: Shown, reason: str, verifier: str) -> Verdict:
     """A claim that a model gave no verdict on."""
-    return Verdict(claim, "unscored", None, shown.evidence, reason, judge=judge)
+    return Verdict(claim, "unscored", None, shown.evidence, reason, verifier=verifier)

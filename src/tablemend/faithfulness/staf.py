@@ -1,4 +1,4 @@
-"""STAF: take a text or an answer table apart, judge every claim, count (TabFaith, section 4)."""
+"""STAF: take a text or an answer table apart, verify every claim, count (TabFaith, section 4)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def verify_text(
     verifier: str | Verifier = PROGRAM,
     extractor: str | Extractor = PROGRAM,
 ) -> Verification:
-    """Judge every claim of a text against its source.
+    """Verify every claim of a text against its source.
 
     Args:
         text: the summary.
@@ -109,7 +109,7 @@ def verify_text(
 def verify_answer(
     table: Table, source: Source, query: str = "", verifier: str | Verifier = PROGRAM
 ) -> Verification:
-    """Judge every cell and row of an answer table against the context that it was made from.
+    """Verify every cell and row of an answer table against the context that it was made from.
 
     Args:
         table: the answer.
@@ -133,8 +133,8 @@ def verify_texts(
     with opened(extractor, open_extractor) as taking_apart:
         extractions = taking_apart.extract([text for text, _ in items])
         name = taking_apart.name
-    with opened(verifier, open_verifier) as judging:
-        return _verify(extractions, [source for _, source in items], judging, name)
+    with opened(verifier, open_verifier) as verifying:
+        return _verify(extractions, [source for _, source in items], verifying, name)
 
 
 def verify_answers(
@@ -142,10 +142,10 @@ def verify_answers(
 ) -> list[Verification]:
     """:func:`verify_answer` of many answer tables: table, source and query of each."""
     documents = [Extraction(answer_claims(table, query)) for table, _, query in items]
-    with opened(verifier, open_verifier) as judging:
-        found = _verify(documents, [source for _, source, _ in items], judging, "")
+    with opened(verifier, open_verifier) as verifying:
+        found = _verify(documents, [source for _, source, _ in items], verifying, "")
         # A model reads the whole query; what the program could not read of it must be said.
-        is_program = isinstance(judging, ProgramVerifier)
+        is_program = isinstance(verifying, ProgramVerifier)
     return [
         replace(one, notes=(*one.notes, *answer_notes(table, query if is_program else "")))
         for one, (table, _, query) in zip(found, items, strict=True)
@@ -173,14 +173,14 @@ def _verify(
 ) -> list[Verification]:
     documents = [one.document for one in extractions]
     scored = verifier.verify(list(zip(documents, sources, strict=True)))
-    judge = verifier.name + (f"; claims: {extractor}" if extractor else "")
+    named = verifier.name + (f"; claims: {extractor}" if extractor else "")
     found = []
     for extraction, (verdicts, usage) in zip(extractions, scored, strict=True):
         spent: Usage = extraction.usage + usage
         found.append(
             Verification(
                 verdicts,
-                judge,
+                named,
                 spent.calls,
                 spent.prompt_tokens,
                 spent.completion_tokens,

@@ -32,7 +32,7 @@ NOTHING = Usage()
 
 
 class Verifier(Protocol):
-    """Something that judges claims.
+    """Something that verifies claims.
 
     Attributes:
         name: how it is asked for and recorded, with its version: ``program/2``, ``nli:MODEL``.
@@ -43,7 +43,7 @@ class Verifier(Protocol):
     def verify(
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
-        """Judge many documents; models batch them."""
+        """Verify many documents; models batch them."""
         ...
 
     def close(self) -> None:

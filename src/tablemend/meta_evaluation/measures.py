@@ -76,7 +76,7 @@ def _decisions(prefix: str = "") -> dict[str, Formula]:
         "accuracy": lambda sums: share(right(sums), total_scored(sums)),
         "right": lambda sums: share(right(sums), total(sums)),
         "wrong": lambda sums: share(total_scored(sums) - right(sums), total(sums)),
-        # what the share scored is worth against programs that judge everything
+        # what the share scored is worth against programs that verify everything
         "right_with_coin": lambda sums: share(
             right(sums) + (total(sums) - total_scored(sums)) / 2, total(sums)
         ),

@@ -26,7 +26,7 @@ from tablemend.meta_evaluation.scoring import (
 from tablemend.meta_evaluation.sets import READERS, draw, read_set
 from tablemend.meta_evaluation.splits import split_of
 from tablemend.meta_evaluation.study import study
-from tablemend.meta_evaluation.verifying import Scored, judge_by_model, judge_by_program
+from tablemend.meta_evaluation.verifying import Scored, verify_by_model, verify_by_program
 from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 
 PEOPLE = "other annotator"
@@ -59,7 +59,7 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         items = _chosen(every, command)
         scorers: dict[str, Any] = {}
         for verifier in command.verifiers:
-            scored = _judge(items, verifier, name, command)
+            scored = _verify(items, verifier, name, command)
             scorers[verifier] = score_verifier(items, scored)
             if command.errors and verifier == PROGRAM:
                 errors += disagreements(items, scored)
@@ -105,10 +105,10 @@ def _chosen(every: Sequence[Item], command: ValidateCommand) -> list[Item]:
     return split if command.n is None else draw(split, command.n)
 
 
-def _judge(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Scored:
+def _verify(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Scored:
     if verifier == PROGRAM:
-        return judge_by_program(items, command.workers)
+        return verify_by_program(items, command.workers)
     store = re.sub(r"[^\w.+-]+", "_", f"{name}-{verifier}") + ".jsonl"
-    return judge_by_model(
+    return verify_by_model(
         items, verifier, command.options, command.folder.path / "verdicts" / store
     )

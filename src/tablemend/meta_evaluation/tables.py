@@ -136,7 +136,7 @@ def over_all_statements(results: Figures) -> str:
     """Labelled statements: what is scored, and what it comes to over all of them.
 
     The last column gives every unscored statement to a fair coin, so that it can be compared with
-    programs that judge all; it is no accuracy of the program's verdicts.
+    programs that verify all; it is no accuracy of the program's verdicts.
     """
     rows = [
         _head(

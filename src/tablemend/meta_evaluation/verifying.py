@@ -23,7 +23,7 @@ from tablemend.values.sentences import Span
 from tablemend.workers import map_in
 
 BATCH = 64
-"""Texts that a model judges before their verdicts are stored."""
+"""Texts that a model verifies before their verdicts are stored."""
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,30 @@ class Scored:
     seconds: float | None = None
 
 
-def judge_by_program(items: Sequence[Item], workers: int = 1) -> Scored:
+def verify_by_program(items: Sequence[Item], workers: int = 1) -> Scored:
     """Take the texts apart and verify every claim, without a model."""
     # one table's texts together: it is read once, and sent to a process once
     groups = [list(group) for _, group in groupby(items, key=lambda item: id(item.source))]
     tasks = [([item.text for item in group], group[0].source) for group in groups]
     if workers == 1 or len(tasks) < 2 * workers:
-        done = [_judge_texts(*task) for task in tasks]
+        done = [_verify_texts(*task) for task in tasks]
     else:
         with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
-            done = list(map_in(pool, _judge_texts, *zip(*tasks, strict=True), chunksize=8))
+            done = list(map_in(pool, _verify_texts, *zip(*tasks, strict=True), chunksize=8))
     verifications = tuple(one for found, _ in done for one in found)
-    name = verifications[0].judge if verifications else PROGRAM
+    name = verifications[0].verifier if verifications else PROGRAM
     return Scored(name, verifications, sum(seconds for _, seconds in done))
 
 
-def _judge_texts(texts: Sequence[str], source: Source) -> tuple[list[Verification], float]:
+def _verify_texts(texts: Sequence[str], source: Source) -> tuple[list[Verification], float]:
     start = time.process_time()
     found = verify_texts([(text, source) for text in texts], PROGRAM)
     return found, time.process_time() - start
 
 
-def judge_by_model(items: Sequence[Item], name: str, options: BackendOptions, path: Path) -> Scored:
+def verify_by_model(
+    items: Sequence[Item], name: str, options: BackendOptions, path: Path
+) -> Scored:
     """The same with a model; what it said is stored as it goes, and not asked again.
 
     Args:
@@ -87,7 +89,7 @@ def judge_by_model(items: Sequence[Item], name: str, options: BackendOptions, pa
                     known[key] = one
                     store.put(_record(key, one))
     verifications = tuple(known[key] for key in keys)
-    return Scored(verifications[0].judge if verifications else name, verifications)
+    return Scored(verifications[0].verifier if verifications else name, verifications)
 
 
 def _record(key: str, verification: Verification) -> dict[str, Any]:
@@ -113,9 +115,9 @@ def _read(record: dict[str, Any]) -> Verification:
             one["error_type"],
             reason=one["reason"],
             spans=tuple(Span(*span) for span in one["spans"]),
-            judge=one["judge"],
+            verifier=one["verifier"],
         )
         for one in record["claims"]
     )
     usage = (record[name] for name in ("calls", "prompt_tokens", "completion_tokens"))
-    return Verification(verdicts, record["judge"], *usage)
+    return Verification(verdicts, record["verifier"], *usage)

@@ -116,7 +116,7 @@ class Mended:
                 f"unscored_{when}": None if one is None else one.unscored
                 for when, one in found.items()
             },
-            "judge": "" if self.before is None else self.before.judge,
+            "verifier": "" if self.before is None else self.before.verifier,
             "notes": [] if self.before is None else list(self.before.notes),
             **asdict(self.usage),
         }

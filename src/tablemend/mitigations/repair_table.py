@@ -26,9 +26,9 @@ from tablemend.tables.table import Cell, Table
 from tablemend.values.blanks import is_blank
 from tablemend.values.cells import read_value, same_value
 from tablemend.values.units import header_unit
-from tablemend.verification.context import VERSION as JUDGE
-from tablemend.verification.context import AnswerJudge, open_judge
-from tablemend.verification.context_fields import FieldsJudge
+from tablemend.verification.context import VERSION as VERIFIER
+from tablemend.verification.context import AnswerVerifier, open_answer_verifier
+from tablemend.verification.context_fields import FieldsVerifier
 from tablemend.verification.context_notes import answer_notes, is_info_box
 
 VERSION = "repair-table/2"
@@ -69,7 +69,7 @@ def repair_answer(
     found = extract_table(text, format)
     if found.table is None:
         note = found.reason or "a table without rows"
-        nothing = Verification((), JUDGE, notes=(f"not repaired: {note}",))
+        nothing = Verification((), VERIFIER, notes=(f"not repaired: {note}",))
         return Mended(text, before=nothing, after=nothing)
     repaired = repair_table(found.table, context, query, blank_for(found))
     edits, undone, before, after = repaired[1:]
@@ -87,30 +87,30 @@ def repair_table(table: Table, context: str, query: str = "", blank: Cell = None
         query: the question; may be empty.
         blank: what a cell that is blanked holds, where the table has no blank of its own.
     """
-    judge = open_judge(table, context, query)
-    before = _verification(judge, query)
+    verifier = open_answer_verifier(table, context, query)
+    before = _verification(verifier, query)
     reason = _why_not(table, context)
-    if reason or not isinstance(judge, AnswerJudge):
+    if reason or not isinstance(verifier, AnswerVerifier):
         before = replace(before, notes=(*before.notes, f"not repaired: {reason}"))
         return RepairedTable(table, (), (), before, before)
-    wanted = judge.scope.columns
+    wanted = verifier.scope.columns
     blank = _blank_of(table, blank)
-    shape = put_columns_in_order(table, wanted, judge.key, VERSION)
+    shape = put_columns_in_order(table, wanted, verifier.key, VERSION)
     if shape.edits:
-        judge = AnswerJudge(shape.table, context, query)
-    if judge.lacks_names((*shape.added, *judge.missing_columns())):
+        verifier = AnswerVerifier(shape.table, context, query)
+    if verifier.lacks_names((*shape.added, *verifier.missing_columns())):
         return RepairedTable(table, (), (), before, before)
-    draft = _Draft.made(shape, judge, blank)
+    draft = _Draft.made(shape, verifier, blank)
     if shape.added and not draft.is_filled():
         names = [name for name in wanted if name not in shape.added]
         shape = put_columns_in_order(table, names, primary_key(table), VERSION)
-        draft = _Draft.made(shape, AnswerJudge(shape.table, context, query), blank)
+        draft = _Draft.made(shape, AnswerVerifier(shape.table, context, query), blank)
     draft.undo_failed(context, query)
     final, order = _sort(draft, query)
     edits = (*shape.edits, *draft.edits.values(), *order)
     if not edits:
         return RepairedTable(table, (), tuple(draft.undone), before, before)
-    after = _verification(AnswerJudge(final, context, query), query)
+    after = _verification(AnswerVerifier(final, context, query), query)
     return RepairedTable(final, edits, tuple(draft.undone), before, after)
 
 
@@ -125,10 +125,10 @@ def _why_not(table: Table, context: str) -> str:
     return ""
 
 
-def _verification(judge: AnswerJudge | FieldsJudge, query: str) -> Verification:
-    document = answer_claims(judge.table, query)
-    verdicts = tuple(judge.judge(claim) for claim in document.claims)
-    return Verification(verdicts, JUDGE, notes=answer_notes(judge.table, query))
+def _verification(verifier: AnswerVerifier | FieldsVerifier, query: str) -> Verification:
+    document = answer_claims(verifier.table, query)
+    verdicts = tuple(verifier.verify(claim) for claim in document.claims)
+    return Verification(verdicts, VERIFIER, notes=answer_notes(verifier.table, query))
 
 
 def _blank_of(table: Table, blank: Cell) -> Cell:
@@ -152,17 +152,17 @@ class _Draft:
         self.undone: list[Edit] = []
 
     @classmethod
-    def made(cls, shape: Shape, judge: AnswerJudge, blank: Cell) -> _Draft:
+    def made(cls, shape: Shape, verifier: AnswerVerifier, blank: Cell) -> _Draft:
         """The answer with everything mended that is clear."""
         draft = cls(shape, blank)
-        verdicts = _verification(judge, judge.query).verdicts
+        verdicts = _verification(verifier, verifier.query).verdicts
         rows = [verdict for verdict in verdicts if verdict.claim.column is None]
         # A table of which no row belongs is a sign that the query was not understood.
         doubtful = len(rows) > 1 and all(verdict.wrong for verdict in rows)
         for verdict in verdicts:
             if verdict.wrong and not (doubtful and verdict.claim.column is None):
-                draft.mend(judge, verdict)
-        draft.fill(judge)
+                draft.mend(verifier, verdict)
+        draft.fill(verifier)
         return draft
 
     def is_filled(self) -> bool:
@@ -188,23 +188,23 @@ class _Draft:
         """The table as it is now."""
         return table_left(self.shape.table, self.cells)
 
-    def mend(self, judge: AnswerJudge, verdict: Verdict) -> None:
+    def mend(self, verifier: AnswerVerifier, verdict: Verdict) -> None:
         """Edit what a verdict is about, where the evidence is clear."""
         claim = verdict.claim
         assert claim.row is not None
         if claim.column is None:
-            if verdict.verdict == "contradicted" or judge.is_unknown(claim.row):
+            if verdict.verdict == "contradicted" or verifier.is_unknown(claim.row):
                 old = " | ".join(cell or "" for cell in self.shape.table.rows[claim.row])
                 self._note(claim.row, _WHOLE, Edit(old, None, verdict.reason, VERSION), verdict)
                 self.cells[claim.row] = None
             return
         column = self.columns.index(claim.column)
         row = self.cells[claim.row]
-        if column == judge.key or row is None:
+        if column == verifier.key or row is None:
             return
-        clear = judge.is_explicit or judge.is_never_said(claim.row, column)
-        clear = clear and judge.is_quoted(column)
-        if not clear and judge.slots.instead(claim.row, column) is None:
+        clear = verifier.is_explicit or verifier.is_never_said(claim.row, column)
+        clear = clear and verifier.is_quoted(column)
+        if not clear and verifier.slots.instead(claim.row, column) is None:
             return
         if verdict.verdict == "not_in_source":
             self._set(claim.row, column, self._blank, verdict.reason, verdict)
@@ -212,17 +212,17 @@ class _Draft:
             new = self._spell(column, verdict.expected[0])
             self._set(claim.row, column, new, verdict.reason, verdict)
 
-    def fill(self, judge: AnswerJudge) -> None:
+    def fill(self, verifier: AnswerVerifier) -> None:
         """Fill blank cells whose value the context plainly states."""
         for number in self.rows:
             cells = self.shape.table.rows[number]
             for column, cell in enumerate(cells):
-                if column == judge.key or not is_blank(cell) or not judge.name(number):
+                if column == verifier.key or not is_blank(cell) or not verifier.name(number):
                     continue
-                said = judge.stated_instead(number, column)
+                said = verifier.stated_instead(number, column)
                 if said is None:
                     continue
-                new = self._spell(column, judge.context[slice(*said.stated.span)])
+                new = self._spell(column, verifier.context[slice(*said.stated.span)])
                 reason = f"the context gives {self.columns[column]!r} as {new!r}"
                 self._set(number, column, new, reason, None)
 
@@ -233,14 +233,14 @@ class _Draft:
         ]
         if not filled:
             return
-        judge = AnswerJudge(self.table, context, query)
+        verifier = AnswerVerifier(self.table, context, query)
         numbers = {number: place for place, number in enumerate(self.rows)}
         names = self.columns
         for row, column in filled:
             if row not in numbers:
                 continue
             claim = Claim("", None, None, "attribute", "", row=numbers[row], column=names[column])
-            verdict = judge.judge(claim)
+            verdict = verifier.verify(claim)
             if verdict.verdict != "supported":
                 edit = self.edits.pop((row, column))
                 self.undone.append(replace(edit, reason=f"{edit.reason}; then {verdict.reason}"))

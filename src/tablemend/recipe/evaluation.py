@@ -87,7 +87,7 @@ class Evaluation(Section):
     """A table cut at max_new_tokens: a format error, whatever comes before the cut; or never
     scored, as a text that is cut."""
     similarity: str = "lexical"
-    """Judge of cells that differ in wording: `lexical`, or a sentence-transformers model."""
+    """Similarity of cells that differ in wording: `lexical`, or a sentence-transformers model."""
     verifier: str = "program"
     """What verifies the claims of a summary: `program`, `nli:MODEL`, `llm:` and a model string, or
     `program+` and one of these."""

@@ -116,7 +116,7 @@ class Verdict:
         spans: the words at fault in the document's text; empty where nothing is, and in tables.
         expected: what the source says in place of the words at fault, in its own spelling, one
             for each reading; exactly one where only one thing can be meant.
-        judge: which verifier said it, with its version.
+        verifier: which verifier said it, with its version.
     """
 
     claim: Claim
@@ -126,7 +126,7 @@ class Verdict:
     reason: str = ""
     spans: tuple[Span, ...] = ()
     expected: tuple[str, ...] = ()
-    judge: str = ""
+    verifier: str = ""
 
     def __post_init__(self) -> None:
         if (self.error_type is not None) != self.wrong:
@@ -154,7 +154,7 @@ class Verdict:
             "expected": list(self.expected),
             "row": claim.row,
             "column": claim.column,
-            "judge": self.judge,
+            "verifier": self.verifier,
         }
 
 
@@ -164,14 +164,14 @@ class Verification:
 
     Attributes:
         verdicts: one a claim, in the document's order.
-        judge: verifier and extractor with their versions.
+        verifier: verifier and extractor with their versions.
         calls, prompt_tokens, completion_tokens: what models were asked for it; 0 for a program.
         notes: what a reader must know beside, such as claims of a model that were dropped.
         failed: calls that failed for good.
     """
 
     verdicts: tuple[Verdict, ...]
-    judge: str
+    verifier: str
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -225,7 +225,7 @@ class Verification:
             "unscored": self.unscored,
             "counts": dict(self.counts),
             "claims": [verdict.to_json() for verdict in self.verdicts],
-            "judge": self.judge,
+            "verifier": self.verifier,
             "calls": self.calls,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,

@@ -80,7 +80,7 @@ def make_pairs(config: PairsCommand) -> dict[str, Any]:
             "asked": len(asked),
             "dropped": dict(maker.dropped),
             "passed_over": dict(maker.passed_over),
-            "judge": scorer.name,
+            "scorer": scorer.name,
             "pairs_hash": hash_file(path),
         }
         run.record(STAGE, facts)

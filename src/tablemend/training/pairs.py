@@ -134,7 +134,7 @@ class PairMaker:
         except NoTarget as error:
             self.dropped[f"{error.kind}: {error}"] += 1
             return None
-        judgement = self._judge(gold, prompt)
+        judgement = self._score(gold, prompt)
         if judgement.unscored:
             self.dropped[f"the chosen answer cannot be scored: {judgement.unscored}"] += 1
             return None
@@ -183,7 +183,7 @@ class PairMaker:
         types = list(self.config.dpo.pairs.errors or errors)  # each gets the same share
         rng.shuffle(types)
         for one in task.corruptions(sample, view, gold, types, rng):
-            findings = self._judge(one.text, prompt).findings
+            findings = self._score(one.text, prompt).findings
             if one.type not in {finding.type for finding in findings}:
                 self.passed_over[f"injected: {one.name} is no finding"] += 1
                 continue
@@ -200,7 +200,7 @@ class PairMaker:
             )
         return None
 
-    def _judge(self, text: str, prompt: Prompt) -> Judgement:
+    def _score(self, text: str, prompt: Prompt) -> Judgement:
         (found,) = self.scorer.score([Submission(prompt.example, prompt.context, text)])
         return found
 

@@ -19,7 +19,7 @@ from tablemend.values.sentences import Span
 from tablemend.values.text import header_key, tokens_of
 from tablemend.values.words import LITTLE_WORDS, akin
 from tablemend.verification.context_answer import Look, kind_of
-from tablemend.verification.context_fields import FieldsJudge
+from tablemend.verification.context_fields import FieldsVerifier
 from tablemend.verification.context_implied import (
     is_short_for,
     is_sum_row,
@@ -28,11 +28,11 @@ from tablemend.verification.context_implied import (
 )
 from tablemend.verification.context_notes import is_info_box
 from tablemend.verification.context_records import Record, Said, same_value
-from tablemend.verification.context_rows import JUDGE, RowJudge, scored
+from tablemend.verification.context_rows import VERIFIER, RowVerifier, scored
 from tablemend.verification.context_slots import Slot, Slots
 from tablemend.verification.scope_conditions import moments_of
 
-VERSION = JUDGE
+VERSION = VERIFIER
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _TRACE = 0.5  # share of a text's words that are a trace of it
@@ -43,7 +43,7 @@ _IMPLIED = "the context never says it, but it may follow from what it says"
 
 
 def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, ...]:
-    """Judge every claim of an answer table against a context in prose.
+    """Verify every claim of an answer table against a context in prose.
 
     Args:
         document: from :func:`~tablemend.claims.answers.answer_claims`, with its query.
@@ -60,18 +60,20 @@ def verify_answer_claims(document: Document, source: Source) -> tuple[Verdict, .
         raise ValueError("not the claims of a table")
     if not source.text.strip():
         return tuple(scored(claim, "unscored", "the context is empty") for claim in document.claims)
-    judge = open_judge(document.table, source.text, document.query)
-    return tuple(judge.judge(claim) for claim in document.claims)
+    verifier = open_answer_verifier(document.table, source.text, document.query)
+    return tuple(verifier.verify(claim) for claim in document.claims)
 
 
-def open_judge(table: Table, context: str, query: str = "") -> AnswerJudge | FieldsJudge:
-    """What judges the claims of a table: of entities, or of one subject's attributes."""
+def open_answer_verifier(
+    table: Table, context: str, query: str = ""
+) -> AnswerVerifier | FieldsVerifier:
+    """What verifies the claims of a table: of entities, or of one subject's attributes."""
     if is_info_box(table):
-        return FieldsJudge(table, context, VERSION)
-    return AnswerJudge(table, context, query)
+        return FieldsVerifier(table, context, VERSION)
+    return AnswerVerifier(table, context, query)
 
 
-class AnswerJudge(RowJudge):
+class AnswerVerifier(RowVerifier):
     """An answer table beside its context; the context is indexed once.
 
     Args:
@@ -80,22 +82,22 @@ class AnswerJudge(RowJudge):
         query: what was asked for; may be empty.
     """
 
-    def judge(self, claim: Claim) -> Verdict:
+    def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim of the table."""
         if claim.row is None:
             return scored(claim, "unscored", "no claim of a row")
         if claim.column is None:
-            return self.judge_row(claim, claim.row)
+            return self.verify_row(claim, claim.row)
         if self.table.columns.count(claim.column) > 1:
             return scored(claim, "unscored", "more than one column has this name")
         column = self.table.columns.index(claim.column)
         if column == self.key:
-            return self._judge_name(claim, claim.row)
-        return self.judge_cell(claim, claim.row, column)
+            return self._verify_name(claim, claim.row)
+        return self.verify_cell(claim, claim.row, column)
 
     # cells
 
-    def judge_cell(self, claim: Claim, row: int, column: int) -> Verdict:
+    def verify_cell(self, claim: Claim, row: int, column: int) -> Verdict:
         """Whether a cell is what the context says."""
         name, header = self.name(row), self.table.columns[column]
         if header in self.scope.computed:
@@ -108,10 +110,10 @@ class AnswerJudge(RowJudge):
             return scored(claim, "unscored", "a row that sums up others")
         record, sure = self.record(row), self.is_sure(row)
         if record is None:
-            if self._judge_name(claim, row).verdict == "not_in_source":
+            if self._verify_name(claim, row).verdict == "not_in_source":
                 reason = f"the context does not name {name!r}"
                 return scored(claim, "not_in_source", reason, error)
-            return self._judge_unplaced(claim, value, error)
+            return self._verify_unplaced(claim, value, error)
         look = self.look(row, column)
         if look.beside:
             evidence = (self._evidence(look.beside[0]),)
@@ -137,7 +139,7 @@ class AnswerJudge(RowJudge):
                 evidence = (self._evidence(sentence),)
                 return scored(claim, "not_in_source", reason, "REL", evidence)
             return scored(claim, "unscored", reason, evidence=(self._evidence(sentence),))
-        return self._judge_missing(claim, row, column, record, value, error)
+        return self._verify_missing(claim, row, column, record, value, error)
 
     def _error_of(self, value: Value, column: int) -> ClaimError:
         if value.dates or (value.number is not None and self.holds_times(column)):
@@ -244,7 +246,7 @@ class AnswerJudge(RowJudge):
         """Whether a value is one word that a sentence about its entity gives: "a red flag"."""
         return said.about.bond != "loose" and len(tokens_of(said.value.text).words) == 1
 
-    def _judge_missing(
+    def _verify_missing(
         self, claim: Claim, row: int, column: int, record: Record, value: Value, error: ClaimError
     ) -> Verdict:
         """A cell that no sentence about its entity states."""
@@ -288,7 +290,7 @@ class AnswerJudge(RowJudge):
         texts = (self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT])
         return any(is_told_relatively(self.reader.text[slice(*span)]) for span in texts)
 
-    def _judge_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
+    def _verify_unplaced(self, claim: Claim, value: Value, error: ClaimError) -> Verdict:
         """A cell of an entity whose sentences are not known."""
         header = claim.column or ""
         if is_worked_out(header):

@@ -20,21 +20,21 @@ _ITEMS = re.compile(r"\s*[,;/]\s*|\s+and\s+|(?<=\d)\s*[-\u2013]+\s*(?=\d)")
 _TRACE = 0.5
 
 
-class FieldsJudge:
+class FieldsVerifier:
     """An info box beside its text.
 
     Args:
         table: two columns: attribute and value.
         context: the text.
-        judge: name of the verifier, for the verdicts.
+        verifier: name of the verifier, for the verdicts.
     """
 
-    def __init__(self, table: Table, context: str, judge: str) -> None:
+    def __init__(self, table: Table, context: str, verifier: str) -> None:
         self.table = table
-        self._judge = judge
+        self._verifier = verifier
         self._reader = ContextReader(context, ())
 
-    def judge(self, claim: Claim) -> Verdict:
+    def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim; of a row and its attribute the value decides."""
         if claim.row is None:
             return self._verdict(claim, "unscored", "no claim of a row")
@@ -85,5 +85,5 @@ class FieldsJudge:
             error if wrong else None,  # type: ignore[arg-type]
             evidence,
             reason,
-            judge=self._judge,
+            verifier=self._verifier,
         )

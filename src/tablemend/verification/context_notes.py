@@ -18,7 +18,7 @@ def answer_notes(table: Table, query: str = "") -> tuple[str, ...]:
     """
     notes = []
     if not filled_rows(table):
-        notes.append("the answer has no filled row: there is nothing to judge")
+        notes.append("the answer has no filled row: there is nothing to verify")
     for name in table.duplicate_columns():
         notes.append(f"the answer has more than one column {name!r}: their cells are not scored")
     if not query.strip() or is_info_box(table):

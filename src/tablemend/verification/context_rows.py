@@ -15,23 +15,23 @@ from tablemend.verification.context_implied import is_short_for, is_sum_row
 from tablemend.verification.context_records import Breach, Record
 from tablemend.verification.scope_conditions import ScopeCondition, moments_of
 
-JUDGE = "context/2"
+VERIFIER = "context/2"
 """The verifier's name and version, which every verdict carries."""
 
 
-class RowJudge(AnswerReader, ABC):
+class RowVerifier(AnswerReader, ABC):
     """An answer table beside its context, row by row."""
 
     @abstractmethod
-    def judge_cell(self, claim: Claim, row: int, column: int) -> Verdict:
+    def verify_cell(self, claim: Claim, row: int, column: int) -> Verdict:
         """Whether a cell is what the context says."""
 
-    def judge_row(self, claim: Claim, row: int) -> Verdict:
+    def verify_row(self, claim: Claim, row: int) -> Verdict:
         """Whether a row's entity is named, in scope and not there twice."""
         name = self.name(row)
         if not name:
             return scored(claim, "unscored", "the row has no name")
-        named = self._judge_name(claim, row)
+        named = self._verify_name(claim, row)
         if named.verdict != "supported":
             return named
         listed = self.scope.entities
@@ -43,9 +43,9 @@ class RowJudge(AnswerReader, ABC):
         if (original := self.repeated.get(row)) is not None:
             reason = f"the context has no second {name!r} in scope beside row {original + 1}"
             return scored(claim, "contradicted", reason, "REL", named.evidence)
-        return self._judge_scope(claim, row, named.evidence)
+        return self._verify_scope(claim, row, named.evidence)
 
-    def _judge_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
+    def _verify_scope(self, claim: Claim, row: int, evidence: tuple[Evidence, ...]) -> Verdict:
         """A row that nothing said of its entity puts out of scope: by its own cells, where right.
 
         Open is a condition that neither meets, and what of the query was not read at all.
@@ -98,7 +98,7 @@ class RowJudge(AnswerReader, ABC):
         if met is None or column == self.key:
             return met
         cell = Claim("", None, None, "attribute", "", row=row, column=name)
-        return met if self.judge_cell(cell, row, column).verdict == "supported" else None
+        return met if self.verify_cell(cell, row, column).verdict == "supported" else None
 
     def _is_about_all(self, name: str) -> bool:
         """Whether a name of the query can be what the whole text is about.
@@ -134,7 +134,7 @@ class RowJudge(AnswerReader, ABC):
         evidence = (self._evidence(breach.sentence),)
         return scored(claim, "contradicted", reason, error_of(condition), evidence)
 
-    def _judge_name(self, claim: Claim, row: int) -> Verdict:
+    def _verify_name(self, claim: Claim, row: int) -> Verdict:
         name = self.name(row)
         spans = self.reader.name_spans.get(name, [])
         if spans:
@@ -167,7 +167,7 @@ def scored(
     expected: tuple[str, ...] = (),
 ) -> Verdict:
     """A verdict of this verifier."""
-    return Verdict(claim, verdict, error, evidence, reason, (), expected, JUDGE)
+    return Verdict(claim, verdict, error, evidence, reason, (), expected, VERIFIER)
 
 
 def asked(condition: ScopeCondition) -> str:

@@ -43,7 +43,7 @@ _FULL = 10  # characters of an ISO date
 
 
 class DateFindings:
-    """Judges the periods of a linked text.
+    """Verifies the periods of a linked text.
 
     Args:
         linking: the text and its tables.
@@ -58,23 +58,23 @@ class DateFindings:
         self._kinds = {_shape(reading) for reading in known}
         self._caption = "\n".join(grid.caption for grid in self.grids)
 
-    def judge(self, number: int) -> list[Finding]:
+    def verify(self, number: int) -> list[Finding]:
         """Findings on the periods of a sentence, in their order."""
         binder = Binder(self.linking, number)
         first = next(iter(binder.by_grid.values()), None)
         findings = []
         for place in range(len(first.moments) if first else 0):
             links = {grid: binder.by_grid[grid].moments[place] for grid in binder.by_grid}
-            found = self._judge(binder, links)
+            found = self._verify(binder, links)
             findings += [found] if found else []
         return findings
 
-    def _judge(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
+    def _verify(self, binder: Binder, links: dict[int, MomentLink]) -> Finding | None:
         moment = next(iter(links.values())).moment
         if moment.kind == "weekday" and not any(
             link.places or link.columns for link in links.values()
         ):
-            return self._judge_weekday(binder, moment)
+            return self._verify_weekday(binder, moment)
         columns = [
             link
             for by in binder.by_grid.values()
@@ -115,7 +115,7 @@ class DateFindings:
                 return True
         return False
 
-    def _judge_weekday(self, binder: Binder, moment: Moment) -> Finding:
+    def _verify_weekday(self, binder: Binder, moment: Moment) -> Finding:
         """A weekday holds where a date of the tables falls on it; none else can state one."""
         days = {_DAYS[date.fromisoformat(day).weekday()].casefold(): day for day in self._days}
         name = moment.readings[0]

@@ -41,7 +41,7 @@ class Finding:
         span: the words at fault.
         expected: what the source says in their place.
         firm: whether a row and a column were named; a value found somewhere is weaker.
-        final: whether no other reading may judge it: the table itself says several things, or
+        final: whether no other reading may verify it: the table itself says several things, or
             nothing of what the text counts.
         subject: whom a number was taken to be said of.
         columns: the columns (of a transposed table the rows) that it was compared with.

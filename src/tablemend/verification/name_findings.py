@@ -34,7 +34,7 @@ _NEAR = 40  # characters between an attribute and its value
 
 
 class NameFindings:
-    """Judges the names of a linked text.
+    """Verifies the names of a linked text.
 
     Args:
         linking: the text and its tables.
@@ -45,23 +45,23 @@ class NameFindings:
         self.grids = linking.source.grids
         self.text = linking.reading.text
 
-    def judge(self, number: int) -> list[Finding]:
+    def verify(self, number: int) -> list[Finding]:
         """Findings on the names of a sentence, in their order."""
         binder = Binder(self.linking, number)
         findings = []
         for grid, links in binder.by_grid.items():
             for cell in links.cells:
-                found = self._judge_cell(binder, grid, cell)
+                found = self._verify_cell(binder, grid, cell)
                 findings += [found] if found else []
         taken = [(f.start, f.end) for f in findings]
         findings += self._headers(binder, taken)
         unknown_names = next(iter(binder.by_grid.values())).unknown_names if binder.by_grid else ()
         for name in unknown_names:
             if not any(start < name.end and name.start < end for start, end in taken):
-                findings.append(self._judge_unknown(binder, name))
+                findings.append(self._verify_unknown(binder, name))
         return sorted(findings, key=lambda finding: finding.start)
 
-    def _judge_cell(self, binder: Binder, number: int, cell: CellLink) -> Finding | None:
+    def _verify_cell(self, binder: Binder, number: int, cell: CellLink) -> Finding | None:
         """A cell that the text says: of the row it speaks of, or of another one."""
         grid, links = self.grids[number], binder.by_grid[number]
         if grid.transposed and not grid.key_value:
@@ -225,7 +225,7 @@ class NameFindings:
             firm=firm,
         )
 
-    def _judge_unknown(self, binder: Binder, name: Span) -> Finding:
+    def _verify_unknown(self, binder: Binder, name: Span) -> Finding:
         """A name that stands in no cell, header or caption."""
         said = self.text[name.start : name.end]
         # "Hof, Germany": where the known place lies.

@@ -13,7 +13,7 @@ from tablemend.verification.computed import aggregates, is_computed, is_margin
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder, Grounding
 from tablemend.verification.lexicon import is_opaque, terms
-from tablemend.verification.pairs import judge_pair
+from tablemend.verification.pairs import verify_pair
 from tablemend.verification.reading import Amount
 from tablemend.verification.rowcounts import count_of_rows
 
@@ -50,7 +50,7 @@ _RIVAL = 2  # a reading so little farther than the nearest one is as likely
 
 
 class NumberFindings:
-    """Judges the numbers of a linked text.
+    """Verifies the numbers of a linked text.
 
     Args:
         grounder: of the text and its tables.
@@ -60,7 +60,7 @@ class NumberFindings:
         self.linking = grounder.linking
         self._grounder = grounder
 
-    def judge(self, number: int) -> list[Finding]:
+    def verify(self, number: int) -> list[Finding]:
         """Findings on the amounts of a sentence, in their order."""
         binder = Binder(self.linking, number)
         start, end = binder.sentence
@@ -84,24 +84,24 @@ class NumberFindings:
                 mate = self.linking.reading.amounts[amount.mate]
                 if mate in binder.amounts:
                     paired.add(mate.start)
-                    findings += judge_pair(self._grounder, binder, amount, mate, scoped)
+                    findings += verify_pair(self._grounder, binder, amount, mate, scoped)
                     continue
             counted = count_of_rows(self._grounder, binder, amount)
             if counted is not None:
                 findings.append(counted)
                 continue
             if amount.role == "article":
-                found = self._judge_article(amount, binder.bind(amount))
+                found = self._verify_article(amount, binder.bind(amount))
             else:
                 named = [(start + first, start + last) for first, last in headers]
                 doubtful = scoped or is_computed(plain, amount, end, named)
                 if amount.number.unit.currency:  # "20 $5 tickets": the 20 are counted, at $5
                     doubtful |= any(one.end + 1 == amount.start for one in binder.amounts)
-                found = self._judge_amount(binder, amount, binder.bind(amount), doubtful)
+                found = self._verify_amount(binder, amount, binder.bind(amount), doubtful)
             findings += [found] if found else []
         return find_wrong_names(self._grounder, binder, findings)
 
-    def _judge_amount(
+    def _verify_amount(
         self, binder: Binder, amount: Amount, bindings: list[Binding], doubtful: bool
     ) -> Finding | None:
         """A number by its nearest reading; contradicted only where no other is as likely."""
@@ -112,7 +112,7 @@ class NumberFindings:
             return grounder.weak(amount, "unscored", "a difference, not the value of a cell")
         groundings = grounder.ground(amount, bindings)
         if not groundings:
-            return self._judge_unbound(binder, amount, bindings, doubtful)
+            return self._verify_unbound(binder, amount, bindings, doubtful)
         best = groundings[0]
         if best.torn:
             reason = "the table has rows of one name with different values"
@@ -218,7 +218,7 @@ class NumberFindings:
         before = grounding.entity.end >= 0 and plain[grounding.entity.end : amount.start] == ", "
         return before and plain[amount.end : amount.end + 1] == ","
 
-    def _judge_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
+    def _verify_article(self, amount: Amount, bindings: list[Binding]) -> Finding | None:
         """One where steals are counted and the text has "a steal"; "a game" states nothing."""
         plain = self.linking.reading.plain
         for grounding in self._grounder.ground(amount, bindings):
@@ -248,7 +248,7 @@ class NumberFindings:
         before = self.linking.reading.plain[max(0, amount.start - 12) : amount.start]
         return _LIST.search(before) is not None
 
-    def _judge_unbound(
+    def _verify_unbound(
         self, binder: Binder, amount: Amount, bindings: list[Binding], doubtful: bool
     ) -> Finding | None:
         """A number whose row or column is not named: found beside it, anywhere, or nowhere."""

@@ -43,7 +43,7 @@ class _Slot:
     either: bool = False
 
 
-def judge_pair(
+def verify_pair(
     grounder: Grounder, binder: Binder, one: Amount, other: Amount, scoped: bool
 ) -> list[Finding]:
     """Findings on both numbers of a pair.

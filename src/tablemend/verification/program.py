@@ -13,7 +13,7 @@ from tablemend.verification.date_findings import DateFindings
 from tablemend.verification.findings import Finding
 from tablemend.verification.grounding import Grounder
 from tablemend.verification.linking import Linking
-from tablemend.verification.logic.verify import judge_logic
+from tablemend.verification.logic.verify import verify_logic
 from tablemend.verification.name_findings import NameFindings
 from tablemend.verification.negation import denied, deny
 from tablemend.verification.number_findings import NumberFindings, is_scoped
@@ -31,20 +31,20 @@ _LONGEST_SENTENCE = 6000
 
 
 def verify_document(document: Document, source: Source) -> tuple[Verdict, ...]:
-    """Judge every claim of a document, in its order.
+    """Verify every claim of a document, in its order.
 
     A claim of a text is looked up, cell by cell, and where its words ask for it computed over the
     whole tables; one of an answer table is looked for in the source's text and tables.
     """
     if document.table is not None:
         return verify_answer_claims(document, source)
-    judge = DocumentJudge(document, source)
-    verdicts = [judge.judge(claim) for claim in document.claims]
-    verdicts = settle_sentences(judge.linking, verdicts, judge.is_closed)
-    return tuple(replace(verdict, judge=VERSION) for verdict in verdicts)
+    verifier = DocumentVerifier(document, source)
+    verdicts = [verifier.verify(claim) for claim in document.claims]
+    verdicts = settle_sentences(verifier.linking, verdicts, verifier.is_closed)
+    return tuple(replace(verdict, verifier=VERSION) for verdict in verdicts)
 
 
-class DocumentJudge:
+class DocumentVerifier:
     """One text against one source; every sentence is read once.
 
     Args:
@@ -62,7 +62,7 @@ class DocumentJudge:
         self._found: dict[int, list[Finding]] = {}
         self._orphans: dict[Claim, list[Finding]] | None = None
 
-    def judge(self, claim: Claim) -> Verdict:
+    def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim."""
         if claim.start is None or claim.end is None:
             return Verdict(claim, "unscored", reason="it has no place in the text")
@@ -76,14 +76,14 @@ class DocumentJudge:
         findings = self.findings(claim)
         if any(finding.final for finding in findings):
             return combine(claim, findings)
-        return self._judge(claim)
+        return self._verify(claim)
 
     def is_closed(self, number: int) -> bool:
         """Whether a sentence denies something, or the table itself leaves a part of it open."""
         final = any(finding.final for finding in self.sentence_findings(number))
         return final or bool(denied(self.linking, number))
 
-    def _judge(self, claim: Claim) -> Verdict:
+    def _verify(self, claim: Claim) -> Verdict:
         """The verdict on a claim by what its words name and what the tables give."""
         findings = self.findings(claim)
         stated = combine(claim, findings)
@@ -121,10 +121,10 @@ class DocumentJudge:
             return []
         if found is None:
             found = withhold(
-                self._numbers.judge(number), self.document.text, self.linking.source.grids
+                self._numbers.verify(number), self.document.text, self.linking.source.grids
             )
-            found += self._dates.judge(number)
-            found += self._names.judge(number)
+            found += self._dates.verify(number)
+            found += self._names.verify(number)
             found = deny(found, self.linking, number)
             found.sort(key=lambda finding: finding.start)
             found = self._found[number] = _without_mentions(found)
@@ -194,7 +194,7 @@ class DocumentJudge:
         # which of several tables is meant, no number of words tells for sure
         doubtful = len(weight) > 1 or is_scoped(self.linking.reading.plain, *said)
         for number in sorted(weight, key=lambda number: (-weight[number], number)):
-            verdict = judge_logic(claim, self.linking, number)
+            verdict = verify_logic(claim, self.linking, number)
             if verdict is None or verdict.verdict == "unscored":
                 unclear = unclear or verdict
             elif verdict.verdict == "supported" or not (

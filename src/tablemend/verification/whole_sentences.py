@@ -36,7 +36,7 @@ def settle_sentences(
     Args:
         linking: the text and its tables.
         verdicts: on its claims, in their order.
-        closed: whether no other reading may judge a sentence, by its index.
+        closed: whether no other reading may verify a sentence, by its index.
     """
     settled = list(verdicts)
     grids = linking.source.grids

@@ -130,7 +130,7 @@ def test_the_label_that_wins_is_the_verdict(tmp_path: Path, winner: int, verdict
     assert [one.verdict for one in verdicts] == [verdict, verdict]
     assert [one.error_type is None for one in verdicts] == [winner == 1] * 2
     assert usage.calls == 2 and usage.completion_tokens == 0
-    assert verdicts[0].judge == f"nli:{tmp_path / 'm'}"
+    assert verdicts[0].verifier == f"nli:{tmp_path / 'm'}"
 
 
 def test_a_batch_gives_what_each_claim_gives_alone(tmp_path: Path) -> None:

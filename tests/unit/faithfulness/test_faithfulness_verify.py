@@ -14,7 +14,7 @@ from tablemend.evidence.source import Source
 from tablemend.faithfulness.staf import verify_answer
 from tablemend.records import Claim, Verdict
 from tablemend.tables.table import Table
-from tablemend.verification.program import DocumentJudge
+from tablemend.verification.program import DocumentVerifier
 from tests.support.chat_server import ChatServer, answer, refuse
 
 TABLE = "Team,Points,City\nAlba,41,Oslo\nSella,37,Rome\nVey,12,Lima\n"
@@ -149,13 +149,13 @@ def test_a_line_that_is_not_what_is_wanted_is_refused(
 def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def judge(self: DocumentJudge, claim: Claim) -> Verdict:
+    def judge(self: DocumentVerifier, claim: Claim) -> Verdict:
         if "Vey" in claim.text:
             raise IndexError("tuple index out of range")
         return whole(self, claim)
 
-    whole = DocumentJudge.judge
-    monkeypatch.setattr(DocumentJudge, "judge", judge)
+    whole = DocumentVerifier.verify
+    monkeypatch.setattr(DocumentVerifier, "verify", judge)
     texts = ["Alba has 41 points.", "Vey has 12 points.", "Sella has 37 points."]
     batch = folder / "batch.jsonl"
     lines = [json.dumps({"text": text, "source": TABLE}) for text in texts]

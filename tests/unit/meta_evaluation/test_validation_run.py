@@ -259,13 +259,13 @@ def test_models_verdicts_are_stored_and_not_asked_again(
     monkeypatch.setattr(verifying, "open_verifier", open_verifier)
     monkeypatch.setattr(verifying, "BATCH", 5)
     store = tmp_path / "verdicts.jsonl"
-    first = verifying.judge_by_model(items[:7], "nli:some", BackendOptions(), store)
+    first = verifying.verify_by_model(items[:7], "nli:some", BackendOptions(), store)
     stored = len(Store(store, "key"))
-    again = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
+    again = verifying.verify_by_model(items, "nli:some", BackendOptions(), store)
     assert len(Store(store, "key")) == len(items) > stored == 7
-    third = verifying.judge_by_model(items, "nli:some", BackendOptions(), store)
+    third = verifying.verify_by_model(items, "nli:some", BackendOptions(), store)
     assert opened == ["nli:some"] * 2
-    plain = verifying.judge_by_program(items)
+    plain = verifying.verify_by_program(items)
     for found in (again, third):
         for one, other in zip(found.verifications, plain.verifications, strict=True):
             assert (one.staf, one.counts) == (other.staf, other.counts)
@@ -311,7 +311,7 @@ def test_metrics_with_a_model_get_its_name(data: Path, monkeypatch: pytest.Monke
 
 def test_several_processes_say_the_same(data: Path) -> None:
     items = read_set("logicnlg", data)
-    one, two = verifying.judge_by_program(items), verifying.judge_by_program(items, workers=2)
+    one, two = verifying.verify_by_program(items), verifying.verify_by_program(items, workers=2)
     assert one.verifications == two.verifications
 
 

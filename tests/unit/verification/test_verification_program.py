@@ -13,7 +13,7 @@ from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 from tablemend.verification.linking import Linking
-from tablemend.verification.program import DocumentJudge, verify_document
+from tablemend.verification.program import DocumentVerifier, verify_document
 from tablemend.verification.reading import Reading
 from tests.support.growth import growth
 
@@ -164,7 +164,7 @@ def test_evidence_is_the_cell() -> None:
     (verdict,) = verify_document(extract_claims("Venn had 35 points."), Source((BOX,)))
     assert verdict.evidence[0].text == 'Row "Mara Venn", Column "PTS": 28'
     assert (verdict.evidence[0].row, verdict.evidence[0].column) == (0, 2)
-    assert verdict.judge.startswith("program/")
+    assert verdict.verifier.startswith("program/")
 
 
 def test_links_have_places_and_carry_the_subject() -> None:
@@ -241,6 +241,6 @@ def test_time_is_linear_in_cells() -> None:
             ],
         )
         document = extract_claims("Person 5 had a score of 15. Person 7 had a score of 20.")
-        return lambda: DocumentJudge(document, Source((table,))).judge(document.claims[0])
+        return lambda: DocumentVerifier(document, Source((table,))).verify(document.claims[0])
 
     assert growth(judging, 1000, 8000) < 32  # linear is 8, squared 64

@@ -128,7 +128,7 @@ def _example(
         facts=(),
         label=label,
         errors=errors,
-        labelled_by=verification.judge,
+        labelled_by=verification.verifier,
         source=found.where,
         source_hash=found.table.content_hash(),
         seed=settings.seed,

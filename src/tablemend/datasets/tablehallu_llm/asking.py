@@ -93,9 +93,9 @@ class Talk:
                         if verify is not None and not problems:
                             problems = await verify(value)
                     except GivenUp:  # of a verifier that was asked in vain
-                        self._judge(place, "unverified")
+                        self._note_verdict(place, "unverified")
                         raise
-                    self._judge(place, "rejected" if problems else "accepted")
+                    self._note_verdict(place, "rejected" if problems else "accepted")
                     if not problems:
                         return value, completion.answer
             self.reject(stage, attempt, problems)
@@ -121,7 +121,7 @@ class Talk:
                 except Unreadable as error:
                     problem = error.problem
                 else:
-                    self._judge(place, "accepted" if verdict.ok else "rejected")
+                    self._note_verdict(place, "accepted" if verdict.ok else "rejected")
                     return verdict
             self.reject(stage, attempt, (problem,))
             if self.failed:
@@ -162,6 +162,6 @@ class Talk:
         self.failed = completion.finish_reason == "error"
         return completion, why_no_answer(completion), len(self.calls) - 1
 
-    def _judge(self, place: int, verdict: CallVerdict) -> None:
+    def _note_verdict(self, place: int, verdict: CallVerdict) -> None:
         """Set the verdict of a call; verifiers may have been called since."""
         self.calls[place] = self.calls[place]._replace(verdict=verdict)

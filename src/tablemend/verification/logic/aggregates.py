@@ -66,7 +66,7 @@ def aggregates(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
                 if len(values) < 2:
                     continue
                 value = _COMPUTED[sense](values)
-                outcome = _judge(
+                outcome = _verify(
                     frame, sense, (first, last), heading, stated, kept, value, sorted(rows)
                 )
                 over = [s for s in members if s.value == len(values)]
@@ -92,7 +92,7 @@ def _measured(frame: Frame, first: int, last: int) -> list[ColumnMention]:
     return sorted(named, key=near)[:2]
 
 
-def _judge(
+def _verify(
     frame: Frame,
     sense: str,
     words: tuple[int, int],

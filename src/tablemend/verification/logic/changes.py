@@ -75,7 +75,7 @@ def changes(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
             column = frame.view.columns[heading.column]
             change = _change(frame, found, times, column, heading, (first, last))
             if change is not None:
-                yield _judge(frame, cue, (first, last), change, found)
+                yield _verify(frame, cue, (first, last), change, found)
 
 
 def _counts_rows(frame: Frame, stated: StatedNumber) -> bool:
@@ -156,7 +156,7 @@ def _change(
     return Change(column, tuple(path), values, used, fit)
 
 
-def _judge(
+def _verify(
     frame: Frame, cue: Cue, words: tuple[int, int], change: Change, found: Sequence[RowFilter]
 ) -> Outcome:
     column, values = change.column, change.values

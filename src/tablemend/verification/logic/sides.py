@@ -59,7 +59,7 @@ def compare(
     scope: Sequence[RowFilter] = (),
     found: Sequence[RowFilter] = (),
 ) -> Outcome:
-    """Judge one comparison, with the difference where it is stated."""
+    """Verify one comparison, with the difference where it is stated."""
     one, other = sides
     gap = (one.value - other.value) * ordering.direction
     truth = gap > 1e-9

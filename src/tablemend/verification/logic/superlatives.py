@@ -236,7 +236,7 @@ def superlatives(frame: Frame, found: Sequence[RowFilter]) -> Iterator[Outcome]:
         for ordering in orderings(frame, cue, first, last)[:3]:
             for scope, claimed in _splits(frame, own, first, last, ordering):
                 claimed = [c for c in claimed if not c.first > border >= last]
-                yield from _judge(frame, number, (first, last), ordering, scope, claimed, after)
+                yield from _verify(frame, number, (first, last), ordering, scope, claimed, after)
 
 
 def _followed(frame: Frame) -> int:
@@ -328,7 +328,7 @@ def _in_header(column: ColumnIndex, stated: StatedNumber) -> bool:
     return str(stated.amount.value) in column.terms
 
 
-def _judge(
+def _verify(
     frame: Frame,
     number: int,
     words: tuple[int, int],

@@ -57,8 +57,8 @@ _AUXILIARIES = frozenset("be is are was were do does did have has had".split())
 _LOGICAL = frozenset({"superlative", "rank", "comparative", "quantifier", "aggregate", "change"})
 
 
-def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
-    """Judge a claim by what many cells say together.
+def verify_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
+    """Verify a claim by what many cells say together.
 
     The whole sentence is read first, for a comparison or a change often ends behind the claim;
     then the claim's own statement, where it has words that the sentence leaves out.
@@ -66,7 +66,7 @@ def judge_logic(claim: Claim, linking: Linking, grid: int) -> Verdict | None:
     Args:
         claim: the claim.
         linking: the document that it is from, linked to its source.
-        grid: number of the table to judge by.
+        grid: number of the table to verify by.
 
     Returns:
         ``None`` where the claim asks for nothing of this sort: it is to be looked up. Unscored
