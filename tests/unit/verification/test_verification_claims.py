@@ -17,15 +17,22 @@ from tablemend.verification.program import verify_document
 
 FILE = Path(__file__).parents[2] / "data" / "claims.jsonl"
 WRONG = {"contradicted", "not_in_source"}
+_MISS = "the verifier leaves it open or errs"
+MISSED = pytest.mark.xfail(strict=True, raises=AssertionError, reason=_MISS)
 
 
 def cases() -> Iterator[Any]:
-    """Each claim with its table. ``focus``: the words of the one claim that is meant."""
+    """Each claim with its table. ``focus``: the words of the one claim that is meant.
+
+    ``known_miss``: the label is true, and the verifier does not get there.
+    """
     for line in FILE.read_text().splitlines():
         record = json.loads(line)
         table = Table.of(record["columns"], record["rows"], record.get("title"))
         for claim in record["claims"]:
-            yield pytest.param(table, claim, id=f"{claim['verdict']}: {claim['text'][:60]}")
+            name = f"{claim['verdict']}: {claim['text'][:60]}"
+            marks = [MISSED] if claim.get("known_miss") else []
+            yield pytest.param(table, claim, id=name, marks=marks)
 
 
 def judge(table: Table, text: str, focus: str | None = None) -> list[Verdict]:
