@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from tests.support.model_server.local import LocalServer
 def pytest_configure(config: pytest.Config) -> None:
     """One core a worker: a training takes all cores that it may use, and two trainings whose
     threads wait for each other on the same cores are ten times as slow."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # where the tests run behind a `&`
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
