@@ -177,7 +177,7 @@ def _settings_in(line: bytes, path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TablemendError(
             f"{path}:1 does not say what its records were made with: it is of another kind, or of "
-            "an earlier version; move it away"
+            "a version before stores had settings (2026-11-23); move it away"
         ) from error
 
 
