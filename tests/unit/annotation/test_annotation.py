@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +18,15 @@ from tablemend.annotation.content import constraints, distractors, segments
 from tablemend.annotation.sample import choose, read_data
 from tablemend.annotation.sheet import guard, unguard
 from tablemend.annotation.steps import STEPS
-from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Condition, Constraints, Example
 from tests.support.annotators import (
-    SEVERAL,
     Choices,
     all_answers,
     export_sheet,
-    refusal,
     report_of,
     write_answers,
     write_data,
 )
-
-
-@pytest.fixture(scope="module")
-def examples() -> list[Example]:
-    return list(small_world.examples(seed=3, n=SEVERAL))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, examples: list[Example]) -> Path:
-    return write_data(tmp_path / "data", examples)
-
-
-@pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    return partial(refusal, capsys)
-
 
 # ---- the sample ----
 

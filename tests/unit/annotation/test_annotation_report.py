@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +25,10 @@ from tests.support.annotators import (
     Choices,
     all_answers,
     export_sheet,
-    refusal,
     report_of,
     write_answers,
     write_data,
 )
-
-
-@pytest.fixture(scope="module")
-def examples() -> list[Example]:
-    return list(small_world.examples(seed=3, n=SEVERAL))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, examples: list[Example]) -> Path:
-    return write_data(tmp_path / "data", examples)
-
-
-@pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    return partial(refusal, capsys)
-
 
 # ---- verdicts ----
 
