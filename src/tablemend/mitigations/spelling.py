@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
-from tablemend.datasets.tabfaith.periods import read_period, spellings
 from tablemend.evidence.marks import read_cell, read_counted
 from tablemend.values.number_words import ONES, ORDINALS, TENS
 from tablemend.values.numbers import Number, find_quantities, plain_digits, spelled_end
+from tablemend.values.periods import read_period, spellings
 from tablemend.values.text import align
 from tablemend.values.units import ONE
 

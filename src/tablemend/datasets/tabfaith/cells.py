@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tablemend.datasets.tabfaith.labels import is_plural_label, takes_article
-from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.sentences import Plan, Word
 from tablemend.datasets.tabfaith.sheet import Row
 from tablemend.datasets.tabfaith.speech import Datum, Speech
@@ -11,6 +10,7 @@ from tablemend.datasets.tabfaith.summary import Part
 from tablemend.datasets.tabfaith.templates import FLAGGED, TEMPLATES
 from tablemend.datasets.tablehallu.sentences import EVENTS, with_article
 from tablemend.records import ClaimKind
+from tablemend.values.periods import read_period
 
 
 def say_value(speech: Speech) -> Plan | None:

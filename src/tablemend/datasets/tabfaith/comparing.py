@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tablemend.datasets.tabfaith.labels import takes_article
-from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.datasets.tabfaith.speech import Datum, Speech
 from tablemend.datasets.tabfaith.summary import Operation
 from tablemend.datasets.tabfaith.templates import ORDINALS, PAIRS, TEMPLATES, degrees_of
 from tablemend.datasets.tablehallu.sentences import EVENTS
+from tablemend.values.periods import read_period
 
 
 def say_compared(speech: Speech) -> Plan | None:

@@ -8,7 +8,6 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.datasets.tabfaith.labels import is_plural_label, spoken_name
-from tablemend.datasets.tabfaith.periods import Period, move_period, read_period, spell_like
 from tablemend.datasets.tabfaith.sheet import Sheet
 from tablemend.datasets.tabfaith.summary import Fact, Part
 from tablemend.datasets.tabfaith.templates import CONTRARIES, ORDINALS
@@ -16,6 +15,7 @@ from tablemend.datasets.tabfaith.wording import word_alike
 from tablemend.datasets.tablehallu.sentences import with_article
 from tablemend.records import ClaimError
 from tablemend.values.number_words import UP_TO_TWENTY
+from tablemend.values.periods import Period, move_period, read_period, spell_like
 
 MIX: dict[ClaimError, float] = {"NUM": 30.6, "REL": 23.8, "CMP": 23.1, "TMP": 13.4, "ATT": 9.1}
 """Shares of the types in the paper's Table 1, in percent."""

@@ -17,12 +17,12 @@ from random import Random
 
 from tablemend.datasets.tabfaith.edits import COMPUTED, MIX, Edit, propose
 from tablemend.datasets.tabfaith.lookup import read_stated, unit_words
-from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part, Role, Summary
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.records import CLAIM_ERRORS, ClaimError
 from tablemend.tables.table import Table
 from tablemend.values.number_words import UP_TO_TWENTY
+from tablemend.values.periods import read_period
 from tablemend.values.sentences import Span
 
 VERSION = "injection-2"

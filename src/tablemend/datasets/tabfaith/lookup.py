@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tablemend.datasets.tabfaith.labels import MEDALS, measure_label
-from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.sheet import FLAGS
 from tablemend.datasets.tabfaith.summary import Role
 from tablemend.datasets.tabfaith.templates import FLAGGED
@@ -21,6 +20,7 @@ from tablemend.detector.keys import primary_key
 from tablemend.evidence.grid import Grid
 from tablemend.tables.table import Table
 from tablemend.values.number_words import UP_TO_TWENTY
+from tablemend.values.periods import Period, read_period
 from tablemend.values.units import SCALES, header_unit
 
 Texts = Mapping[Role, str]

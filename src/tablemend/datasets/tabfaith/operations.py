@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from random import Random
 
-from tablemend.datasets.tabfaith.periods import MONTHS
 from tablemend.datasets.tablehallu.names import invent_word
 from tablemend.tables.table import Table
+from tablemend.values.periods import MONTHS
 
 _REGIONS = (
     "Northeast,Southeast,Midwest,Southwest,West,Pacific Northwest,Mid-Atlantic,Mountain,"

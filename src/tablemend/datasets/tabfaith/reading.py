@@ -17,7 +17,6 @@ from tablemend.datasets.tabfaith.labels import (
     measure_label,
     noun_of,
 )
-from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.sheet import (
     FLAGS,
     Amount,
@@ -30,6 +29,7 @@ from tablemend.datasets.tabfaith.sheet import (
 from tablemend.datasets.tablehallu.columns import clean_cell, words_of
 from tablemend.evidence.grid import Grid
 from tablemend.tables.table import Table
+from tablemend.values.periods import Period, read_period
 from tablemend.values.units import ONE
 
 MAX_ROWS, MAX_COLUMNS = 400, 60

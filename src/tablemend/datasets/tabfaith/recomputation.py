@@ -13,7 +13,6 @@ import re
 from itertools import pairwise
 
 from tablemend.datasets.tabfaith.lookup import SLACK, Lookup, Texts, read_stated
-from tablemend.datasets.tabfaith.periods import Period, read_period
 from tablemend.datasets.tabfaith.sheet import read_range
 from tablemend.datasets.tabfaith.summary import Operation, Role
 from tablemend.datasets.tabfaith.templates import (
@@ -26,6 +25,7 @@ from tablemend.datasets.tabfaith.templates import (
 )
 from tablemend.datasets.tablehallu.columns import words_of
 from tablemend.tables.table import Table
+from tablemend.values.periods import Period, read_period
 
 _ABOVE = ("over", "more than", "just over")
 _BELOW = ("nearly", "almost", "just under")

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from tablemend.datasets.tabfaith.periods import Period
 from tablemend.datasets.tablehallu.columns import clean_cell
 from tablemend.errors import TablemendError
 from tablemend.evidence.grid import Grid
 from tablemend.values.cells import read_value
+from tablemend.values.periods import Period
 from tablemend.values.units import ONE, PLAIN, Unit
 
 FLAGS = ("flag", "flag status")

@@ -14,7 +14,6 @@ from tablemend.datasets.tabfaith.labels import (
     spoken_name,
     takes_article,
 )
-from tablemend.datasets.tabfaith.periods import Period, read_period, spellings
 from tablemend.datasets.tabfaith.sentences import Claimed, Plan, Word
 from tablemend.datasets.tabfaith.sheet import Amount, Measure, Row, Sheet
 from tablemend.datasets.tabfaith.summary import Operation, Part, Role
@@ -22,6 +21,7 @@ from tablemend.datasets.tabfaith.templates import EXPECTED, TEMPLATES
 from tablemend.datasets.tabfaith.wording import short_names, spell, word_amount, word_counts
 from tablemend.datasets.tablehallu.sentences import is_plural, with_article
 from tablemend.records import ClaimKind
+from tablemend.values.periods import Period, read_period, spellings
 from tablemend.values.units import ONE, PLAIN, Unit
 
 T = TypeVar("T")

@@ -14,7 +14,6 @@ from tablemend.datasets.tabfaith.domains import DOMAINS, domain_table
 from tablemend.datasets.tabfaith.edits import MIX
 from tablemend.datasets.tabfaith.injection import Injector, Unfaithful, inject
 from tablemend.datasets.tabfaith.lookup import read_stated
-from tablemend.datasets.tabfaith.periods import read_period
 from tablemend.datasets.tabfaith.recomputation import Recomputation
 from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.summary import InjectedError, Role, Summary
@@ -22,6 +21,7 @@ from tablemend.datasets.tabfaith.verbaliser import Verbaliser, verbalise
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.records import CLAIM_ERRORS
 from tablemend.tables.table import Table
+from tablemend.values.periods import read_period
 
 
 class Case(NamedTuple):

@@ -12,7 +12,6 @@ import pytest
 from tablemend.datasets.tabfaith.domains import domain_table
 from tablemend.datasets.tabfaith.labels import is_plural_label
 from tablemend.datasets.tabfaith.lookup import Lookup, read_stated
-from tablemend.datasets.tabfaith.periods import move_period, read_period, spellings
 from tablemend.datasets.tabfaith.reading import open_sheet
 from tablemend.datasets.tabfaith.recomputation import Recomputation
 from tablemend.datasets.tabfaith.sheet import Unverbalisable
@@ -21,6 +20,7 @@ from tablemend.datasets.tabfaith.verbaliser import verbalise
 from tablemend.datasets.tablehallu.sources import find_table
 from tablemend.datasets.tablehallu.topics import make_table
 from tablemend.tables.table import Table, TableError
+from tablemend.values.periods import move_period, read_period, spellings
 from tablemend.values.sentences import sentence_spans
 
 CLUBS = Table.of(
