@@ -154,9 +154,9 @@ def test_the_licence_is_whole() -> None:
 
 PACKAGES = (
     "errors workers statistics values tables records config runs renderer exact_match detector "
-    "evidence claims verification datasets datasets.card datasets.tablehallu generations backends "
-    "reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation training "
-    "datasets.tablehallu_llm meta_evaluation annotation publishing script cli"
+    "evidence programs claims verification datasets datasets.card datasets.tablehallu generations "
+    "backends reports prompting faithfulness datasets.tabfaith tasks mitigations recipe evaluation "
+    "training datasets.tablehallu_llm meta_evaluation annotation publishing script cli"
 ).split()
 """Each imports only from those before it."""
 
@@ -249,7 +249,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 @pytest.mark.parametrize(
     "room",
     "values records tables detector config datasets/tablehallu annotation".split()
-    + "evidence claims verification exact_match".split(),
+    + "evidence programs claims verification exact_match".split(),
 )
 def test_rooms_that_run_on_a_laptop_load_no_torch(room: str) -> None:
     paths = [path for path in MODULES if path.relative_to(PACKAGE).as_posix().startswith(room)]

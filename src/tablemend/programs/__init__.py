@@ -1,0 +1,1 @@
+"""Table programs: small typed expressions over a table, to execute, to say and to edit."""

@@ -1,0 +1,482 @@
+"""Running programs: the result, the cells that decided it, or why there is none."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple, cast
+
+from tablemend.programs.program import (
+    Aggregate,
+    AggregateOp,
+    Amount,
+    Between,
+    Change,
+    Compare,
+    Condition,
+    Count,
+    Difference,
+    Expression,
+    GroupBy,
+    Program,
+    Quantifier,
+    Rank,
+    Ratio,
+    Rows,
+    RowSet,
+    Statement,
+    Trend,
+    Value,
+)
+from tablemend.programs.table import PATH, Cell, TypedTable, key_of
+from tablemend.values.numbers import find_quantities
+from tablemend.values.units import MEASURES, ONE, PLAIN, Unit, same_currency
+
+Place = tuple[int, int]
+_MEMO = 4_096
+_ABOUT = 0.03
+_NEAR = 0.1
+"""How far "over" and "under" may be from the number: a tenth of it."""
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "=": math.isclose,
+    "!=": lambda one, other: not math.isclose(one, other),
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ORDERED: dict[str, Callable[[str, str], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_AGGREGATES: dict[AggregateOp, Callable[[Sequence[float]], float]] = {
+    "sum": math.fsum,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "median": median,
+    "max": max,
+    "min": min,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out.
+
+    Attributes:
+        value: a number, in what :attr:`unit` counts with its scale applied, and of a date its
+            order; a truth; ``within`` and so on; ``None`` where it is a text, or undefined.
+        key: the standard form of a text or date; empty for everything else.
+        text: a cell as written where it is one cell's.
+        unit, measure, decimals: as of a :class:`~tablemend.programs.table.Cell`.
+        cells: row and column, in the table as written, of what decided it; -1 for a header. The
+            cell that gives the answer first.
+        undefined: why there is no result: no such row, a tie, a text where a number is needed.
+    """
+
+    value: float | bool | str | None = None
+    key: str = ""
+    text: str = ""
+    unit: Unit = PLAIN
+    measure: str = ""
+    decimals: int = 0
+    cells: tuple[Place, ...] = ()
+    undefined: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The result, or why there is none, in one line."""
+        return self.undefined or self.text or f"{self.value}"
+
+
+class Check(NamedTuple):
+    """Whether a statement holds; ``None`` where its program has no result."""
+
+    holds: bool | None
+    result: Result
+
+
+class _Undefined(Exception):
+    """No result; the message is the reason."""
+
+
+def execute(program: Program, table: TypedTable) -> Result:
+    """Run a program; whatever the table holds, this ends in a :class:`Result`."""
+    try:
+        return _RUN[type(program)](program, table)
+    except _Undefined as error:
+        return Result(undefined=str(error))
+
+
+def check(statement: Statement, table: TypedTable) -> Check:
+    """Whether what is stated is what comes out, as far as it was rounded."""
+    result = execute(statement.program, table)
+    if result.undefined:
+        return Check(None, result)
+    stated = statement.stated
+    if isinstance(stated, Amount):
+        if isinstance(result.value, bool | str) or result.value is None:
+            return Check(False, result)
+        return Check(_agrees(stated, result), result)
+    if isinstance(stated, bool):
+        return Check(result.value is stated, result)
+    if result.key:
+        return Check(result.key == key_of(stated), result)
+    return Check(result.value == stated, result)
+
+
+def rows_of(rows: RowSet, table: TypedTable) -> tuple[int, ...]:
+    """The places of the rows of a set, top to bottom; none where it is undefined."""
+    try:
+        return _rows(rows, table)
+    except _Undefined:
+        return ()
+
+
+def _rows(rows: RowSet, table: TypedTable) -> tuple[int, ...]:
+    found = table.memo.get(rows)
+    if found is None:
+        if isinstance(rows, Rank):
+            found = (_ranked(rows, table),)
+        elif not rows.conditions:
+            found = table.body
+        else:
+            met = [row for row in range(len(table.rows)) if _meets_all(rows, row, table)]
+            found = tuple(row for row in met if not table.rows[row].total) or tuple(met)
+        if len(table.memo) < _MEMO:
+            table.memo[rows] = found
+    return found
+
+
+def _meets_all(rows: Rows, row: int, table: TypedTable) -> bool:
+    return all(_meets(condition, row, table) for condition in rows.conditions)
+
+
+def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
+    column, relation, value = condition.column, condition.relation, condition.value
+    if column == PATH:
+        return value in table.rows[row].keys
+    if not 0 <= column < len(table.columns):
+        raise _Undefined("no such column")
+    cell = table.cells[row][column]
+    if isinstance(value, str):
+        if relation == "=":
+            return cell.key == value
+        if relation == "!=":
+            return cell.kind != "blank" and cell.key != value
+        if relation == "in":
+            return cell.key == value or cell.key.startswith(f"{value}-")
+        if cell.kind != "date" or relation not in _ORDERED or len(cell.key) < len(value):
+            return False
+        return _ORDERED[relation](cell.key[: len(value)], value)  # a day is after 2019 from 2020 on
+    return cell.kind in ("number", "date") and _COMPARE[relation](cell.value, value)
+
+
+def _ranked(rank: Rank, table: TypedTable) -> int:
+    found = _numbers(rank.rows, rank.column, table)
+    order = sorted(found, key=lambda item: item[1].value, reverse=rank.order == "max")
+    place = rank.n - 1
+    if not 0 <= place < len(order):
+        raise _Undefined(f"there are only {len(order)} rows to rank")
+    value = order[place][1].value
+    if sum(cell.value == value for _, cell in order) > 1:
+        raise _Undefined("a tie")
+    return order[place][0]
+
+
+def _numbers(rows: RowSet, column: int, table: TypedTable) -> list[tuple[int, Cell]]:
+    """The rows of a set with their numbers, or dates, of one unit in a column; at least one."""
+    places = _rows(rows, table)
+    if not 0 <= column < len(table.columns):
+        raise _Undefined("no such column")
+    found = [
+        (place, cell)
+        for place in places
+        if (cell := table.cells[place][column]).kind in ("number", "date")
+    ]
+    texts = sum(table.cells[place][column].kind == "text" for place in places)
+    if not found or texts > len(found):
+        raise _Undefined("no numbers" if places else "no such row")
+    first = found[0][1]
+    if not all(_alike(cell, first) for _, cell in found):
+        raise _Undefined("numbers of several units")
+    return found
+
+
+def _alike(one: Cell | Result, other: Cell | Result) -> bool:
+    """Whether two numbers, or two dates, count in the same."""
+    return (
+        one.measure == other.measure
+        and one.unit.symbol == other.unit.symbol
+        and same_currency(one.unit.currency, other.unit.currency)
+    )
+
+
+def _value(program: Value, table: TypedTable) -> Result:
+    places = _rows(program.rows, table)
+    if not places:
+        raise _Undefined("no such row")
+    if not 0 <= program.column < len(table.columns):
+        raise _Undefined("no such column")
+    cells = [table.cells[place][program.column] for place in places]
+    cell = cells[0]
+    if cell.kind == "blank":
+        raise _Undefined("the cell is empty")
+    if any(other.key != cell.key or other.value != cell.value for other in cells[1:]):
+        raise _Undefined(f"{len(cells)} rows with different values")
+    decided = tuple((other.row, other.column) for other in cells)
+    if isinstance(program.rows, Rank):
+        ranked = _numbers(program.rows.rows, program.rows.column, table)
+        own = table.cells[places[0]][program.rows.column]
+        others = ((other.row, other.column) for _, other in ranked)
+        decided = tuple(dict.fromkeys((*decided, (own.row, own.column), *others)))
+    key = "" if cell.kind == "number" else cell.key
+    value = None if cell.kind == "text" else cell.value
+    return Result(value, key, cell.text, cell.unit, cell.measure, cell.decimals, decided)
+
+
+def _count(program: Count, table: TypedTable) -> Result:
+    places = _rows(program.rows, table)
+    conditions = program.rows.conditions if isinstance(program.rows, Rows) else ()
+    columns = [c.column for c in conditions if c.column >= 0] or [table.key]
+    cells = tuple(
+        (cell.row, cell.column) for place in places for cell in [table.cells[place][columns[-1]]]
+    )
+    return Result(float(len(places)), cells=cells)
+
+
+def _aggregate(program: Aggregate, table: TypedTable) -> Result:
+    cells = [cell for _, cell in _numbers(program.rows, program.column, table)]
+    if cells[0].kind == "date" and program.op not in ("max", "min"):
+        raise _Undefined("dates do not add up")
+    value = _AGGREGATES[program.op]([cell.value for cell in cells])
+    places = tuple((cell.row, cell.column) for cell in cells)
+    key = text = ""
+    if program.op in ("max", "min"):
+        best = next(cell for cell in cells if cell.value == value)
+        key, text = (best.key if best.kind == "date" else ""), best.text
+        places = tuple(dict.fromkeys(((best.row, best.column), *places)))
+    decimals = max(cell.decimals for cell in cells)
+    return Result(value, key, text, cells[0].unit, cells[0].measure, decimals, places)
+
+
+def _number(expression: Expression, table: TypedTable) -> Result:
+    """The result of a part, which has to be a number or a date."""
+    if isinstance(expression, float | int):
+        return Result(float(expression))
+    result = _RUN[type(expression)](expression, table)
+    if isinstance(result.value, bool | str) or result.value is None:
+        raise _Undefined("a text where a number is needed")
+    return result
+
+
+def _two(
+    left: Expression, right: Expression, table: TypedTable
+) -> tuple[float, float, Result, tuple[Place, ...]]:
+    """Both numbers, one result for its unit, and all cells; numbers of two units have none."""
+    one, other = _number(left, table), _number(right, table)
+    bare = isinstance(left, float | int) or isinstance(right, float | int)
+    if not bare and not (
+        _alike(one, other)
+        and (bool(one.unit.currency) == bool(other.unit.currency) or _share_column(one, other))
+    ):
+        raise _Undefined("numbers of several units")
+    cells = tuple(dict.fromkeys((*one.cells, *other.cells)))
+    scaled = one if one.unit.scale != ONE or isinstance(right, float | int) else other
+    unit = Result(
+        unit=scaled.unit, measure=scaled.measure, decimals=max(one.decimals, other.decimals)
+    )
+    return cast(float, one.value), cast(float, other.value), unit, cells
+
+
+def _share_column(one: Result, other: Result) -> bool:
+    """A filing has the currency's sign in the first row alone."""
+    return {column for _, column in one.cells} == {column for _, column in other.cells}
+
+
+def _difference(program: Difference, table: TypedTable) -> Result:
+    one, other, like, cells = _two(program.left, program.right, table)
+    return Result(one - other, "", "", like.unit, like.measure, like.decimals, cells)
+
+
+def _ratio(program: Ratio, table: TypedTable) -> Result:
+    one, other, _, cells = _two(program.left, program.right, table)
+    return _share(one, other, program.percent, cells)
+
+
+def _change(program: Change, table: TypedTable) -> Result:
+    before, after, like, cells = _two(program.left, program.right, table)
+    if not program.percent:
+        return Result(after - before, "", "", like.unit, like.measure, like.decimals, cells)
+    return _share(after - before, abs(before), True, cells)
+
+
+def _share(one: float, other: float, percent: bool, cells: tuple[Place, ...]) -> Result:
+    if not other:
+        raise _Undefined("a division by zero")
+    if percent:
+        return Result(100 * one / other, unit=Unit(symbol="%"), decimals=1, cells=cells)
+    return Result(one / other, decimals=1, cells=cells)
+
+
+def _group_by(program: GroupBy, table: TypedTable) -> Result:
+    if not 0 <= program.by < len(table.columns):
+        raise _Undefined("no such column")
+    groups: dict[str, tuple[Cell, list[int]]] = {}
+    for place in _rows(program.rows, table):
+        cell = table.cells[place][program.by]
+        if cell.kind != "blank":
+            groups.setdefault(cell.key, (cell, []))[1].append(place)
+    found: list[tuple[float, Cell, tuple[Place, ...]]] = []
+    for key, (cell, places) in groups.items():
+        own = Rows((*program.rows.conditions, Condition(program.by, "=", key)))
+        if program.op == "count":
+            found.append((float(len(places)), cell, ((cell.row, cell.column),)))
+            continue
+        result = _aggregate(Aggregate(program.op, own, program.column), table)
+        found.append((cast(float, result.value), cell, result.cells))
+    found.sort(key=lambda item: item[0], reverse=program.order == "max")
+    if len(found) < 2 or not 0 < program.n <= len(found):
+        raise _Undefined(f"there are only {len(found)} groups")
+    value, cell, cells = found[program.n - 1]
+    if sum(other == value for other, _, _ in found) > 1:
+        raise _Undefined("a tie")
+    return Result(None, cell.key, cell.text, cells=cells)
+
+
+def _compare(program: Compare, table: TypedTable) -> Result:
+    one, other, _, cells = _two(program.left, program.right, table)
+    if program.relation == "in":
+        raise _Undefined("no relation of numbers")
+    return Result(_COMPARE[program.relation](one, other), cells=cells)
+
+
+def _between(program: Between, table: TypedTable) -> Result:
+    left = _number(program.left, table)
+    value, cells = cast(float, left.value), left.cells
+    if isinstance(program.limits, Value):
+        stated = _value(program.limits, table)
+        low, high = read_range(stated.text)
+        cells = (*cells, *stated.cells)
+    else:
+        low, high = program.limits
+    if low is None and high is None:
+        raise _Undefined("no limits")
+    where = "below" if low is not None and value < low else "within"
+    where = "above" if high is not None and value > high else where
+    return Result(where, cells=cells)
+
+
+def _quantifier(program: Quantifier, table: TypedTable) -> Result:
+    condition = program.condition
+    rows = _rows(program.rows, table)
+    if not rows:
+        raise _Undefined("no such row")
+    counted = table.body if program.quantifier == "only" else rows
+    filled = [
+        place
+        for place in counted
+        if condition.column == PATH
+        or (
+            (0 <= condition.column < len(table.columns))
+            and table.cells[place][condition.column].kind != "blank"
+        )
+    ]
+    met = [place for place in filled if _meets(condition, place, table)]
+    if not filled:
+        raise _Undefined("the cells are empty")
+    decided = {
+        "all": len(met) == len(filled),
+        "none": not met,
+        "only": set(met) == set(rows),
+        "most": 2 * len(met) > len(filled),
+        "few": 2 * len(met) < len(filled),
+        "some": bool(met),
+    }[program.quantifier]
+    cells = tuple(
+        (cell.row, cell.column)
+        for place in filled
+        for cell in [table.cells[place][max(condition.column, 0)]]
+    )
+    return Result(decided, cells=cells)
+
+
+def _trend(program: Trend, table: TypedTable) -> Result:
+    found = _numbers(program.rows, program.column, table)
+    dated = dict(_numbers(program.rows, program.when, table))
+    if any(place not in dated or dated[place].kind != "date" for place, _ in found):
+        raise _Undefined("a row without a period")
+    found.sort(key=lambda item: dated[item[0]].value)
+    if len(found) < 2 or len({dated[place].value for place, _ in found}) < len(found):
+        raise _Undefined("no two periods, or one twice")
+    relation = _COMPARE.get(program.relation)
+    if relation is None:
+        raise _Undefined("no relation of numbers")
+    values = [cell.value for _, cell in found]
+    holds = all(relation(after, before) for before, after in pairwise(values))
+    return Result(holds, cells=tuple((cell.row, cell.column) for _, cell in found))
+
+
+_RUN: Mapping[type, Callable[..., Result]] = {
+    Value: _value,
+    Count: _count,
+    Aggregate: _aggregate,
+    Difference: _difference,
+    Ratio: _ratio,
+    Change: _change,
+    GroupBy: _group_by,
+    Compare: _compare,
+    Between: _between,
+    Quantifier: _quantifier,
+    Trend: _trend,
+}
+
+
+@lru_cache(maxsize=1 << 12)
+def read_range(text: str) -> tuple[float | None, float | None]:
+    """The lower and upper end of a range: ``3.5-5.1``, or ``<=200`` with one end; none else."""
+    text = text.replace("\u2013", "-").replace(" to ", "-")
+    found = find_quantities(text.replace("-", " - ").replace("=", "= "))
+    values = [float(stated.number.value) for stated in found]
+    if len(values) == 2 and "-" in text:
+        return values[0], values[1]
+    if len(values) == 1 and text[:1] in "<\u2264":
+        return None, values[0]
+    return (values[0], None) if len(values) == 1 and text[:1] in ">\u2265" else (None, None)
+
+
+def _agrees(stated: Amount, result: Result) -> bool:
+    """Whether a number is stated as it is, up to its rounding; a unit left out can be any."""
+    value = cast(float, result.value)
+    if not same_currency(stated.unit.currency, result.unit.currency):
+        return False
+    factor = 1.0
+    one, other = stated.unit.symbol, result.unit.symbol
+    if one and other and one != other:
+        (measure, base, _), (other_measure, other_base, _) = MEASURES[one], MEASURES[other]
+        if measure != other_measure:
+            return False
+        factor = float(other_base / base)
+    sizes = [value * factor]
+    if stated.unit.scale == ONE != result.unit.scale:
+        sizes.append(value / float(result.unit.scale))  # "45.3" of a column in millions
+    return any(_is_near(stated, size) for size in sizes)
+
+
+def _is_near(stated: Amount, value: float) -> bool:
+    room = stated.step / 2 + 1e-9 * max(abs(value), abs(stated.value))
+    apart = value - stated.value
+    match stated.hedge:
+        case "about":
+            return abs(apart) <= max(room, _ABOUT * abs(stated.value))
+        case "over":
+            return 0 < apart <= max(stated.step, _NEAR * abs(stated.value))
+        case "under":
+            return 0 < -apart <= max(stated.step, _NEAR * abs(stated.value))
+    return abs(apart) <= room

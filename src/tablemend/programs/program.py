@@ -1,0 +1,232 @@
+"""Programs: what can be asked of a table, as plain immutable data.
+
+A column is its place in a :class:`~tablemend.programs.table.TypedTable`. A program says nothing of
+which way the table is turned: the same program runs over rows and, on ``table.turned``, over
+columns ("revenue was highest in 2021" of a table whose headers are years).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tablemend.values.numbers import Number
+from tablemend.values.units import PLAIN, Unit
+
+Relation = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
+"""``in``: a date within a longer period ("2021-03-04" in "2021")."""
+Order = Literal["max", "min"]
+"""Which end counts first; of dates ``max`` is the latest."""
+AggregateOp = Literal["sum", "mean", "median", "max", "min"]
+GroupOp = Literal["sum", "mean", "max", "min", "count"]
+QuantifierName = Literal["all", "none", "only", "most", "some", "few"]
+Hedge = Literal["", "about", "over", "under"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a row must meet.
+
+    Attributes:
+        column: its place, or :data:`~tablemend.programs.table.PATH`.
+        relation: how the cell stands to ``value``.
+        value: a number in what the cells' ``value`` counts in; or the key of a text or date
+            (:func:`~tablemend.programs.table.key_of`).
+    """
+
+    column: int
+    relation: Relation
+    value: float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that meet all conditions; totals only where they are all that does."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The one row with the n-th value of a column; undefined for a tie."""
+
+    rows: RowSet
+    column: int
+    order: Order = "max"
+    n: int = 1
+
+
+RowSet = Rows | Rank
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What the one row of a set, or all alike, has in a column; in the key column its name."""
+
+    rows: RowSet
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many rows there are."""
+
+    rows: RowSet
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One number of a column; the highest and lowest are defined for ties too."""
+
+    op: AggregateOp
+    rows: RowSet
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Left less right."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Left by right: "twice"; in percent: "a share of 45 %"."""
+
+    left: Expression
+    right: Expression
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From left to right; in percent of the size of left, where ``percent``."""
+
+    left: Expression
+    right: Expression
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBy:
+    """The group with the n-th value of an aggregate: the region with the highest total sales.
+
+    Attributes:
+        by: the column whose cells name the groups.
+        op: what is worked out of each group.
+        column: of these cells; of no use for ``count``.
+    """
+
+    by: int
+    op: GroupOp
+    column: int
+    order: Order = "max"
+    n: int = 1
+    rows: Rows = Rows()
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether left stands so to right."""
+
+    left: Expression
+    relation: Relation
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Where a number lies: "within", "above" or "below" limits; both ends belong to them.
+
+    Attributes:
+        limits: the two, either of which may be open; or a cell that states them ("3.5-5.1").
+    """
+
+    left: Expression
+    limits: tuple[float | None, float | None] | Value
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """Whether so many of the rows meet a condition.
+
+    ``most`` are more than half, ``few`` less than half, ``only``: these rows do and no others.
+    """
+
+    quantifier: QuantifierName
+    rows: Rows
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Whether a column goes one way from each period to the next.
+
+    Attributes:
+        when: the column of periods.
+        relation: of each value to the one before.
+    """
+
+    rows: Rows
+    column: int
+    when: int
+    relation: Relation = ">"
+
+
+Expression = Value | Count | Aggregate | Difference | Ratio | Change | float
+Program = (
+    Value
+    | Count
+    | Aggregate
+    | Difference
+    | Ratio
+    | Change
+    | GroupBy
+    | Compare
+    | Between
+    | Quantifier
+    | Trend
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number as a text states it.
+
+    Attributes:
+        value: its scale applied.
+        unit: as stated.
+        step: what its last digit counts: "45 million" 1e6, "3.20" 0.01; rounding within half of
+            it is no error; 0 for a number that is exact.
+        hedge: "about" allows a little more, "over" and "under" are bounds that are nearly reached.
+    """
+
+    value: float
+    unit: Unit = PLAIN
+    step: float = 0.0
+    hedge: Hedge = ""
+
+    @classmethod
+    def of(cls, number: Number, hedge: Hedge = "") -> Amount:
+        """What :mod:`~tablemend.values.numbers` has read."""
+        step = float(number.unit.scale) * 10.0**-number.decimals
+        digits = number.value / number.unit.scale
+        if hedge and not number.decimals and digits == int(digits):
+            while digits and digits % 10 == 0:  # "about 4,500" is to the hundred
+                digits, step = digits / 10, step * 10
+        return cls(float(number.value), number.unit, step, hedge)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """That a program's result is said to be something.
+
+    Attributes:
+        program: what is asked.
+        stated: a number; a name, text or date; ``within`` and so on; or whether it is so.
+    """
+
+    program: Program
+    stated: Amount | str | bool

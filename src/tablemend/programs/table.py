@@ -1,0 +1,257 @@
+"""A table with typed cells: what programs run on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tablemend.evidence.grid import Grid
+from tablemend.evidence.labels import merge_units
+from tablemend.tables.table import Table
+from tablemend.values.cells import Value, read_value
+from tablemend.values.numbers import Number
+from tablemend.values.periods import Period, read_period
+from tablemend.values.units import ONE, PLAIN, Unit
+
+if TYPE_CHECKING:
+    from tablemend.programs.program import RowSet
+
+Kind = Literal["number", "date", "text", "blank"]
+
+_UNIT_HEADERS = frozenset(("unit", "units", "uom", "unit of measure", "units of measure"))
+PATH = -1
+"""In a condition, in the place of a column: any level of what leads to a row (a section)."""
+
+
+class Cell(NamedTuple):
+    """A cell, read.
+
+    Attributes:
+        row, column: its place in the table as written; -1 for a header that names a row of a
+            turned table.
+        text: as written, less marks of print.
+        key: the standard form; two cells that say the same have one. A date's is ISO.
+        kind: what it is.
+        value: of a number with its scale and that of its header applied; of a date its order.
+        unit: what a number counts in, header, row and caption included.
+        measure: a unit that is no :class:`Unit` ("g/dL", from a column of units or the cell
+            itself), or the grain of a date ("year"); cells of two measures are not compared.
+        decimals: as written.
+    """
+
+    row: int
+    column: int
+    text: str
+    key: str
+    kind: Kind
+    value: float = 0.0
+    unit: Unit = PLAIN
+    measure: str = ""
+    decimals: int = 0
+
+
+class Column(NamedTuple):
+    """A column.
+
+    Attributes:
+        header: what it is called, levels joined by ``, ``.
+        path: the levels, from the top.
+        kind: what most of its cells are.
+        unit: what the header states.
+        total: it adds up or averages other columns.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    kind: Kind
+    unit: Unit
+    total: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A body row.
+
+    Attributes:
+        index: its place in the table as written; in a turned table that of the column.
+        path: what leads to it: sections, parents, its name.
+        keys: the standard forms of the levels.
+        total: it adds up or averages others, and is found only by its name.
+    """
+
+    index: int
+    path: tuple[str, ...]
+    keys: frozenset[str]
+    total: bool
+
+
+class TypedTable:
+    """A table with typed cells. Rows and columns are addressed by their place in it.
+
+    Attributes:
+        columns: left to right.
+        rows: body rows alone, top to bottom: no headings, unit rows or notes.
+        cells: ``cells[row][column]``.
+        key: the column that names the rows.
+        naming: all columns that name rows: the key, and those that group them.
+        is_turned: rows are the columns of the table as written.
+        memo: of :mod:`~tablemend.programs.execute`.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Row],
+        cells: Sequence[Sequence[Cell]],
+        naming: Sequence[int],
+        is_turned: bool = False,
+    ) -> None:
+        self.columns, self.rows, self.cells = tuple(columns), tuple(rows), cells
+        self.naming, self.key, self.is_turned = tuple(naming), naming[-1], is_turned
+        self.memo: dict[RowSet, tuple[int, ...]] = {}
+
+    @classmethod
+    def of(cls, table: Table | Grid) -> TypedTable:
+        """Read a table."""
+        grid = table if isinstance(table, Grid) else Grid(table)
+        units = next((c.index for c in grid.columns if _states_units(c.header)), None)
+        cells = [
+            [_read(grid, line.index, c.index, line.name, units) for c in grid.columns]
+            for line in grid.lines
+        ]
+        columns = [
+            Column(c.header, c.path, "text" if c.kind == "name" else c.kind, c.unit, c.total)
+            for c in grid.columns
+        ]
+        for place, column in enumerate(columns):
+            if _are_dates(cells, place):  # years under "Founded" too
+                columns[place] = column._replace(kind="date")
+                for row in cells:
+                    row[place] = _dated(*row[place][:3]) or row[place]
+        rows = [
+            Row(line.index, line.path, frozenset(map(key_of, line.path)), line.total)
+            for line in grid.lines
+        ]
+        groups = [c.index for c in grid.columns if c.kind == "name" and c.index != grid.key]
+        return cls(columns, rows, cells, [*groups, grid.key])
+
+    @cached_property
+    def turned(self) -> TypedTable:
+        """The same cells, rows and columns exchanged: to rank the columns of one row, and so on.
+
+        Its first column holds the headers; the columns that name rows have no row in it.
+        """
+        if self.is_turned:
+            raise ValueError("this table is turned already")
+        shown = [place for place in range(len(self.columns)) if place not in self.naming]
+        headers = [self._header_cell(place) for place in shown]
+        cells = [
+            (header, *(row[place] for row in self.cells))
+            for header, place in zip(headers, shown, strict=True)
+        ]
+        columns = [Column("", ("",), "text", PLAIN)]
+        for place, row in enumerate(self.rows):
+            kinds = Counter(own[place + 1].kind for own in cells)
+            kind = kinds.most_common(1)[0][0] if kinds else "blank"
+            columns.append(Column(", ".join(row.path), row.path, kind, PLAIN, row.total))
+        if _are_dates(cells, 0):
+            columns[0] = columns[0]._replace(kind="date")
+        rows = [
+            Row(place, own.path, frozenset(map(key_of, own.path)), own.total)
+            for place in shown
+            for own in [self.columns[place]]
+        ]
+        return TypedTable(columns, rows, cells, [0], is_turned=True)
+
+    def _header_cell(self, place: int) -> Cell:
+        text = self.columns[place].path[-1]
+        return _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
+
+    @cached_property
+    def periods(self) -> tuple[int, ...]:
+        """The columns whose cells are all periods of one grain."""
+        return tuple(i for i in range(len(self.columns)) if _are_dates(self.cells, i))
+
+    @cached_property
+    def period_headers(self) -> dict[int, Period]:
+        """The periods that columns are called by, in order of time."""
+        found = {
+            place: period
+            for place, column in enumerate(self.columns)
+            if place not in self.naming
+            for level in reversed(column.path)
+            if (period := read_period(level)) is not None
+        }
+        return dict(sorted(found.items(), key=lambda item: item[1].order))
+
+    @cached_property
+    def body(self) -> tuple[int, ...]:
+        """The rows that are no totals."""
+        return tuple(place for place, row in enumerate(self.rows) if not row.total)
+
+    def name(self, row: int) -> str:
+        """What a row is called."""
+        return self.cells[row][self.key].text
+
+
+def key_of(text: str) -> str:
+    """The standard form that a cell with this text would have."""
+    return period.iso if (period := read_period(text)) else read_value(text).text
+
+
+def _states_units(header: str) -> bool:
+    return header.casefold().strip() in _UNIT_HEADERS
+
+
+def _are_dates(cells: Sequence[Sequence[Cell]], column: int) -> bool:
+    found = [row[column] for row in cells if row[column].kind != "blank"]
+    return (
+        len(found) > 1
+        and all(read_period(cell.text) for cell in found)
+        and len({_grain(cell) for cell in found}) == 1
+    )
+
+
+def _grain(cell: Cell) -> str:
+    period = read_period(cell.text)
+    return period.grain if period else ""
+
+
+def _dated(row: int, column: int, text: str) -> Cell | None:
+    period = read_period(text)
+    if period is None:
+        return None
+    return Cell(row, column, text, period.iso, "date", float(period.order), PLAIN, period.grain)
+
+
+def _read(grid: Grid, row: int, column: int, name: str, units: int | None) -> Cell:
+    text = name if column == grid.key else grid.cell(row, column)
+    value = read_value(text) if column == grid.key else grid.value(row, column)
+    kind = grid.columns[column].kind
+    if value.blank:
+        return Cell(row, column, text, "", "blank")
+    if (kind in ("date", "name") or value.number is None) and (dated := _dated(row, column, text)):
+        return dated
+    if value.number is None or kind == "name":
+        return Cell(row, column, text, value.text, "text")
+    measure = grid.cell(row, units) if units is not None else _own_measure(text, value)
+    return _number(row, column, text, value.number, grid.unit(row, column), measure)
+
+
+def _number(row: int, column: int, text: str, number: Number, beyond: Unit, measure: str) -> Cell:
+    unit = merge_units(number.unit, beyond)
+    value = number.value * (unit.scale if number.unit.scale == ONE else ONE)
+    key = number.canonical()
+    return Cell(row, column, text, key, "number", float(value), unit, measure, number.decimals)
+
+
+def _own_measure(text: str, value: Value) -> str:
+    """What a cell counts in by a word that is no known unit: "m/uL" of "3.47 m/uL"."""
+    number = value.number
+    if number is None or number.unit != PLAIN or text[-1].isdigit():
+        return ""
+    words = text.split(" ")
+    return words[-1] if len(words) == 2 and words[-1][0].isalpha() else ""
