@@ -12,8 +12,6 @@ hardly touches the microseconds.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import resource
 import sys
@@ -26,9 +24,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tablemend.backends.backend import Backend, open_backend
-from tablemend.backends.chat import body_of
 from tablemend.backends.requests import Request, Sampling
-from tablemend.backends.transport import MIB, Transport
 from tablemend.config import Section, load
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
@@ -139,34 +135,9 @@ def generate(backend: Backend, settings: Benchmark, n: int) -> int:
     return done
 
 
-def ask_client(url: str, settings: Benchmark) -> int:
-    """The client alone: bodies out, bodies in, nothing around it."""
-
-    async def run() -> int:
-        transport = Transport({url: "none"}, settings.concurrency, MIB)
-        options, waiting = BackendOptions(), requests(settings, settings.n)
-
-        async def work() -> int:
-            done = 0
-            for request in waiting:
-                body = json.dumps(body_of(request, MODEL, options)).encode()
-                reply = await transport.post(url, body)
-                if reply.status_code != 200:
-                    raise TablemendError(f"status {reply.status_code}")
-                done += 1
-            return done
-
-        done = await asyncio.gather(*(work() for _ in range(settings.concurrency)))
-        await transport.close()
-        return sum(done)
-
-    return asyncio.run(run())
-
-
 def ways(settings: Benchmark, folder: Path) -> Iterator[Measured]:
     """Every way of asking, one after the other."""
     cache = str(folder / "requests.sqlite")
-    yield measure("openai client alone", settings, lambda url: ask_client(url, settings))
     for name, more in (("backend", {}), ("backend with request cache", {"cache": cache})):
         yield measure(
             name,

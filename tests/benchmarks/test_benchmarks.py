@@ -232,7 +232,6 @@ def test_backends_measures_what_came_back(
     printed = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in line.split("|")] for line in printed if line[:1] == "|"]
     assert {row[1]: row[2] for row in rows[2:]} == {
-        "openai client alone": "40",
         "backend": "40",
         "backend with request cache": "40",
     }

@@ -285,7 +285,7 @@ def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
         {"base": {}},
         "data.test.n=20",
         "evaluation.options.concurrency=1",
-        "evaluation.options.max_tokens_total=1500",  # 150 a request, by the server's count
+        "evaluation.options.max_tokens_total=1200",  # 150 a request, by the server's count
     )
     ended = []
     while len(ended) < 10 and (not ended or ended[-1]):
@@ -293,7 +293,7 @@ def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
         shown = capsys.readouterr().err
         if ended[-1]:
             errors = [e for e in shown.splitlines() if e.startswith(("error: ", "stopped: "))]
-            assert len(errors) == 1 and "max_tokens_total=1500" in errors[0]
+            assert len(errors) == 1 and "max_tokens_total=1200" in errors[0]
             assert "Traceback" not in shown
     assert len(ended) >= 3 and 0 not in ended[:-1] and ended[-1] == 0
     stored = [line["example_id"] for line in lines(tmp_path, "base")]

@@ -77,13 +77,12 @@ class Backend:
             if found is not None:
                 self._budget.count_cached()
                 return found
-        prompt = self._budget.begin(request)
+        self._budget.begin()
+        completion = None
         try:
             completion = await self._engine.answer(request)
-        except BaseException:
-            self._budget.drop(prompt)
-            raise
-        self._budget.end(prompt, completion)
+        finally:
+            self._budget.end(completion)
         if lap is not None:
             completion = replace(completion, seconds=lap())
         if self._cache is not None:
@@ -166,22 +165,15 @@ def _refuse_unread(model: ModelName, options: BackendOptions) -> None:
     """Refuse options for servers that were set for an engine in this process.
 
     Raises:
-        TablemendError: naming them.
+        TablemendError: naming one.
     """
-    defaults = BackendOptions()
-    changed = {
-        "body": options.body != defaults.body,
-        "thinking_switch": options.thinking_switch != defaults.thinking_switch,
-        "structured": options.structured != defaults.structured,
-        "limit_field": options.limit_field != defaults.limit_field,
-    }
-    unread = [name for name, is_changed in changed.items() if is_changed]
-    if unread:
-        raise TablemendError(
-            f"{model}: {', '.join(unread)} {'is' if len(unread) == 1 else 'are'} for servers "
-            f"(openai:), the engine {model.engine} does not read "
-            f"{'it' if len(unread) == 1 else 'them'}: leave out what it would not do"
-        )
+    default = BackendOptions()
+    for name in ("body", "thinking_switch", "structured", "limit_field"):
+        if getattr(options, name) != getattr(default, name):
+            raise TablemendError(
+                f"{model}: {name} is for servers (openai:), the engine {model.engine} does not "
+                "read it: leave it out"
+            )
 
 
 def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine:

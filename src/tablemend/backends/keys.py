@@ -14,43 +14,39 @@ NO_KEY = "none"
 """What a server is sent in place of a key."""
 
 
-def read_key(name: ModelName, options: BackendOptions) -> str | None:
-    """The key from the environment; ``None`` where there is none and no server needs one.
-
-    Raises:
-        TablemendError: no key, or one that no header can carry, for a server behind https.
-    """
-    key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
-    secure = next((url for url in name.urls if urlsplit(url).scheme == "https"), None)
-    if not key:
-        if secure is not None:
-            raise TablemendError(
-                f"{secure} needs a key: put it into the environment variable "
-                f"{options.key_variable}, or name another one with key_variable"
-            )
-        return None
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise TablemendError(
-            f"the environment variable {options.key_variable} holds no key: it has a space or a "
-            "character that no HTTP header can carry"
-        )
-    return key
-
-
-def is_meant_for(url: str, options: BackendOptions) -> bool:
-    """Whether a server may be sent the key.
+def keys_of(name: ModelName, options: BackendOptions) -> dict[str, str]:
+    """What each server is sent as its key, by base URL.
 
     The variable that is read by default holds the key of a hosted service. A server on plain
     http gets it where it is on this machine or where the variable was named: anybody between
     could read it.
+
+    Raises:
+        TablemendError: no key, or one that no header can carry, for a server behind https.
     """
-    parts = urlsplit(url)
-    named = "key_variable" in options.model_fields_set
-    return named or parts.scheme == "https" or _is_local(parts.hostname or "")
+    variable = options.key_variable
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise TablemendError(
+            f"the environment variable {variable} holds no key: it has a space or a character "
+            "that no HTTP header can carry"
+        )
+    keys = {}
+    for url in name.urls:
+        secure = urlsplit(url).scheme == "https"
+        if secure and not key:
+            raise TablemendError(
+                f"{url} needs a key: put it into the environment variable {variable}, or name "
+                "another one with key_variable"
+            )
+        sent = secure or "key_variable" in options.model_fields_set or is_local(url)
+        keys[url] = key if key and sent else NO_KEY
+    return keys
 
 
-def _is_local(host: str) -> bool:
-    """Whether a host name or address is this machine's own."""
+def is_local(url: str) -> bool:
+    """Whether a URL's host is this machine."""
+    host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible server: limits, retries, and what is done about each failure."""
+"""Any OpenAI-compatible server, through the ``openai`` client: retries, and what failures mean."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import asyncio
 import json
 import random
 import re
+import ssl
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import aiohttp
 import httpx2
+import openai
 
 from tablemend.backends import chat
-from tablemend.backends.keys import NO_KEY, is_meant_for, read_key
-from tablemend.backends.limits import AnswerLength, RateLimit, estimate_prompt
+from tablemend.backends.keys import NO_KEY, keys_of
+from tablemend.backends.limits import Pace, estimate_prompt
 from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request
-from tablemend.backends.transport import MIB, Fault, Transport
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError
 
@@ -27,6 +29,12 @@ AHEAD = 4
 """Requests that are taken for one that may be in flight."""
 LONGEST_BACKOFF = 60.0
 """Longest back-off, in seconds, before jitter."""
+LONGEST_RETRY_AFTER = 300.0
+"""Longest wait, in seconds, that a server's Retry-After is honoured for."""
+CONNECT_SECONDS = 10.0
+"""Longest wait for a connection."""
+IDLE_SECONDS = 3.0
+"""Longest time that a connection waits to be used again; servers close theirs after 5."""
 AGAIN = (408, 409, 425, 429)
 """Statuses, beside those from 500 on, after which the same request may well succeed."""
 OF_THE_REQUEST = (400, 413, 422)
@@ -47,6 +55,25 @@ UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 """How servers say that they do not know a field; a value that is too large is another matter."""
+SHORTEST_KEY = 8
+"""Characters; what is shorter is no secret, and may stand in an answer (`none`, `EMPTY`)."""
+
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """Why one try gave no answer.
+
+    Attributes:
+        reason: in a few words.
+        again: whether another try at the same server may do better.
+        after: seconds that the server asked to wait.
+        stops: why nobody gets an answer there; empty where others may.
+    """
+
+    reason: str
+    again: bool = True
+    after: float = 0.0
+    stops: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,49 +82,39 @@ class _Server:
 
     Attributes:
         url: which.
+        key: what it is sent as the bearer token.
         answered: whether it has ever given an answer.
         stops: why nobody gets an answer there; empty as long as that is not so.
     """
 
     url: str
+    key: str
     answered: bool = False
     stops: str = ""
 
 
-@dataclass(slots=True)
-class _Asked:
-    """A request on its way.
+class _Connections:
+    """What belongs to one event loop: a client a server, and as many slots as may be in flight."""
 
-    Attributes:
-        request: what is asked.
-        body: of the HTTP request.
-        begun: when it was sent first.
-        tries: times that it was sent.
-        lost: tokens of prompts that were sent without an answer, as estimated.
-    """
-
-    request: Request
-    body: bytes
-    begun: float = 0.0
-    tries: int = 0
-    lost: int = 0
-
-
-@dataclass(slots=True)
-class _Place:
-    """What belongs to one event loop.
-
-    Attributes:
-        loop: which.
-        transport: its connections.
-        slots: as many as requests may be in flight.
-        stopped: why nobody gets an answer; empty as long as that is not so.
-    """
-
-    loop: asyncio.AbstractEventLoop
-    transport: Transport
-    slots: asyncio.Semaphore
-    stopped: str = ""
+    def __init__(self, servers: Sequence[_Server], most: int) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.slots = asyncio.Semaphore(most)
+        self.stopped = ""  # why nobody gets an answer
+        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+        limits = httpx2.Limits(max_connections=most, keepalive_expiry=IDLE_SECONDS)
+        self.http = openai.DefaultAioHttpClient(
+            follow_redirects=False, limits=limits, timeout=timeout
+        )
+        self.clients = {
+            server.url: openai.AsyncOpenAI(
+                api_key=server.key,
+                base_url=server.url,
+                max_retries=0,
+                timeout=timeout,
+                http_client=self.http,
+            )
+            for server in servers
+        }
 
 
 class OpenAIEngine:
@@ -114,11 +131,10 @@ class OpenAIEngine:
     def __init__(self, name: ModelName, options: BackendOptions) -> None:
         self._name = name
         self._options = options
-        self._key = read_key(name, options)
-        self._limit = RateLimit(options.requests_per_minute, options.tokens_per_minute)
-        self._length = AnswerLength()
-        self._servers = deque(_Server(url) for url in name.urls)
-        self._here: _Place | None = None
+        self._pace = Pace(options.requests_per_minute, options.tokens_per_minute)
+        self._answers = self._answer_tokens = 0
+        self._servers = deque(_Server(url, key) for url, key in keys_of(name, options).items())
+        self._here: _Connections | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -152,189 +168,173 @@ class OpenAIEngine:
     async def answer(self, request: Request) -> Completion:
         """Answer one; any number may be waited for at once.
 
+        A request keeps its slot while it waits to be tried again, so that a server that is
+        overloaded is sent less.
+
         Raises:
             TablemendError: nobody gets an answer there: a wrong key, no such model, nothing
                 listening, a field that the server does not know.
         """
-        place = self._place()
-        try:
-            return await self._answer(place, request)
-        except TablemendError as error:  # what waits for a slot need not find out for itself
-            place.stopped = str(error)
-            raise
+        here = self._connections()
+        async with here.slots:
+            if here.stopped:  # need not be found out for each request
+                raise TablemendError(here.stopped)
+            try:
+                return await self._answer(here, request)
+            except TablemendError as error:
+                here.stopped = str(error)
+                raise
 
-    async def _answer(self, place: _Place, request: Request) -> Completion:
+    async def _answer(self, here: _Connections, request: Request) -> Completion:
         """Ask each server in turn; only when all have failed is there a wait, then a retry."""
         body = json.dumps(chat.body_of(request, self._name.model, self._options)).encode()
-        asked = _Asked(request, body)
         servers = list(self._servers)
         self._servers.rotate(-1)
-        for retries in range(self._options.retries + 1):
-            async with place.slots:
-                if place.stopped:
-                    raise TablemendError(place.stopped)
-                asked.begun = asked.begun or time.monotonic()
-                faults = []
-                for server in list(servers):
-                    try:
-                        answer = await self._try(place.transport, server, asked)
-                        return replace(answer, lost_tokens=asked.lost)
-                    except Fault as fault:
-                        faults.append(fault)
-                        if not fault.again:
-                            servers.remove(server)
-                if not servers or retries == self._options.retries:
-                    return self._give_up(asked, faults[-1])
-                waits = [fault.after for fault in faults if fault.again]
-                if None not in waits:
-                    # asked to wait: the slot stays taken, so that fewer are sent
-                    await asyncio.sleep(self._delay(retries, min(wait or 0.0 for wait in waits)))
-                    continue
-            await asyncio.sleep(self._delay(retries))
-        raise AssertionError("retries do not end")
+        began, tries = time.monotonic(), 0
+        for retry in range(self._options.retries + 1):
+            waits, fault = [], Fault("not asked")
+            for server in list(servers):
+                tries += 1
+                try:
+                    return await self._try(here, server, request, body)
+                except Fault as why:
+                    fault = why
+                    server.stops = fault.stops
+                if fault.again:
+                    waits.append(fault.after)
+                else:
+                    servers.remove(server)
+            if not servers or retry == self._options.retries:
+                break
+            backoff = min(self._options.backoff * 2.0**retry, LONGEST_BACKOFF)
+            await asyncio.sleep(min(waits) + random.uniform(0.5, 1.0) * backoff)
+        said = f"{tries} {'try' if tries == 1 else 'tries'}"
+        stops = [server.stops for server in self._servers if server.stops]
+        if len(stops) == len(self._servers):
+            raise TablemendError(stops[0])
+        seconds = time.monotonic() - began
+        return Completion.failed(request.id, f"{fault.reason} ({said})", seconds)
 
-    def _give_up(self, asked: _Asked, fault: Fault) -> Completion:
-        """Record a request that failed for good.
-
-        Raises:
-            TablemendError: no server has ever answered.
-        """
-        said = f"{asked.tries} {'try' if asked.tries == 1 else 'tries'}"
-        if fault.unreachable and not any(server.answered for server in self._servers):
-            for server in self._servers:
-                if server.stops:  # says more than those that say nothing
-                    raise TablemendError(server.stops)
-            raise TablemendError(
-                f"no server answers at {', '.join(self._name.urls)} ({said}): start it, or "
-                "mend the base URL"
-            )
-        seconds = time.monotonic() - asked.begun
-        why = f"{fault.reason} ({said})"
-        return Completion.failed(asked.request.id, why, seconds, asked.lost)
-
-    def _delay(self, retries: int, after: float = 0.0) -> float:
-        """Seconds before the next retry: doubling, with jitter, never before the server says."""
-        backoff = min(self._options.backoff * 2.0**retries, LONGEST_BACKOFF)
-        return after + random.uniform(0.5, 1.0) * backoff
-
-    async def _try(self, transport: Transport, server: _Server, asked: _Asked) -> Completion:
-        """Ask once, within the limits of the minute.
+    async def _try(
+        self, here: _Connections, server: _Server, request: Request, body: bytes
+    ) -> Completion:
+        """Ask once, at the pace that the limits allow.
 
         Raises:
             Fault: no answer.
-            TablemendError: every server says that nobody gets an answer there.
         """
-        estimate = 0
-        if self._options.tokens_per_minute is not None:
-            longest = asked.request.sampling.max_new_tokens
-            estimate = estimate_prompt(asked.request) + min(self._length.expect(longest), longest)
-        charge = await self._limit.wait(estimate)
-        asked.tries += 1
-        try:
-            answer = await self._exchange(transport, server, asked)
-        except Fault as fault:
-            if fault.billed:
-                asked.lost += estimate_prompt(asked.request)
-            else:
-                charge.tokens = 0
-            server.stops = fault.stops or server.stops
-            if all(one.stops for one in self._servers):
-                raise TablemendError(server.stops) from None
-            raise
-        server.answered, server.stops = True, ""
-        charge.tokens = answer.prompt_tokens + answer.completion_tokens
-        self._length.add(answer.completion_tokens)
-        return answer
-
-    async def _exchange(self, transport: Transport, server: _Server, asked: _Asked) -> Completion:
+        longest = request.sampling.max_new_tokens
+        mean = self._answer_tokens // self._answers if self._answers else longest
+        await self._pace.wait(estimate_prompt(request) + min(mean, longest))
+        began = time.monotonic()
         try:
             async with asyncio.timeout(self._options.timeout):
-                reply = await transport.post(server.url, asked.body)
+                reply = await here.clients[server.url].post(
+                    "/chat/completions",
+                    content=body,
+                    cast_to=httpx2.Response,
+                    options={"headers": {"Content-Type": "application/json"}},
+                )
+            answer = chat.read_reply(reply.content, request, time.monotonic() - began)
         except TimeoutError:
-            why = f"no whole answer within {self._options.timeout:g} s"
-            raise Fault(why, billed=True) from None
-        if reply.status_code != 200:
-            raise self._fault_of(server, reply)
-        try:
-            seconds = time.monotonic() - asked.begun
-            return chat.read_reply(reply.content, asked.request, seconds, self._key)
+            raise Fault(f"no whole answer within {self._options.timeout:g} s") from None
+        except openai.APIStatusError as error:
+            raise self._refused(server, error.response) from None
+        except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
+            raise _not_reached(server, error) from None
         except chat.UnusableReply as error:
-            raise Fault(f"the server sent {error}", billed=True) from None
+            raise Fault(f"the server sent {_masked(str(error), server.key)}") from None
+        server.answered, server.stops = True, ""
+        self._answers += 1
+        self._answer_tokens += answer.completion_tokens
+        return replace(answer, text=_masked(answer.text, server.key))
 
-    def _fault_of(self, server: _Server, reply: httpx2.Response) -> Fault:
-        """What a reply of another status means."""
-        status = reply.status_code
-        words = chat.error_words(reply.content, self._key)
-        code, field = chat.error_code(reply.content)
-        said = f"status {status}" + (f": {words}" if words else "")
+    def _refused(self, server: _Server, reply: httpx2.Response) -> Fault:
+        """What a reply of another status than 200 means."""
+        status, has_key = reply.status_code, server.key != NO_KEY
+        words, code = chat.error_of(reply.content)
+        if has_key and status in (401, 403):  # servers repeat pieces of the key
+            words = ""
+        said = f"status {status}" + (f": {_masked(words, server.key)}" if words else "")
+        variable = self._options.key_variable
+        stops = ""
         if status == 402 or code == "insufficient_quota":
-            return _stop(
-                said,
+            stops = (
                 f"{server.url} answers nothing more, the account's credit is used up ({said}); "
-                "what was answered is kept",
+                "what was answered is kept"
             )
-        if status in AGAIN or status >= 500:
-            return Fault(said, after=chat.retry_after(reply.headers))
-        if status == 401:
-            variable = self._options.key_variable
-            have = "refuses the key in" if self._key else "wants a key, and none is in"
-            if self._key and not is_meant_for(server.url, self._options):
-                return _stop(
-                    said,
-                    f"{server.url} wants a key (status 401), and that of {variable} is not sent "
-                    "over plain http to another machine unless it is meant: set "
-                    f"key_variable={variable}",
-                )
-            return _stop(
-                said,
-                f"{server.url} {have} the environment variable {variable} (status 401): set it "
-                "to a valid key, or key_variable to another variable",
+        elif status in AGAIN or status >= 500:
+            return Fault(said, after=_retry_after(reply))
+        elif status == 401:
+            stops = (
+                f"{server.url} {'refuses the key' if has_key else 'wants a key'} (status 401): put "
+                f"a valid one into the environment variable {variable}"
             )
-        of_request = status in OF_THE_REQUEST
-        if not server.answered:
-            hint = _hint(words, code, field)
-            if of_request and hint is not None:
-                return _stop(said, f"{server.url} does not take what it is asked ({said}): {hint}")
-            if not of_request:
-                return _stop(
-                    said,
-                    f"{server.url} does not answer for the model {self._name.model!r} ({said}): "
-                    "mend the model's name, the base URL (it ends in /v1 with most servers), or "
-                    "the key's rights",
-                )
-        return Fault(said, again=False)
+            if not has_key:
+                stops += f"; key_variable={variable} also sends it over plain http"
+        elif not server.answered and status in OF_THE_REQUEST:
+            if hint := _hint(reply.text):
+                stops = f"{server.url} does not take what it is asked ({said}): {hint}"
+        elif not server.answered:
+            stops = (
+                f"{server.url} does not answer for the model {self._name.model!r} ({said}): mend "
+                "the model's name, the base URL (it ends in /v1 with most servers), or the key's "
+                "rights"
+            )
+        return Fault(said, again=False, stops=stops)
 
-    def _place(self) -> _Place:
-        """Connections and slots of the running loop; those of an earlier one are forgotten."""
-        loop = asyncio.get_running_loop()
-        if self._here is None or self._here.loop is not loop:
+    def _connections(self) -> _Connections:
+        """Those of the running loop; those of an earlier one are forgotten."""
+        if self._here is None or self._here.loop is not asyncio.get_running_loop():
             assert self._here is None or self._here.loop.is_closed(), "used in two event loops"
-            options, key = self._options, self._key or NO_KEY
-            keys = {url: key if is_meant_for(url, options) else NO_KEY for url in self._name.urls}
-            most = int(options.max_reply_mib * MIB)
-            transport = Transport(keys, options.concurrency, most)
-            self._here = _Place(loop, transport, asyncio.Semaphore(options.concurrency))
-            self._limit.renew()
+            self._here = _Connections(self._servers, self._options.concurrency)
         return self._here
 
     async def leave(self) -> None:
         """Close the connections of the running loop."""
         if self._here is not None:
             here, self._here = self._here, None
-            await here.transport.close()
+            await here.http.aclose()
 
     def close(self) -> None:
         """Nothing is held beyond an event loop."""
 
 
-def _stop(said: str, why: str) -> Fault:
-    """A server says that nobody gets an answer there."""
-    return Fault(said, again=False, stops=why)
+def _not_reached(server: _Server, error: BaseException) -> Fault:
+    """What aiohttp says, below the errors that are made of it."""
+    while not isinstance(error, aiohttp.ClientError) and error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        said = error.certificate_error
+        words = said.verify_message if isinstance(said, ssl.SSLCertVerificationError) else said
+        why = f"the server's certificate is not trusted ({words})"
+        stops = (
+            f"{server.url}: {why}: name a file with the certificate of its authority in the "
+            "environment variable SSL_CERT_FILE, or mend the base URL"
+        )
+        return Fault(why, again=False, stops=stops)
+    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
+        stops = f"no server answers at {server.url}: start it, or mend the base URL"
+        return Fault("no connection to the server", stops="" if server.answered else stops)
+    return Fault("the connection broke off")
 
 
-def _hint(words: str, code: str, field: str) -> str | None:
+def _retry_after(reply: httpx2.Response) -> float:
+    """Seconds that a server asks to wait, at the most :data:`LONGEST_RETRY_AFTER`."""
+    try:
+        seconds = float(reply.headers.get("retry-after", 0))
+    except ValueError:  # a date
+        return 0.0
+    return min(seconds, LONGEST_RETRY_AFTER) if seconds > 0 else 0.0
+
+
+def _masked(text: str, key: str) -> str:
+    """A server's words without the key."""
+    return text if len(key) < SHORTEST_KEY else text.replace(key, "***")
+
+
+def _hint(words: str) -> str | None:
     """What to set where a server says that it does not know one of our fields."""
-    if not UNKNOWN.search(f"{code} {words}"):
+    if not UNKNOWN.search(words):
         return None
-    named = [name for name in HINTS if name == field] or [name for name in HINTS if name in words]
-    return HINTS[named[0]] if named else None
+    return next((hint for name, hint in HINTS.items() if name in words), None)

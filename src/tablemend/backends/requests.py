@@ -94,8 +94,6 @@ class Completion:
             the time that the request took; of a cached answer, what was measured then.
         cached_tokens: tokens of the prompt that the engine had read before (prefix caching).
         estimated: the server's token counts were missing or impossible, so they are estimates.
-        lost_tokens: estimate of the prompts of tries before it that a server may have computed,
-            and billed, without an answer; not part of ``prompt_tokens``, nor of the cache.
     """
 
     id: str
@@ -107,12 +105,11 @@ class Completion:
     seconds: float = 0.0
     cached_tokens: int = 0
     estimated: bool = False
-    lost_tokens: int = 0
 
     @classmethod
-    def failed(cls, id: str, why: str, seconds: float = 0.0, lost_tokens: int = 0) -> Completion:
+    def failed(cls, id: str, why: str, seconds: float = 0.0) -> Completion:
         """What is given in place of an answer that cannot be had."""
-        return cls(id, "", 0, 0, "error", why, seconds, lost_tokens=lost_tokens)
+        return cls(id, "", 0, 0, "error", why, seconds)
 
     def __post_init__(self) -> None:
         """Half of a surrogate pair, which a server can spell and no file can hold, is U+FFFD."""

@@ -55,14 +55,12 @@ class BackendOptions(Section):
     concurrency: int = Field(default=64, ge=1)
     """Requests in flight, at all base URLs together."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Most requests that are sent in a minute; null: no limit."""
+    """Most requests that are sent in a minute, evenly spread; null: no limit."""
     tokens_per_minute: int | None = Field(default=None, ge=1)
-    """Most tokens, of prompts and answers, in a minute; null: no limit."""
+    """Most tokens, of prompts and answers, in a minute, as estimated; null: no limit."""
     timeout: float = Field(default=600, gt=0)
     """Seconds that one try may take from its first byte to its last; then it is given up and
     tried again."""
-    max_reply_mib: float = Field(default=8, gt=0)
-    """Most MiB of a server's reply; a longer one is given up at once and recorded as failed."""
     retries: int = Field(default=6, ge=0)
     """Times that a request is tried again before it is recorded as failed."""
     backoff: float = Field(default=1, gt=0)

@@ -119,23 +119,19 @@ def test_what_is_cancelled_is_not_computed_by_an_engine_of_batches() -> None:
 
 @pytest.mark.parametrize("engine", ["hf", "vllm"])
 @pytest.mark.parametrize(
-    ("more", "named"),
+    "more",
     [
-        ({"body": {"top_p": 0.9}}, "body is for servers"),
-        ({"thinking_switch": "none"}, "thinking_switch is for"),
-        ({"structured": "none"}, "structured is for"),
-        (
-            {"limit_field": "max_completion_tokens", "body": {"a": 1}},
-            "body, limit_field are for servers .* does not read them",
-        ),
+        {"body": {"top_p": 0.9}},
+        {"thinking_switch": "none"},
+        {"structured": "none"},
+        {"limit_field": "max_completion_tokens"},
     ],
 )
 def test_options_that_an_engine_does_not_read_are_refused(
-    engine: str, more: dict[str, Any], named: str
+    engine: str, more: dict[str, Any]
 ) -> None:
-    with pytest.raises(TablemendError, match=f"^{engine}:nowhere: {named}") as caught:
+    with pytest.raises(TablemendError, match=f"^{engine}:nowhere: {min(more)} is for servers"):
         open_backend(f"{engine}:nowhere", options(**more))
-    assert "\n" not in str(caught.value)
 
 
 # the cache
@@ -360,22 +356,6 @@ def test_a_cap_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:
             assert len(list(backend.generate(requests(100)))) == 100
             assert backend.spent.cached == len(out)
         assert Counter(seen.prompt for seen in server.seen).most_common(1)[0][1] == 1
-
-
-def test_a_cap_on_cost_counts_prices() -> None:
-    usage = {"prompt_tokens": 1000, "completion_tokens": 40}
-    prompt = "word " * 900
-    asked = [
-        Request(f"r{n}", ({"role": "user", "content": prompt + str(n)},), Sampling(50))
-        for n in range(50)
-    ]
-    with ChatServer(lambda seen: answer(usage=usage)) as server:
-        more = {"max_cost": 0.05, "price_in": 2.0, "price_out": 8.0, "concurrency": 1}
-        with opened(server, **more) as backend:
-            with pytest.raises(BudgetSpent, match=r"max_cost=0\.05 is used up: 0\.04"):
-                list(backend.generate(asked))
-            assert backend.spent.cost == pytest.approx(len(server.seen) * (0.002 + 0.00032))
-            assert 0.04 < (backend.spent.cost or 0) <= 0.05
 
 
 # opening

@@ -39,7 +39,6 @@ SPEED_OPTIONS = frozenset(
         "requests_per_minute",
         "tokens_per_minute",
         "timeout",
-        "max_reply_mib",
         "retries",
         "backoff",
         "cache",
