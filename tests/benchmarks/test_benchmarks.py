@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,6 +21,7 @@ from tablemend.errors import TablemendError
 from tablemend.generations import Generations, Stored, write_out
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Answer
+from tablemend.records.claims import CLAIM_ERRORS
 from tablemend.runs import Run
 
 ROOT = Path(__file__).parents[2]
@@ -250,3 +252,18 @@ def test_backends_counts_no_failed_request(monkeypatch: pytest.MonkeyPatch) -> N
             backends.generate(backends.open_for(server.url, settings, concurrency=1), settings, 3)
     finally:
         server.close()
+
+
+def test_labels_of_user_texts_lie_on_their_words() -> None:
+    module = benchmark("user_texts")
+    splits = {split: module.read_texts(split) for split in ("dev", "test")}
+    tables = {split: {text["table"] for text in texts} for split, texts in splits.items()}
+    assert len(tables["dev"]) == len(tables["test"]) == 5 and not tables["dev"] & tables["test"]
+    for texts in splits.values():
+        assert Counter(bool(text["errors"]) for text in texts) == {False: 10, True: 10}
+        for text in texts:
+            assert module.read_source(text).tables[0].title == text["title"]
+            for error in text["errors"]:
+                start, end = module.place(error)
+                assert text["text"][start:end] == error["words"]
+                assert error["type"] in CLAIM_ERRORS and error["right"] != error["words"]
