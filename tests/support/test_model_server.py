@@ -1,19 +1,34 @@
-"""The model server: its protocol, each fault of transport and content, its life and death."""
+"""The model server: its protocol, its faults, its answers to the prompts of a data set."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import openai
 import pytest
 
+from tablemend.backends.backend import open_backend
+from tablemend.backends.requests import Sampling
+from tablemend.config.backend import BackendOptions
+from tablemend.datasets.tablehallu_llm.asking import Asked
+from tablemend.datasets.tablehallu_llm.prompting import STAGES, render, with_problems
+from tablemend.datasets.tablehallu_llm.rows import Row
+from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
+from tablemend.datasets.tablehallu_llm.stages import Models, make_row
+from tablemend.datasets.tablehallu_llm.topics import PoolTopics
 from tablemend.errors import TablemendError
-from tests.support.model_server.faults import CONTENT, KINDS, Faults
+from tablemend.prompting.replies import Problem
+from tests.support.model_server import scripted
+from tests.support.model_server.chat import Chat, read_chat
+from tests.support.model_server.faults import CONTENT, KINDS, MISTAKES, Faults
 from tests.support.model_server.local import ROOT, LocalServer
+from tests.support.prompts import openings
 
 JSON_TEXT = json.dumps({"table": {"columns": ["A", "B"], "rows": [["1", None]]}, "context": "So."})
 BROKEN: dict[str, type[openai.OpenAIError]] = {
@@ -28,7 +43,7 @@ BROKEN: dict[str, type[openai.OpenAIError]] = {
 @pytest.fixture(scope="module")
 def server() -> Any:
     """A server with one answer, and faults of every kind that passes when it is tried again."""
-    names = [*BROKEN, "bad-body", "empty-choices", "wrong-usage", *sorted(CONTENT)]
+    names = [*BROKEN, *sorted(CONTENT)]
     faults = "+".join(f"{name}:0.05" for name in names)
     started = LocalServer([f"--answer={JSON_TEXT}", f"--faults={faults}", "--seed=1"])
     yield started
@@ -49,25 +64,15 @@ def test_it_fails_as_it_was_asked_to_and_otherwise_answers(server: LocalServer) 
             except openai.OpenAIError as error:
                 found[type(error).__name__] += 1
                 continue
-            if isinstance(reply, str):
-                found["bad body"] += 1
-            elif not reply.choices:
-                found["no choices"] += 1
-            elif reply.choices[0].message.content == JSON_TEXT:
+            if reply.choices[0].message.content == JSON_TEXT:
                 found["whole"] += 1
             else:
                 found[reply.choices[0].finish_reason] += 1
         counts = client.get("/../counts", cast_to=dict[str, Any])
     assert {kind.__name__ for kind in BROKEN.values()} <= found.keys()
-    assert {"bad body", "no choices", "whole", "stop", "length"} <= found.keys()
+    assert {"whole", "stop", "length"} <= found.keys()
     assert counts["requests"] == 300 and counts["stages"] == {"fixed": 300}
-    assert counts["faults"].keys() == {
-        *BROKEN,
-        "bad-body",
-        "empty-choices",
-        "wrong-usage",
-        *CONTENT,
-    }
+    assert counts["faults"].keys() == {*BROKEN, *CONTENT}
 
 
 def test_a_fault_passes_when_tried_again_and_does_not_depend_on_the_order() -> None:
@@ -117,7 +122,7 @@ def test_a_server_that_does_not_start_says_why() -> None:
 
 def test_it_starts_without_torch() -> None:
     code = (
-        "import sys, tests.support.model_server.oracle, tests.support.model_server.__main__\n"
+        "import sys, tests.support.model_server.scripted, tests.support.model_server.__main__\n"
         "sys.exit(', '.join({'torch', 'transformers', 'matplotlib'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
@@ -127,3 +132,64 @@ def test_it_starts_without_torch() -> None:
 def test_the_page_names_every_fault() -> None:
     page = (ROOT / "tests" / "support" / "model_server" / "README.md").read_text(encoding="utf-8")
     assert {name for name in (*KINDS, "die-after") if f"`{name}" not in page} == set()
+
+
+# answers to our prompts
+
+KERNEL = {"topic": "ferries", "category": "Ships", "columns": "4 to 7", "rows": "5 to 8"}
+
+
+def test_the_same_request_has_the_same_answer_and_a_rejected_one_another() -> None:
+    server, messages = scripted.PromptAnswers(), render("kernel", **KERNEL)
+
+    def say(turns: Any, seed: int = 0, mistake: str | None = None) -> str:
+        chat = Chat("m", tuple((turn["role"], turn["content"]) for turn in turns), seed)
+        assert server.stage(chat) == "kernel"
+        return server.answer(chat, mistake, 0).content
+
+    first = say(messages)
+    assert say(messages) == first != say(messages, seed=1)
+    wrong = say(messages, mistake="mistake")
+    assert json.loads(wrong)["rows"] != json.loads(first)["rows"]
+    assert say(with_problems(messages, wrong, [Problem("unsorted", "They are not sorted.")]))
+
+
+@pytest.mark.parametrize("switch", ["", " /no_think", " /think"])
+def test_thinking_is_switched_by_the_template_and_by_the_prompt(switch: str) -> None:
+    (system, user) = render("kernel", **KERNEL)
+    turns = [system, {**user, "content": user["content"] + switch}]
+    for given in (True, False):
+        body = {"messages": turns, "chat_template_kwargs": {"enable_thinking": given}}
+        reply = scripted.PromptAnswers().answer(read_chat(json.dumps(body).encode()), None, 0)
+        assert bool(reply.thought) == (switch == " /think" if switch else given)
+
+
+def test_every_prompt_is_answered_and_every_mistake_belongs_to_one() -> None:
+    known = [prompt.name for prompt in openings()]
+    assert len(known) == len(set(known)) and set(scripted.STAGES) == set(known)
+    made = {name for stage in scripted.STAGES.values() for name in stage.mistakes}
+    assert made == MISTAKES - {"mistake"}
+
+
+@pytest.mark.parametrize(
+    "faults", ["", "429:0.15+500:0.1+cut:0.1+reset:0.05+mistake:0.1+prose:0.1"]
+)
+def test_whole_rows_are_made_through_the_server(
+    faults: str, model_server: Callable[..., str]
+) -> None:
+    """The chain, its client and the server as a process."""
+    settings, topics = LlmSynthesis(generator="hf:a/b", retries=6, restarts=3), PoolTopics(seed=1)
+    options = BackendOptions(cache=None, backoff=0.01, retries=8)
+    with open_backend(model_server("--seed=2", f"--faults={faults}"), options) as backend:
+        asked = Asked("scripted", backend, Sampling(30_000, 0.6))
+
+        async def rows() -> list[Row]:
+            models = Models(asked, asked)
+            return await asyncio.gather(
+                *(make_row(n, topics.topic(n), settings, models) for n in range(4))
+            )
+
+        made = asyncio.run(rows())
+    assert all(row.example is not None for row in made)
+    assert {call.stage for row in made for call in row.calls} == set(STAGES)
+    assert any(row.rejections for row in made) == bool(faults)

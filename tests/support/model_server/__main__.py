@@ -39,14 +39,14 @@ def main() -> None:
 
 
 def _answerer(answer: str | None) -> Answerer:
-    """What answers; the oracle's imports are slow, and a fixed answer does without."""
+    """What answers; what reads prompts imports much, and a fixed answer does without."""
     if answer is not None:
         from tests.support.model_server.chat import FixedAnswer
 
         return FixedAnswer(answer)
-    from tests.support.model_server.oracle import Oracle
+    from tests.support.model_server.scripted import PromptAnswers
 
-    return Oracle()
+    return PromptAnswers()
 
 
 async def _serve(server: Server, port: int) -> None:

@@ -10,25 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
-from typing import Any
 
 from tablemend.errors import TablemendError
 
-TRANSPORT = frozenset("400 429 500 reset cut bad-body empty-choices wrong-usage".split())
+TRANSPORT = frozenset("400 429 500 reset cut".split())
 """Faults of a server and of the way to it (README.md says what each is)."""
-CONTENT = frozenset("bad-json prose refusal refusal-text empty length".split())
+CONTENT = frozenset("bad-json prose refusal length".split())
 """Answers that are not what was asked for. Those of JSON pass over answers that are none."""
 MISTAKES = frozenset(
     """
-    mistake lost-fact stated-null unsorted no-null double-row small-table blank-word
-    lost-sort-column cell-in-query column-left-out columns-shuffled no-sort other-sort
-    wrong-sort wrong-range unknown-column empty-condition no-scope lost-gold stated-blank
-    changed-gold no-distractor clustered wrong-verdict two-verdicts lost-claim changed-claim
-    added-claim one-word no-verdict wrong-rewrite unchanged chatty whole-sentence
-    injected-error listed one-sentence
+    mistake unsorted no-sort no-scope lost-gold wrong-verdict
+    wrong-rewrite chatty whole-sentence injected-error one-sentence
     """.split()
 )
-"""Well-formed answers that are wrong, by the stage that can make them."""
+"""Well-formed answers that are wrong, by the stage that can make them; ``mistake`` is any."""
 KINDS = TRANSPORT | CONTENT | MISTAKES
 
 
@@ -108,16 +103,3 @@ def spoil_json(text: str, name: str, rng: Random) -> str | None:
         )
     )
     return f"{before}{text}{after}"
-
-
-def wrong_usage(rng: Random, prompt: int, completion: int) -> dict[str, Any]:
-    """Token counts that no server can mean."""
-    return rng.choice(
-        (
-            {"prompt_tokens": -prompt, "completion_tokens": -1},
-            {"prompt_tokens": prompt, "completion_tokens": None},
-            {"prompt_tokens": str(prompt), "completion_tokens": "many"},
-            {"prompt_tokens": 10**15, "completion_tokens": 10**15},
-            {},
-        )
-    )

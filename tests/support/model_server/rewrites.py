@@ -8,13 +8,10 @@ from random import Random
 
 from tablemend.claims.extract import extract_claims
 from tablemend.mitigations.answers import BLANK
-from tablemend.mitigations.rewrite_prompts import DROP, KEEP
+from tablemend.mitigations.rewrite_prompts import DROP
 from tablemend.verification.program import verify_document
 from tests.support.model_server.claims import read_evidence
 
-WORDS_MISTAKES = ("wrong-rewrite", "unchanged", "chatty", "whole-sentence")
-CELL_MISTAKES = ("wrong-rewrite", "unchanged", "chatty")
-ROW_MISTAKES = ("wrong-rewrite", "chatty")
 _FIX = re.compile(r'; right would be "(?P<right>.*?)" for "(?P<wrong>.*?)"$', re.MULTILINE)
 _RIGHT = re.compile(r'; the source has "(.*?)"$', re.MULTILINE)
 _DIGIT = re.compile(r"\d")
@@ -28,10 +25,7 @@ def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple
         new = new.replace(wrong, right, 1)
     match mistake:
         case "wrong-rewrite":
-            changed = _spoilt(words, rng)
-            return changed, True
-        case "unchanged":
-            return words, True
+            return _DIGIT.sub(lambda digit: str((int(digit[0]) + 1) % 10), words), True
         case "chatty":
             return f"I changed the words as you asked.\n\n{new}\n\nLet me know!", True
         case "whole-sentence":
@@ -43,22 +37,12 @@ def rewrite(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple
 def rewrite_cell(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
     """What a cell should hold by the findings; a blank where they do not say it."""
     right = _RIGHT.search(slots["findings"])
-    match mistake:
-        case "wrong-rewrite":
-            return _spoilt(slots["cell"], rng), True
-        case "unchanged":
-            return slots["cell"], True
-        case "chatty":
-            return "The sentences say little.\nI would leave it as it is.", True
-        case _:
-            return right[1] if right else BLANK, False
+    return (right[1] if right else BLANK), False
 
 
-def judge_row(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
+def rewrite_row(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
     """A flagged row is dropped."""
-    if mistake == "chatty":
-        return f"{DROP}, I think, or {KEEP} if you like it.", True
-    return (KEEP if mistake == "wrong-rewrite" else DROP), mistake == "wrong-rewrite"
+    return DROP, False
 
 
 def _fixes(slots: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -72,10 +56,3 @@ def _fixes(slots: Mapping[str, str]) -> list[tuple[str, str]]:
         for verdict in verify_document(document, read_evidence(slots["evidence"]))
         if verdict.wrong and len(verdict.spans) == len(verdict.expected) == 1
     ]
-
-
-def _spoilt(words: str, rng: Random) -> str:
-    """Other digits; where there are none, another name."""
-    if _DIGIT.search(words):
-        return _DIGIT.sub(lambda digit: str((int(digit[0]) + rng.randint(1, 8)) % 10), words)
-    return f"{words} of Atlantis"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import struct
@@ -25,13 +24,11 @@ from tests.support.model_server.chat import (
     within,
 )
 from tests.support.model_server.faults import (
-    MISTAKES,
     REFUSALS,
     TRANSPORT,
     Fault,
     Faults,
     spoil_json,
-    wrong_usage,
 )
 
 DIED = 70
@@ -93,25 +90,18 @@ class Server:
             self._dealt[name] += 1
         reply = self._reply(chat, fault)
         usage = usage_of(chat, reply)
-        if fault is not None and name == "wrong-usage":
-            usage = wrong_usage(fault.rng, usage["prompt_tokens"], usage["completion_tokens"])
         text = completion(chat, reply, usage, f"{content.hex()}-{attempt}")
         await asyncio.sleep(begun + self._latency - asyncio.get_running_loop().time())
         match name:
             case "400" | "429" | "500":
                 return _refused(int(name), "this request is refused")
-            case "bad-body":
-                return web.Response(body=b"<html>bad gateway</html>")
-            case "empty-choices":
-                return web.Response(body=json.dumps({**json.loads(text), "choices": []}).encode())
             case "reset" | "cut":
                 return await _break_off(request, text if name == "cut" else b"")
         return web.Response(body=text, content_type="application/json")
 
     def _reply(self, chat: Chat, fault: Fault | None) -> Reply:
         """The answer, with the mistake or the spoilt content that the fault is."""
-        mistake = fault.name if fault is not None and fault.name in MISTAKES else None
-        reply = self._answerer.answer(chat, mistake, self._faults.seed)
+        reply = self._answerer.answer(chat, fault.name if fault else None, self._faults.seed)
         dealt = reply.mistaken
         if fault is not None and (spoilt := _spoil(reply, fault)) is not None:
             reply, dealt = spoilt, True
@@ -147,10 +137,6 @@ def _spoil(reply: Reply, fault: Fault) -> Reply | None:
             return None if text is None else replace(reply, content=text)
         case "refusal":
             return replace(reply, content="", thought="", refusal=fault.rng.choice(REFUSALS))
-        case "refusal-text":
-            return replace(reply, content=fault.rng.choice(REFUSALS))
-        case "empty":
-            return replace(reply, content="")
         case "length":
             whole = joined(reply)
             half = whole.content[: len(whole.content) // 2]

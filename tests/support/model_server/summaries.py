@@ -10,12 +10,11 @@ from tablemend.datasets.tabfaith.injection import Injector
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.tables.markdown import locate_markdown, read_markdown
 
-MISTAKES = ("injected-error", "listed", "one-sentence")
 _COUNT = re.compile(r"(\d+)(?: to (\d+))?")
 
 
 def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tuple[str, bool]:
-    """A faithful summary, or with a mistake one error in it, a list, or too few sentences.
+    """A faithful summary, or with a mistake one error in it, or too few sentences.
 
     Raises:
         TablemendError: too little can be said of the table.
@@ -31,10 +30,6 @@ def summarise(slots: Mapping[str, str], mistake: str | None, rng: Random) -> tup
             injector = Injector(summary, opened)
             injected = injector.inject_mixed(1, rng)
             return (summary.text, False) if injected is None else (injected.text, True)
-        case "listed":
-            sentences = dict.fromkeys(fact.sentence for fact in summary.facts)
-            lines = (f"- {summary.text[slice(*span)]}" for span in sentences)
-            return "Here are the key points:\n\n" + "\n".join(lines), True
         case "one-sentence":
             return summary.text[slice(*summary.facts[0].sentence)], True
         case _:

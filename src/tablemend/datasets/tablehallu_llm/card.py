@@ -38,7 +38,7 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
     means = {name: f"{sizes.get(key, 0) / made:.1f}" for name, key in MEANS.items()}
     return [
         "# Query-driven table generation among distractors",
-        f"{made} examples. {_who(settings, counts)} Each asks for a table of what is in the scope "
+        f"{made} examples. {_who(counts)} Each asks for a table of what is in the scope "
         "of a query; the adversarial context holds that among distractors that break a "
         "constraint of the query. A program has checked every example, then a model verified "
         "it; neither is a person: see `tablemend annotate` for human verification.",
@@ -83,15 +83,13 @@ def _body(settings: LlmSynthesis, counts: dict[str, Any]) -> list[str]:
     ]
 
 
-def _who(settings: LlmSynthesis, counts: dict[str, Any]) -> str:
-    """Who made kernels and contexts."""
+def _who(counts: dict[str, Any]) -> str:
+    """Who wrote and who verified."""
     models = {role: " and ".join(names) for role, names in counts["models"].items()}
     writer, reader = (models.get(role, "no model") for role in ("generator", "verifier"))
-    contexts = writer if settings.perturbation == "llm" else "a program"
     return (
-        f"{writer} wrote table, gold context and query, {contexts} put the distractors in, "
-        f"{reader} verified. The tables are what that model holds for facts; they were not "
-        "looked up."
+        f"{writer} wrote table, contexts and query, {reader} verified. The tables are what the "
+        "first holds for facts; they were not looked up."
     )
 
 

@@ -99,9 +99,8 @@ def _stages(settings: LlmSynthesis) -> Iterator[tuple[str, float, float]]:
     yield "query", table + context, QUERY_TOKENS
     yield "constraints", table + QUERY_TOKENS, CONSTRAINT_TOKENS
     yield "verify_kernel", table + context + QUERY_TOKENS, VERDICT_TOKENS
-    if settings.perturbation == "llm":
-        yield "perturb", shown, adversarial
-        yield "verify_preserved", context + adversarial, VERDICT_TOKENS
+    yield "perturb", shown, adversarial
+    yield "verify_preserved", context + adversarial, VERDICT_TOKENS
     yield "verify_distractors", shown + adversarial, VERDICT_TOKENS
 
 

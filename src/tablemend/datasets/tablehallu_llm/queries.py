@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date
 
 from tablemend.datasets.tablehallu.columns import read_date, read_number
@@ -224,6 +225,22 @@ def check_constraints(constraints: Constraints, draft: KernelDraft, query: str) 
         found = list(_check_condition(condition, draft.table))
         problems += found or _check_wording(condition, places)
     return problems
+
+
+def with_entity_condition(table: Table, constraints: Constraints) -> Constraints:
+    """The constraints, with the entities as a condition where their scope lists all of them.
+
+    "Compare the British and the Mongol Empire" sets a condition on the key that models often
+    state in ``entity_scope`` alone (TableHallu, A.2.1).
+    """
+    key = table.columns[primary_key(table)]
+    listed = {name.casefold() for name in constraints.entity_scope}
+    entities = dict.fromkeys(cell for cell in table.column(key) if cell is not None)
+    known = any(condition.column == key for condition in constraints.conditions)
+    if known or not entities or not all(name.casefold() in listed for name in entities):
+        return constraints
+    condition = Condition(key, values=tuple(entities))
+    return replace(constraints, conditions=(*constraints.conditions, condition))
 
 
 def _check_range(said: str, places: Places) -> Iterator[Problem]:

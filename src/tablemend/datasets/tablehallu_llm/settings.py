@@ -95,8 +95,6 @@ class LlmSynthesis(Section):
     """Folder to write into; an interrupted run in it is continued."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random."""
-    perturbation: Literal["llm", "program"] = "llm"
-    """Who puts the distractors in."""
     difficulty: Literal["easy", "medium", "hard", "mixed"] = "easy"
     """Length of the adversarial context over the gold one that is asked for: 10, 20 or 30 times;
     mixed: a third each."""

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from tablemend.backends.requests import Message, stream_seed
+from tablemend.backends.requests import Message
 from tablemend.datasets.tablehallu.engine import EXPANSION
-from tablemend.datasets.tablehallu.kernel import Rejected
 from tablemend.datasets.tablehallu.settings import Difficulty
 from tablemend.datasets.tablehallu_llm.asking import Asked, GivenUp, Talk
 from tablemend.datasets.tablehallu_llm.checks import check_kernel
@@ -24,7 +23,6 @@ from tablemend.datasets.tablehallu_llm.parsing import (
     read_kernel,
     read_query,
 )
-from tablemend.datasets.tablehallu_llm.perturbation import perturb_kernel, with_entity_condition
 from tablemend.datasets.tablehallu_llm.preservation import check_adversarial, locate_facts
 from tablemend.datasets.tablehallu_llm.prompting import (
     render,
@@ -33,7 +31,11 @@ from tablemend.datasets.tablehallu_llm.prompting import (
     show_table,
     with_problems,
 )
-from tablemend.datasets.tablehallu_llm.queries import check_constraints, check_query
+from tablemend.datasets.tablehallu_llm.queries import (
+    check_constraints,
+    check_query,
+    with_entity_condition,
+)
 from tablemend.datasets.tablehallu_llm.rows import Row
 from tablemend.datasets.tablehallu_llm.settings import LlmSynthesis
 from tablemend.prompting.replies import Problem
@@ -179,17 +181,14 @@ class Stages:
         return await self._verify("verify_kernel", messages, "CORRECT", "INCORRECT")
 
     async def perturb(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
-        """Stage 2 by a model or by the program, passed by verifier 2.
+        """Stage 2, passed by verifier 2.
 
         Returns:
-            The adversarial context and the places of the facts in both contexts; the distractors'
-            facts are known only where the program wrote them.
+            The adversarial context and the places of the gold facts in both contexts.
 
         Raises:
             GivenUp: nothing passed.
         """
-        if self._settings.perturbation == "program":
-            return await self._perturb_by_program(kernel)
 
         def check(text: str) -> Sequence[Problem]:
             return self._check_adversarial(kernel, text)
@@ -212,24 +211,6 @@ class Stages:
             self._models.generator, "perturb", messages, read_context, check, verify
         )
         return text, locate_facts(kernel.draft, text)
-
-    async def _perturb_by_program(self, kernel: Kernel) -> tuple[str, tuple[Fact, ...]]:
-        draft = kernel.draft
-        for attempt in range(self._settings.retries + 1):
-            seed = stream_seed(self._settings.seed, f"perturb.{self._talk.number}.{attempt}")
-            try:
-                text, added = perturb_kernel(
-                    draft.table, kernel.constraints, draft.context, self.difficulty, seed
-                )
-            except Rejected as reason:  # no seed would mend it
-                self._talk.reject("perturb", attempt, [Problem(str(reason), str(reason))])
-                raise GivenUp from reason
-            problems = self._check_adversarial(kernel, text)
-            problems = problems or await self._verify_distractors(kernel, text)
-            if not problems:
-                return text, (*locate_facts(draft, text), *added)
-            self._talk.reject("perturb", attempt, problems)
-        raise GivenUp
 
     def _check_adversarial(self, kernel: Kernel, text: str) -> Sequence[Problem]:
         floor = self._settings.min_expansion * EXPANSION[self.difficulty]
