@@ -1,4 +1,4 @@
-"""vLLM: what prefix caching saves, how it compares with transformers, what an adapter costs.
+"""vLLM: what prefix caching saves, how it compares with transformers.
 
     .venv-vllm/bin/python benchmarks/vllm_engine.py [rounds=3 contexts=40 prompts=200]
 
@@ -10,8 +10,6 @@ On a GPU, two engines share its memory: give vllm.memory=0.4.
 - contexts: the five systems that ask one model (four prompting strategies, and thinking) over the
   same contexts, with prefix caching against without.
 - engines: vLLM against the transformers backend.
-- adapter: one that changes nothing, merged into its base and applied at every token, against
-  the base alone.
 """
 
 from __future__ import annotations
@@ -20,11 +18,9 @@ import json
 import os
 import platform
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -35,7 +31,7 @@ from tablemend.datasets.tablehallu import small_world
 from tablemend.script import run_script
 from tablemend.tasks import tablehallu
 
-Part = Literal["contexts", "engines", "adapter"]
+Part = Literal["contexts", "engines"]
 FIRST_SEED = 5000  # of contexts that the tiny base was not trained on
 COLUMNS = ("part", "side", "prompt tokens computed", "share cached", "seconds", "against the first")
 
@@ -45,7 +41,7 @@ class Benchmark(Section):
 
     model: str = "checkpoints/tiny-base"
     """Folder or Hub name."""
-    parts: tuple[Part, ...] = ("contexts", "engines", "adapter")
+    parts: tuple[Part, ...] = ("contexts", "engines")
     """What to compare."""
     rounds: int = Field(default=3, ge=1)
     """Times that each side answers, on prompts that are new every time."""
@@ -186,40 +182,22 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def sides_of(part: Part, settings: Benchmark, scratch: Path) -> dict[str, Any]:
+def sides_of(part: Part, settings: Benchmark) -> dict[str, Any]:
     """The engines that a part compares."""
     from tablemend.backends.backend import open_backend
 
-    def opened(engine: str, model: str = settings.model, **vllm: object) -> Any:
+    def opened(engine: str, **vllm: object) -> Any:
         options = BackendOptions(
             dtype=settings.dtype,
             batch_size=settings.batch_size,
             cache=None,
             vllm=settings.vllm.model_copy(update=vllm),
         )
-        return open_backend(f"{engine}:{model}", options)
+        return open_backend(f"{engine}:{settings.model}", options)
 
     if part == "contexts":
         return {"no caching": opened("vllm", prefix_caching=False), "caching": opened("vllm")}
-    if part == "engines":
-        return {"transformers": opened("hf"), "vLLM": opened("vllm")}
-    adapter = str(idle_adapter(settings.model, scratch))
-    return {
-        "no adapter": opened("vllm"),
-        "merged": opened("vllm", adapter, adapter="merge"),
-        "applied": opened("vllm", adapter, adapter="lora"),
-    }
-
-
-def idle_adapter(base: str, folder: Path) -> Path:
-    """A LoRA adapter of rank 16 on all linear layers that changes nothing: B is zero."""
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(base)
-    config = LoraConfig(r=16, target_modules="all-linear")
-    get_peft_model(model, config).save_pretrained(folder)
-    return folder
+    return {"transformers": opened("hf"), "vLLM": opened("vllm")}
 
 
 def main() -> None:
@@ -227,12 +205,10 @@ def main() -> None:
     settings = load(Benchmark)
     entries: list[dict[str, Any]] = []
     before = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory(prefix="tablemend-benchmark-") as scratch:
-        for part in settings.parts:
-            requests_of = systems_of if part == "contexts" else prompts_of
-            rounds = [requests_of(settings, number) for number in range(settings.rounds)]
-            sides = sides_of(part, settings, Path(scratch))
-            entries += summarise(part, compare(sides, rounds))
+    for part in settings.parts:
+        requests_of = systems_of if part == "contexts" else prompts_of
+        rounds = [requests_of(settings, number) for number in range(settings.rounds)]
+        entries += summarise(part, compare(sides_of(part, settings), rounds))
     print(table(entries))
     machine = {
         "machine": platform.machine(),

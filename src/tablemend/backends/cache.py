@@ -14,6 +14,7 @@ import threading
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,8 @@ from tablemend.backends.requests import Completion, Request
 from tablemend.errors import TablemendError
 from tablemend.runs import disk_errors
 
-APPLICATION = 0x7AB1E3E0
-"""Marks the file as ours (PRAGMA application_id)."""
-VERSION = 1
-"""Version of what is stored (PRAGMA user_version)."""
+VERSION = 0x7AB1E302
+"""Marks the file as ours, and the version of what is stored (PRAGMA user_version)."""
 BUSY_SECONDS = 60.0
 """Longest wait for another process that is writing."""
 MEND = "move it away, name another file with cache=PATH, or set cache=null"
@@ -46,7 +45,7 @@ class RequestCache:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
-        self._identity = hashlib.sha256(_bytes(sorted(identity.items())))
+        self._identity = sorted(identity.items())
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
@@ -60,47 +59,44 @@ class RequestCache:
             self._prepare()
 
     def _prepare(self) -> None:
-        tables, application, version = (
-            self._base.execute(statement).fetchone()[0]
-            for statement in (
-                "SELECT count(*) FROM sqlite_schema",
-                "PRAGMA application_id",
-                "PRAGMA user_version",
+        (tables,) = self._base.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (version,) = self._base.execute("PRAGMA user_version").fetchone()
+        if tables and version != VERSION:
+            raise TablemendError(
+                f"request cache {self.path}: a database of something else, or of another version "
+                f"of tablemend: {MEND}"
             )
-        )
-        if tables and (application, version) != (APPLICATION, VERSION):
-            other = "of something else" if application != APPLICATION else f"of version {version}"
-            raise TablemendError(f"request cache {self.path}: a database {other}: {MEND}")
         self._base.executescript(
             "PRAGMA journal_mode = WAL;"
             "PRAGMA synchronous = NORMAL;"  # safe against kill -9, not against a power cut
-            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            f"PRAGMA user_version = {VERSION};"
             "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer BLOB NOT NULL)"
             " WITHOUT ROWID;"
         )
 
     def key(self, request: Request) -> bytes:
         """SHA-256 of everything that the answer depends on; the request's id is no part of it."""
-        digest = self._identity.copy()
         sampling = request.sampling
         parts = (
+            self._identity,
             [sorted(turn.items()) for turn in request.messages],
             sampling.max_new_tokens,
             sampling.temperature,
             request.thinking,
             request.schema,
             request.seed if sampling.temperature > 0 else None,
-            *([] if request.grammar is None else [request.grammar]),
+            request.grammar,
         )
-        digest.update(_bytes(parts))
-        return digest.digest()
+        return hashlib.sha256(_json(parts)).digest()
 
     def get(self, key: bytes, id: str) -> Completion | None:
         """The stored answer to a request, under its id."""
         with self._usable(), self._lock:
             found = self._base.execute("SELECT answer FROM answers WHERE key = ?", (key,))
             row = found.fetchone()
-            return None if row is None else _decode(row[0], id)
+            if row is None:
+                return None
+            return Completion(**json.loads(zlib.decompress(row[0])) | {"id": id})
 
     def put(self, key: bytes, completion: Completion) -> None:
         """Store an answer, unless the request failed.
@@ -110,7 +106,7 @@ class RequestCache:
             TablemendError: the file cannot be written.
         """
         if completion.finish_reason != "error":
-            row = key, _encode(completion)
+            row = key, zlib.compress(_json(asdict(completion)), 1)  # carries a checksum too
             with self._usable(), self._lock:
                 self._base.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", row)
 
@@ -127,24 +123,6 @@ class RequestCache:
             raise TablemendError(f"request cache {self.path}: {error}: {MEND}") from error
 
 
-def _bytes(value: object) -> bytes:
-    """What is hashed. The order of a schema's properties is part of it: answers follow it."""
+def _json(value: object) -> bytes:
+    """The order of a schema's properties is kept: answers follow it."""
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _encode(completion: Completion) -> bytes:
-    fields = (
-        completion.text,
-        completion.prompt_tokens,
-        completion.completion_tokens,
-        completion.finish_reason,
-        completion.seconds,
-        completion.cached_tokens,
-        completion.estimated,
-    )
-    return zlib.compress(json.dumps(fields).encode(), 1)  # carries a checksum too
-
-
-def _decode(stored: bytes, id: str) -> Completion:
-    text, prompt, answer, finish, seconds, cached, estimated = json.loads(zlib.decompress(stored))
-    return Completion(id, text, prompt, answer, finish, "", seconds, cached, estimated)

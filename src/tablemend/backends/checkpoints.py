@@ -60,6 +60,11 @@ class Checkpoint:
         config = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))
         return Checkpoint.parse(config["base_model_name_or_path"], config.get("revision"))
 
+    @property
+    def base(self) -> Checkpoint:
+        """Where the whole weights are: an adapter's base, else itself."""
+        return self.adapter_base or self
+
     def check(self) -> None:
         """Refuse a folder that cannot be a checkpoint; a Hub name is taken on trust.
 

@@ -10,19 +10,25 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
+from transformers import AutoModelForCausalLM
 
 from tablemend.backends import kv, precision
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.grammars import Grammars, Matcher
+from tablemend.backends.loading import (
+    load_tokenizer,
+    load_weights,
+    loading_device,
+    read_config,
+    read_window,
+    stop_ids,
+)
 from tablemend.backends.requests import Completion, Prompt, Sampling, check_window
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
@@ -33,7 +39,6 @@ from tablemend.runs import say
 CPU_PREFILL = 4096
 GPU_PREFILL = 32768
 CROWD = 4  # ended rows are taken out when they are one in so many
-ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
 
 def prefill_tokens(device: str) -> int:
@@ -250,11 +255,6 @@ def _stack(above: Tensor, below: Tensor) -> Tensor:
     return torch.cat(pads)
 
 
-def device_type() -> str:
-    """Type of the device that :func:`load_model` loads onto."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def load_model(
     checkpoint: Checkpoint,
     *,
@@ -278,105 +278,26 @@ def load_model(
     """
     tokenizer = load_tokenizer(checkpoint)
     window = read_window(checkpoint, context_length)
-    base = checkpoint.adapter_base or checkpoint
-    device = device_type()
+    device = loading_device()
+    is_adapter = checkpoint.adapter_base is not None
+    if is_adapter and getattr(read_config(checkpoint), "quantization_config", None):
+        raise TablemendError(
+            f"{checkpoint.path}: its base {checkpoint.base.path} is quantised, and merging would "
+            "round the adapter away: name an unquantised base, or let a server apply it (vllm "
+            "serve --enable-lora)"
+        )
     if warning := precision.emulation("dtype", dtype, device):
         say(warning)
-    with named_failures(checkpoint):
-        model, info = AutoModelForCausalLM.from_pretrained(
-            base.path,
-            revision=base.revision,
-            dtype=precision.loaded_dtype(dtype, device),
-            attn_implementation=attn,
-            device_map="auto" if device == "cuda" else None,
-            output_loading_info=True,
-        )
-    # transformers makes up at random what a checkpoint lacks.
-    lacking = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
-    if lacking:
-        raise TablemendError(
-            f"{base.path} lacks {len(lacking)} weights of its architecture, first {lacking[0]}: "
-            "copy the whole checkpoint, or train it again"
-        )
-    if checkpoint.adapter_base is not None:
+    model = load_weights(
+        checkpoint.base,
+        AutoModelForCausalLM,
+        dtype=precision.loaded_dtype(dtype, device),
+        attn_implementation=attn,
+        device_map="auto" if device == "cuda" else None,
+    )
+    if is_adapter:
         from peft import PeftModel
 
         model = PeftModel.from_pretrained(model, checkpoint.path).merge_and_unload()
-    model.eval()
     ends = stop_ids(model.generation_config.eos_token_id, tokenizer, checkpoint)
-    return HFModel(model, tokenizer, window, ends)
-
-
-def load_tokenizer(checkpoint: Checkpoint) -> Any:
-    """The tokenizer of a checkpoint; an adapter without its own has its base's.
-
-    Raises:
-        TablemendError: no such checkpoint, or no chat template.
-    """
-    checkpoint.check()
-    folder, base = checkpoint.folder, checkpoint.adapter_base
-    own = base is None or (folder is not None and (folder / "tokenizer_config.json").is_file())
-    source = checkpoint if own or base is None else base
-    with named_failures(checkpoint):
-        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision)
-    if not tokenizer.chat_template:
-        raise TablemendError(
-            f"{source.path} has no chat template: use the instruction-tuned model, or put a "
-            "chat_template.jinja beside its tokenizer"
-        )
-    return tokenizer
-
-
-def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> int:
-    """Most tokens of prompt and answer together: the model's, or less where asked for.
-
-    Raises:
-        TablemendError: an architecture that keeps more than keys and values; its rows could
-            not be right-aligned after the fact.
-    """
-    base = checkpoint.adapter_base or checkpoint
-    with named_failures(checkpoint):
-        config = AutoConfig.from_pretrained(base.path, revision=base.revision)
-    most = window_of(config, checkpoint.path)
-    return min(most, context_length or most)
-
-
-def window_of(config: PretrainedConfig, name: str) -> int:
-    """The same of an architecture; ``name`` is for the error."""
-    text = config.get_text_config().to_dict()
-    kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
-    if kinds or "max_position_embeddings" not in text:
-        raise TablemendError(
-            f"{name} ({config.model_type}) has layers other than attention"
-            f"{': ' + ', '.join(sorted(kinds)) if kinds else ''}; "
-            "the transformers backend does not support them yet: take vLLM"
-        )
-    return int(text["max_position_embeddings"])
-
-
-@contextmanager
-def named_failures(checkpoint: Checkpoint) -> Iterator[None]:
-    """Turn what transformers raises for an unusable checkpoint into one line."""
-    try:
-        yield
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
-
-
-def stop_ids(
-    named: int | list[int] | None, tokenizer: Any, checkpoint: Checkpoint
-) -> frozenset[int]:
-    """Tokens that end an answer: those of the generation configuration and the tokenizer's own.
-
-    Raises:
-        TablemendError: there are none.
-    """
-    several = named if isinstance(named, list) else [named]
-    ids = frozenset(one for one in (*several, tokenizer.eos_token_id) if one is not None)
-    if not ids:
-        raise TablemendError(
-            f"{checkpoint.path} names no end of turn, so no answer could end: set eos_token in "
-            "tokenizer_config.json"
-        )
-    return ids
+    return HFModel(model.eval(), tokenizer, window, ends)

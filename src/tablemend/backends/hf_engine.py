@@ -13,6 +13,7 @@ from transformers.utils import logging
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import BatchEngine
+from tablemend.backends.loading import loading_device
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Request, Sampling, misfit
@@ -44,7 +45,7 @@ class HFEngine(LocalEngine, BatchEngine):
             "engine": "hf",
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
-            "dtype": loaded_dtype(self.options.dtype, hf.device_type()),
+            "dtype": loaded_dtype(self.options.dtype, loading_device()),
             "attn": self.attn,
         }
 

@@ -1,23 +1,142 @@
-"""Loading the encoders and checkers that BERTScore and TRUE need."""
+"""Reading checkpoints with transformers: configurations, tokenizers, whole weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoConfig, AutoTokenizer
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer, PretrainedConfig
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf import named_failures
 from tablemend.errors import TablemendError
 
 BATCH = {"cpu": 16, "cuda": 128}
-"""Texts, or pairs of texts, in one pass."""
+"""Texts, or pairs of texts, in one pass of an encoder."""
+ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
+
+
+def loading_device() -> str:
+    """Type of the device that models are loaded onto."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextmanager
+def named_failures(checkpoint: Checkpoint) -> Iterator[None]:
+    """Turn what transformers raises for an unusable checkpoint into one line."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise TablemendError(f"cannot load {checkpoint.path}: {lines[0]}") from error
+
+
+def read_config(checkpoint: Checkpoint) -> Any:
+    """The configuration of a checkpoint, of an adapter's base.
+
+    Raises:
+        TablemendError: no such checkpoint.
+    """
+    checkpoint.check()
+    base = checkpoint.base
+    with named_failures(checkpoint):
+        return AutoConfig.from_pretrained(base.path, revision=base.revision)
+
+
+def load_weights(
+    checkpoint: Checkpoint, kind: Any, spare: Sequence[str] = (), **options: Any
+) -> Any:
+    """A model of one of transformers' Auto classes; what a checkpoint lacks it makes up at random.
+
+    Args:
+        checkpoint: not an adapter.
+        kind: ``AutoModel...``.
+        spare: first words of weights that may be missing because they are not used.
+        options: of ``from_pretrained``.
+
+    Raises:
+        TablemendError: no such checkpoint, or one whose weights are of another kind.
+    """
+    with named_failures(checkpoint):
+        model, info = kind.from_pretrained(
+            checkpoint.path, revision=checkpoint.revision, output_loading_info=True, **options
+        )
+    missing = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
+    lacking = [key for key in missing if not key.startswith(tuple(spare))]
+    if lacking:
+        raise TablemendError(
+            f"{checkpoint.path} lacks {len(lacking)} weights of its architecture, first "
+            f"{lacking[0]}: copy the whole checkpoint, or name one that was trained for this"
+        )
+    return model
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> Any:
+    """The tokenizer of a checkpoint that chats; an adapter without its own has its base's.
+
+    Raises:
+        TablemendError: no such checkpoint, or no chat template.
+    """
+    checkpoint.check()
+    folder = checkpoint.folder
+    own = folder is not None and (folder / "tokenizer_config.json").is_file()
+    source = checkpoint if own else checkpoint.base
+    with named_failures(checkpoint):
+        tokenizer = AutoTokenizer.from_pretrained(source.path, revision=source.revision)
+    if not tokenizer.chat_template:
+        raise TablemendError(
+            f"{source.path} has no chat template: use the instruction-tuned model, or put a "
+            "chat_template.jinja beside its tokenizer"
+        )
+    return tokenizer
+
+
+def read_window(checkpoint: Checkpoint, context_length: int | None = None) -> int:
+    """Most tokens of prompt and answer together: the model's, or less where asked for.
+
+    Raises:
+        TablemendError: an architecture that keeps more than keys and values; its rows could
+            not be right-aligned after the fact.
+    """
+    most = window_of(read_config(checkpoint), checkpoint.path)
+    return min(most, context_length or most)
+
+
+def window_of(config: PretrainedConfig, name: str) -> int:
+    """The same of an architecture; ``name`` is for the error."""
+    text = config.get_text_config().to_dict()
+    kinds = set(text.get("layer_types") or ()) - ATTENTION_LAYERS
+    if kinds or "max_position_embeddings" not in text:
+        raise TablemendError(
+            f"{name} ({config.model_type}) has layers other than attention"
+            f"{': ' + ', '.join(sorted(kinds)) if kinds else ''}; "
+            "the transformers backend does not support them yet: take vLLM"
+        )
+    return int(text["max_position_embeddings"])
+
+
+def stop_ids(
+    named: int | list[int] | None, tokenizer: Any, checkpoint: Checkpoint
+) -> frozenset[int]:
+    """Tokens that end an answer: those of the generation configuration and the tokenizer's own.
+
+    Raises:
+        TablemendError: there are none.
+    """
+    several = named if isinstance(named, list) else [named]
+    ids = frozenset(one for one in (*several, tokenizer.eos_token_id) if one is not None)
+    if not ids:
+        raise TablemendError(
+            f"{checkpoint.path} names no end of turn, so no answer could end: set eos_token in "
+            "tokenizer_config.json"
+        )
+    return ids
 
 
 class Loaded(NamedTuple):
-    """A model that is ready, with what reads its texts.
+    """An encoder or checker that is ready, with what reads its texts.
 
     Attributes:
         window: most tokens that it reads.
@@ -30,61 +149,36 @@ class Loaded(NamedTuple):
     device: str
 
 
-def read_config(name: str, revision: str | None = None) -> Any:
-    """The configuration of a checkpoint.
-
-    Raises:
-        TablemendError: no such checkpoint.
-    """
-    checkpoint = Checkpoint.parse(name, revision)
-    checkpoint.check()
-    with named_failures(checkpoint):
-        return AutoConfig.from_pretrained(checkpoint.path, revision=checkpoint.revision)
-
-
 def load(
-    name: str,
+    checkpoint: Checkpoint,
     kind: Any,
     spare: Sequence[str] = (),
-    revision: str | None = None,
     tokenizer_kind: Any = AutoTokenizer,
 ) -> Loaded:
-    """A folder or Hub name as a model of one of transformers' Auto classes, on the GPU if any.
+    """A model that reads texts (NLI, BERTScore, TRUE), on the GPU if there is one.
 
     Args:
-        name: the checkpoint.
+        checkpoint: folder or Hub name.
         kind: ``AutoModel...``.
-        spare: first words of weights that may be missing because they are not used.
-        revision: commit or tag on the Hub.
+        spare: see :func:`load_weights`.
         tokenizer_kind: the tokenizer's class, where the checkpoint's own is no more.
 
     Raises:
         TablemendError: no such checkpoint, or one whose weights are of another kind.
     """
-    config = read_config(name, revision)
-    checkpoint = Checkpoint.parse(name, revision)
-    place = {"revision": checkpoint.revision}
+    config = read_config(checkpoint)
     with named_failures(checkpoint):
-        tokenizer = tokenizer_kind.from_pretrained(checkpoint.path, **place)
-        model, info = kind.from_pretrained(checkpoint.path, output_loading_info=True, **place)
-    # transformers makes up at random what a checkpoint lacks
-    missing = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
-    lacking = [key for key in missing if not key.startswith(tuple(spare))]
-    if lacking:
-        raise TablemendError(
-            f"{name} lacks {len(lacking)} weights, first {lacking[0]}: name a model that was "
-            "trained for this"
-        )
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+        tokenizer = tokenizer_kind.from_pretrained(checkpoint.path, revision=checkpoint.revision)
+    model = load_weights(checkpoint, kind, spare)
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     window = min(int(tokenizer.model_max_length), int(positions))
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
+    device = loading_device()
     return Loaded(model.eval().to(device), tokenizer, config, window, device)
 
 
 def batches(count: int, device: str) -> Iterator[range]:
     """Places 0 to ``count`` - 1, a batch at a time."""
-    size = BATCH[device]
-    for start in range(0, count, size):
-        yield range(start, min(count, start + size))
+    for start in range(0, count, BATCH[device]):
+        yield range(start, min(count, start + BATCH[device]))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.loading import load_tokenizer, read_window
 from tablemend.backends.requests import Prompt, Request, check_window
 from tablemend.config.backend import BackendOptions
 from tablemend.renderer import prompt_ids
@@ -50,9 +50,9 @@ class LocalEngine:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return hf.load_tokenizer(self.checkpoint)
+        return load_tokenizer(self.checkpoint)
 
     @cached_property
     def _window(self) -> int:
         """Most tokens of prompt and answer together."""
-        return hf.read_window(self.checkpoint, self.options.context_length)
+        return read_window(self.checkpoint, self.options.context_length)

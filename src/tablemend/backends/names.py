@@ -54,16 +54,12 @@ class ModelName:
                     f"{_shown(text)} names no engine: write {', '.join(EXAMPLES.values())}"
                 )
             kind, rest = default, text
-        for engine in ENGINES:
-            if kind == engine:
-                return cls._of(engine, rest, text)
-        raise TablemendError(
-            f"{_shown(text)}: no engine {_shown(kind)}{nearest(kind, ENGINES)}; "
-            f"write {', '.join(EXAMPLES.values())}"
-        )
-
-    @classmethod
-    def _of(cls, engine: EngineKind, rest: str, text: str) -> ModelName:
+        engine = next((known for known in ENGINES if kind == known), None)
+        if engine is None:
+            raise TablemendError(
+                f"{_shown(text)}: no engine {_shown(kind)}{nearest(kind, ENGINES)}; "
+                f"write {', '.join(EXAMPLES.values())}"
+            )
         if engine != "openai":
             if not rest:
                 what = "file" if engine == "scripted" else "model"
@@ -103,10 +99,9 @@ def _check_url(url: str, where: str) -> None:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
+        host.encode("idna")  # its parts between dots have 1 to 63 characters
     except ValueError:  # its words repeat the URL
-        raise TablemendError(
-            f"{where} is not readable: write http://HOST:PORT/v1, PORT a number below 65536"
-        ) from None
+        parts, host, port = urlsplit(""), "", None
     if parts.username is not None or parts.query or parts.fragment:
         raise TablemendError(
             f"{where} carries a user, a query or a fragment: keys come from the environment alone "
@@ -114,10 +109,6 @@ def _check_url(url: str, where: str) -> None:
         )
     clean = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not host or not clean or port == 0:
-        raise TablemendError(f"{where} is no base URL: write http://HOST:PORT/v1")
-    try:
-        host.encode("idna")
-    except UnicodeError:
         raise TablemendError(
-            f"{where} has no host name: its parts between dots have 1 to 63 characters"
-        ) from None
+            f"{where} is no base URL: write http://HOST:PORT/v1, PORT a number below 65536"
+        )

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, GenerationConfig
+from transformers import GenerationConfig
 
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
+from tablemend.backends.loading import read_config, stop_ids
 from tablemend.backends.local import LocalEngine
 from tablemend.backends.precision import loaded_dtype
 from tablemend.backends.requests import Completion, Prompt, Request, misfit
-from tablemend.backends.vllm_adapters import RANKS, adapter_config, largest_rank, merges_adapter
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import TablemendError, install
 from tablemend.records import FinishReason
@@ -79,22 +79,21 @@ def require_vllm() -> None:
 class VllmEngine(LocalEngine):
     """vLLM's ``AsyncLLM``, in an event loop of its own, which any other may ask.
 
-    The engine starts with the first request and ends with :meth:`close`.
+    The engine starts with the first request and ends with :meth:`close`. An adapter is merged into
+    its base first, in a temporary folder.
 
     Args:
         checkpoint: folder, adapter's folder or Hub name.
         options: ``dtype``, ``context_length``, ``revision`` and all of ``vllm`` are read.
 
     Raises:
-        TablemendError: vLLM is not installed, no such checkpoint, or options that the adapter
-            cannot meet.
+        TablemendError: vLLM is not installed, or no such checkpoint.
     """
 
     def __init__(self, checkpoint: Checkpoint, options: BackendOptions) -> None:
         require_vllm()
         checkpoint.check()
         super().__init__(checkpoint, options)
-        self._merge = merges_adapter(checkpoint, options.vllm.adapter)
         self._merged: tempfile.TemporaryDirectory[str] | None = None
         self._starting = threading.Lock()
         self._refusal: TablemendError | None = None
@@ -105,13 +104,12 @@ class VllmEngine(LocalEngine):
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Weights by content, their type, and what is done with an adapter and a schema."""
+        """Weights by content, their type, and what is done with a schema."""
         return {
             "engine": "vllm",
             "model": self.checkpoint.path,
             "fingerprint": self.checkpoint.fingerprint(),
             "dtype": loaded_dtype(self.options.dtype),
-            "adapter_merged": self._merge,
             "reasoning_parser": self.options.vllm.reasoning_parser,
         }
 
@@ -132,16 +130,13 @@ class VllmEngine(LocalEngine):
 
     async def _generate(self, prompt: Prompt, request: Request) -> Completion:
         from vllm.exceptions import VLLMValidationError
-        from vllm.lora.request import LoRARequest
         from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-        lora = None if self._adapter is None else LoRARequest("adapter", 1, self._adapter)
         try:
             outputs = self._llm.generate(
                 {"prompt_token_ids": list(prompt.ids)},
                 self._parameters(prompt, request),
                 str(next(self._names)),
-                lora_request=lora,
             )
             (output,) = [one async for one in outputs]  # there is one, at the end
         except EngineDeadError as error:
@@ -247,14 +242,13 @@ class VllmEngine(LocalEngine):
             TablemendError: an adapter that cannot be merged.
         """
         options, on_gpus = self.options.vllm, torch.cuda.is_available()
-        base = self.checkpoint.adapter_base or self.checkpoint
-        model = self._merge_adapter() if self._merge else base.path
+        base, is_adapter = self.checkpoint.base, self.checkpoint.adapter_base is not None
+        model = self._merge_adapter() if is_adapter else base.path
         eager = not on_gpus if options.enforce_eager is None else options.enforce_eager
         copies = torch.cuda.device_count() // options.tensor_parallel if on_gpus else 1
         arguments: dict[str, Any] = {
             "model": model,
             "revision": base.revision,
-            "tokenizer": model if self._merge else self._tokenizer.name_or_path,
             "tokenizer_revision": base.revision,
             "dtype": self._dtype,
             "max_model_len": self._window,
@@ -283,20 +277,7 @@ class VllmEngine(LocalEngine):
             arguments["kv_cache_memory_bytes"] = int(gib * GIB)
         if options.block_size is not None or not on_gpus:
             arguments["block_size"] = options.block_size or CPU_BLOCK
-        if self._adapter is not None:
-            rank = largest_rank(adapter_config(self.checkpoint))
-            arguments |= {
-                "enable_lora": True,
-                "max_loras": 1,
-                "max_lora_rank": next(known for known in RANKS if known >= rank),
-            }
         return arguments
-
-    @property
-    def _adapter(self) -> str | None:
-        """Folder of an adapter that is applied at every token."""
-        is_applied = self.checkpoint.adapter_base is not None and not self._merge
-        return self.checkpoint.path if is_applied else None
 
     def _merge_adapter(self) -> str:
         """A temporary folder with the base and the adapter in one."""
@@ -314,10 +295,7 @@ class VllmEngine(LocalEngine):
 
     @cached_property
     def _config(self) -> Any:
-        base = self.checkpoint.adapter_base or self.checkpoint
-        with hf.named_failures(self.checkpoint):
-            config = AutoConfig.from_pretrained(base.path, revision=base.revision)
-        return config.get_text_config()
+        return read_config(self.checkpoint).get_text_config()
 
     @cached_property
     def _window(self) -> int:
@@ -342,12 +320,12 @@ class VllmEngine(LocalEngine):
 
     @cached_property
     def _stop_ids(self) -> frozenset[int]:
-        base = self.checkpoint.adapter_base or self.checkpoint
+        base = self.checkpoint.base
         try:
             named = GenerationConfig.from_pretrained(base.path, revision=base.revision).eos_token_id
         except OSError:  # it has none; what its configuration names holds
             named = self._config.eos_token_id
-        return hf.stop_ids(named, self._tokenizer, self.checkpoint)
+        return stop_ids(named, self._tokenizer, self.checkpoint)
 
     def _thinks(self, prompt: Prompt, request: Request) -> bool:
         """Whether the answer begins with thinking, which a schema would forbid."""

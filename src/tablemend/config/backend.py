@@ -13,12 +13,12 @@ from tablemend.config.section import DType, Section
 OWNED = frozenset(("messages", "model", "n", "stream", "stream_options"))
 """Fields of a request that `body` may not change: one whole answer is asked for."""
 
-KEY_WORDS = frozenset(
-    "key apikey token secret authorization bearer password passwd credential credentials".split()
+SECRET = re.compile(
+    r"(?:^key|api[_-]?key|(?:api|access|auth|hf)[_-]?token|secret|authorization|bearer|passw(?:or)?d"
+    r"|credentials?)$",
+    re.IGNORECASE,
 )
-"""Last words of the names of fields that hold a key."""
-NO_KEYS = frozenset(("prompt_cache_key", "pad_token", "bos_token", "eos_token", "unk_token"))
-"""Fields of servers and chat templates that end in such a word and hold none."""
+"""Names of fields that hold a key, by their ends."""
 
 
 class Vllm(Section):
@@ -41,9 +41,6 @@ class Vllm(Section):
     """Prompts that are decoded together; vLLM's own choice where it is null."""
     enforce_eager: bool | None = None
     """Compile nothing: a faster start and slower answers; null: only on a CPU."""
-    adapter: Literal["auto", "merge", "lora"] = "auto"
-    """A LoRA adapter is merged into its base first, or applied at every token; auto: merged on a
-    CPU, and where vLLM cannot apply it."""
     reasoning_parser: str | None = None
     """vLLM's name of the model's way of thinking, such as qwen3: a JSON schema then holds from
     the end of the thinking on. Null: a thinking answer is not held to its schema."""
@@ -118,13 +115,11 @@ class BackendOptions(Section):
 
 def _keys(value: object, path: str) -> Iterator[str]:
     """Dotted paths of fields that by their names hold a key, at any depth."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
     if isinstance(value, dict):
         for name, inner in value.items():
-            words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", str(name))
-            if words and words[-1].lower() in KEY_WORDS and str(name) not in NO_KEYS:
+            if SECRET.search(str(name)):
                 yield f"{path}.{name}"
             else:
                 yield from _keys(inner, f"{path}.{name}")
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _keys(inner, f"{path}.{place}")

@@ -14,8 +14,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bart
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf import named_failures
-from tablemend.backends.loading import load, read_config
+from tablemend.backends.loading import load, named_failures, read_config
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.encoders import (
     Encoded,
@@ -62,17 +61,15 @@ class NLIVerifier:
     def __init__(
         self, model: str = DEFAULT, revision: str | None = None, labels: Sequence[str] = ()
     ) -> None:
-        config = read_config(model, revision)
-        self._verdicts = read_labels(model, config.id2label, labels)
         checkpoint = Checkpoint.parse(model, revision)
+        config = read_config(checkpoint)
+        self._verdicts = read_labels(model, config.id2label, labels)
         self.name = f"nli:{checkpoint.path}" + (f"@{revision}" if checkpoint.revision else "")
         with named_failures(checkpoint):
             named = get_tokenizer_config(checkpoint.path, revision=checkpoint.revision)
         tapex = named.get("tokenizer_class") == "TapexTokenizer"
         kind = BartTokenizer if tapex else AutoTokenizer
-        loaded = load(
-            model, AutoModelForSequenceClassification, revision=revision, tokenizer_kind=kind
-        )
+        loaded = load(checkpoint, AutoModelForSequenceClassification, tokenizer_kind=kind)
         self._model: Any = loaded.model
         self._device = loaded.device
         self._pad = int(config.pad_token_id or 0)

@@ -15,7 +15,7 @@ import torch
 from accelerate import PartialState
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf import read_window
+from tablemend.backends.loading import read_window
 from tablemend.errors import TablemendError, install
 from tablemend.recipe.experiment import GrpoExperiment
 

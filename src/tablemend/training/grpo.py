@@ -19,7 +19,8 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
-from tablemend.backends.hf import HFModel, window_of
+from tablemend.backends.hf import HFModel
+from tablemend.backends.loading import window_of
 from tablemend.backends.requests import Sampling
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError

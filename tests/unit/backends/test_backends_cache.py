@@ -123,7 +123,6 @@ REFUSED: dict[str, Callable[[Path], object]] = {
     "a damaged head": lambda path: path.write_bytes(b"x" * 16 + path.read_bytes()[16:]),
     "another version": change("PRAGMA user_version = 99"),
     "other columns": change("DROP TABLE answers; CREATE TABLE answers (a)"),
-    "somebody else's": change("PRAGMA application_id = 1; PRAGMA user_version = 0"),
     "damaged values": change("UPDATE answers SET answer = substr(answer, 1, 20)"),
 }
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from tablemend.backends import hf
+from tablemend.backends import hf, vllm_engine
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf_engine import HFEngine
 from tablemend.backends.requests import Prompt, Request, Sampling
@@ -70,29 +69,6 @@ def test_a_prompt_that_does_not_fit_fails_alone_and_is_refused_beforehand(
     assert done["misfit"].text == ""
 
 
-def test_requests_of_one_moment_share_a_batch(
-    engine: HFEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-    generate = HFEngine.generate
-
-    def count(self, requests):
-        sizes.append(len(requests))
-        return generate(self, requests)
-
-    monkeypatch.setattr(HFEngine, "generate", count)
-    requests = [ask(f"r{index}", f"Row {index}.") for index in range(8)]
-
-    async def all_at_once():
-        return await asyncio.gather(*(engine.answer(request) for request in requests))
-
-    together = asyncio.run(all_at_once())
-    assert sizes == [8]
-    assert [one.id for one in together] == [request.id for request in requests]
-    apart = {one.id: one.text for one in engine.generate(requests)}
-    assert {one.id: one.text for one in together} == apart
-
-
 def test_weights_are_loaded_once_when_needed_and_let_go(
     engine: HFEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,3 +100,13 @@ def test_the_identity_follows_weights_and_type_and_not_the_batch(tiny_model: Pat
 
     assert identity(batch_size=1) == identity(batch_size=8, concurrency=2)
     assert identity(dtype="bfloat16") != identity(dtype="float32")
+
+
+def test_without_vllm_one_line_says_what_to_do(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm_engine, "find_spec", lambda name: None)
+    with pytest.raises(
+        TablemendError, match=r"not installed.*\[train,vllm\].*vllm-env.*backend=hf"
+    ):
+        vllm_engine.VllmEngine(Checkpoint(str(tiny_model)), BackendOptions(cache=None))

@@ -185,7 +185,7 @@ def test_a_base_model_without_a_classifier_is_refused(tmp_path: Path) -> None:
     folder = save_bert(tmp_path / "m", ["entailment", "neutral"], 0)
     config = transformers.AutoConfig.from_pretrained(folder)
     transformers.BertModel(config).save_pretrained(folder)
-    with pytest.raises(TablemendError, match="lacks 2 weights, first classifier"):
+    with pytest.raises(TablemendError, match=r"lacks 2 weights .*first classifier"):
         NLIVerifier(str(folder))
     with pytest.raises(TablemendError, match="no checkpoint folder"):
         NLIVerifier(str(tmp_path / "nothing" / "here"))

@@ -10,7 +10,8 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tablemend.backends.hf import HFModel, window_of
+from tablemend.backends.hf import HFModel
+from tablemend.backends.loading import window_of
 from tablemend.backends.requests import Sampling
 from tablemend.training import drawing
 

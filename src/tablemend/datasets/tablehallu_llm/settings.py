@@ -30,7 +30,7 @@ CONTENT_OPTIONS: dict[str, Any] = {
     "revision": True,
     "dtype": True,
     "context_length": True,
-    "vllm": {"adapter": True, "reasoning_parser": True},
+    "vllm": {"reasoning_parser": True},
 }
 """Options of a backend that its answers depend on; the rest is how fast and how dear they come."""
 SPEED_OPTIONS = frozenset(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModel
 
+from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import Loaded, batches, load
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.metrics.parent import Entries
@@ -51,7 +52,7 @@ def score(
     for number, own in enumerate(references, 1):
         if not own:
             raise TablemendError(f"text {number} has no reference; BERTScore needs one")
-    loaded = load(model, AutoModel, spare=("pooler",))
+    loaded = load(Checkpoint.parse(model), AutoModel, spare=("pooler",))
     depth = loaded.config.num_hidden_layers
     chosen = LAYERS.get(model, depth) if layer is None else layer
     if not 0 <= chosen <= depth:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
+from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.loading import Loaded, batches, load, read_config
 from tablemend.faithfulness.labels import read_labels
 from tablemend.meta_evaluation.metrics.parent import Entries
@@ -44,13 +45,14 @@ def score(
         (serialise(table), prediction)
         for prediction, table in zip(predictions, tables, strict=True)
     ]
-    config = read_config(model)
+    checkpoint = Checkpoint.parse(model)
+    config = read_config(checkpoint)
     if config.is_encoder_decoder and "T5" in (config.architectures or [""])[0]:
-        loaded = load(model, AutoModelForSeq2SeqLM)
+        loaded = load(checkpoint, AutoModelForSeq2SeqLM)
         texts = [f"premise: {premise} hypothesis: {text}" for premise, text in pairs]
         return _score(loaded, [(text,) for text in texts], _says_one)
     place = read_labels(model, config.id2label).index("supported")
-    loaded = load(model, AutoModelForSequenceClassification)
+    loaded = load(checkpoint, AutoModelForSequenceClassification)
     return _score(loaded, pairs, lambda own, inputs: own.model(**inputs).logits, place)
 
 

@@ -113,7 +113,7 @@ def test_where_a_model_is_served_and_how_fast_is_not_noted() -> None:
     others = (
         "generator=openai:other@http://a:1/v1", "verifier=openai:other@http://a:1/v1", "seed=1",
         "temperature=0.7", "generator_options.revision=abc", "retries=3",
-        "generator_options.vllm.adapter=merge", "generator_options.vllm.reasoning_parser=qwen3",
+        "generator_options.vllm.reasoning_parser=qwen3",
     )  # fmt: skip
     assert all(settings(other).noted() != one.noted() for other in others)
 
