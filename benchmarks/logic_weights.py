@@ -28,8 +28,8 @@ from tablemend.datasets.tabfaith.sheet import Unverbalisable
 from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.meta_evaluation.injection import read_tables, synthetic_tables
+from tablemend.meta_evaluation.items import split_of
 from tablemend.meta_evaluation.sets import SetName, read_set
-from tablemend.meta_evaluation.splits import split_of
 from tablemend.script import run_script
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
@@ -82,7 +82,7 @@ def read_examples(data: Path, summaries: int) -> list[Example]:
     """Statements of people and sentences of summaries, of rules halves alone."""
     examples: list[Example] = []
     for name in STATEMENTS:
-        for item in read_set(name, data):
+        for item in read_set(name, data)[0]:
             if split_of(item.split_key) == "dev":
                 linking = Linking(Reading(item.text), item.source)
                 span = Span(0, len(item.text))

@@ -28,7 +28,7 @@ from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.program import ProgramExtractor, ProgramVerifier
 from tablemend.meta_evaluation.injection import Named, read_tables, synthetic_tables
-from tablemend.meta_evaluation.splits import Split
+from tablemend.meta_evaluation.items import Split
 from tablemend.mitigations.cave import cave
 from tablemend.mitigations.edits import Draft, Edit, Mended, Tools
 from tablemend.mitigations.repair_text import repair_text

@@ -38,7 +38,7 @@ from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import primary_key
 from tablemend.detector.order import SortRule
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.splits import split_of
+from tablemend.meta_evaluation.items import split_of
 from tablemend.mitigations.edits import Draft, Mended
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import Example

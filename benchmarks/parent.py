@@ -34,7 +34,7 @@ def plain_parent(case: Case) -> float:
 
 def _plain_f(prediction: Words, reference: Words, table: Sequence[Entry]) -> float:
     precisions, recalls = [], []
-    for order in range(1, parent.ORDER + 1):
+    for order in parent.ORDERS:
         said, wanted = _counts(prediction, order), _counts(reference, order)
         above = below = 0.0
         for gram, count in said.items():
@@ -80,7 +80,7 @@ def _mentioned(value: Words, text: Words) -> float:
 def _geometric(shares: Sequence[float]) -> float:
     if not shares[0]:
         return 0.0
-    return math.prod(share or parent.SMOOTHING for share in shares) ** (1 / parent.ORDER)
+    return math.prod(share or parent.SMOOTHING for share in shares) ** (1 / len(parent.ORDERS))
 
 
 def make_cases(count: int, seed: int = 0) -> list[Case]:

@@ -14,14 +14,13 @@ from tablemend.script import run_script
 def main() -> None:
     """Read the sets, verify, count, write results, then the page."""
     command = load(ValidateCommand)
-    from tablemend.meta_evaluation.run import validate, write_pages
-    from tablemend.meta_evaluation.tables import terminal
+    from tablemend.meta_evaluation.page import terminal
+    from tablemend.meta_evaluation.run import validate
 
     with sole_writer(command.folder.path):
-        results = validate(command)
-        pages = write_pages(results, command)
+        results, page = validate(command)
     print(terminal(results))
-    print(f"\n{pages}")
+    print(f"\n{page}")
 
 
 if __name__ == "__main__":

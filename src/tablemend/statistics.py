@@ -377,23 +377,6 @@ def _pearson(x: Array, y: Array) -> float:
     return float(x @ y) / size if size > 0 else float("nan")
 
 
-def correlation_with_p(points: Sequence[tuple[float, float]]) -> dict[str, float | int | None]:
-    """Pearson's r and Spearman's rho of pairs, each with its two-sided p value."""
-    x, y = zip(*points, strict=True) if points else ((), ())
-    if len(points) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
-        return {"n": len(points), "r": None, "p": None, "rho": None, "p_rho": None}
-    from scipy.stats import pearsonr, spearmanr
-
-    pearson, spearman = pearsonr(x, y), spearmanr(x, y)
-    return {
-        "n": len(points),
-        "r": float(pearson.statistic),
-        "p": float(pearson.pvalue),
-        "rho": float(spearman.statistic),
-        "p_rho": float(spearman.pvalue),
-    }
-
-
 # ---- agreement ----
 
 

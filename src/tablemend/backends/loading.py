@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -13,8 +13,6 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.errors import TablemendError
 
-BATCH = {"cpu": 16, "cuda": 128}
-"""Texts, or pairs of texts, in one pass of an encoder."""
 ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
 
@@ -45,15 +43,12 @@ def read_config(checkpoint: Checkpoint) -> Any:
         return AutoConfig.from_pretrained(base.path, revision=base.revision)
 
 
-def load_weights(
-    checkpoint: Checkpoint, kind: Any, spare: Sequence[str] = (), **options: Any
-) -> Any:
+def load_weights(checkpoint: Checkpoint, kind: Any, **options: Any) -> Any:
     """A model of one of transformers' Auto classes; what a checkpoint lacks it makes up at random.
 
     Args:
         checkpoint: not an adapter.
         kind: ``AutoModel...``.
-        spare: first words of weights that may be missing because they are not used.
         options: of ``from_pretrained``.
 
     Raises:
@@ -63,8 +58,7 @@ def load_weights(
         model, info = kind.from_pretrained(
             checkpoint.path, revision=checkpoint.revision, output_loading_info=True, **options
         )
-    missing = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
-    lacking = [key for key in missing if not key.startswith(tuple(spare))]
+    lacking = sorted(info["missing_keys"]) + sorted(map(str, info["mismatched_keys"]))
     if lacking:
         raise TablemendError(
             f"{checkpoint.path} lacks {len(lacking)} weights of its architecture, first "
@@ -136,7 +130,7 @@ def stop_ids(
 
 
 class Loaded(NamedTuple):
-    """An encoder or checker that is ready, with what reads its texts.
+    """A classifier that is ready, with what reads its texts.
 
     Attributes:
         window: most tokens that it reads.
@@ -149,18 +143,12 @@ class Loaded(NamedTuple):
     device: str
 
 
-def load(
-    checkpoint: Checkpoint,
-    kind: Any,
-    spare: Sequence[str] = (),
-    tokenizer_kind: Any = AutoTokenizer,
-) -> Loaded:
-    """A model that reads texts (NLI, BERTScore, TRUE), on the GPU if there is one.
+def load(checkpoint: Checkpoint, kind: Any, tokenizer_kind: Any = AutoTokenizer) -> Loaded:
+    """A model that reads texts, on the GPU if there is one.
 
     Args:
         checkpoint: folder or Hub name.
         kind: ``AutoModel...``.
-        spare: see :func:`load_weights`.
         tokenizer_kind: the tokenizer's class, where the checkpoint's own is no more.
 
     Raises:
@@ -169,16 +157,10 @@ def load(
     config = read_config(checkpoint)
     with named_failures(checkpoint):
         tokenizer = tokenizer_kind.from_pretrained(checkpoint.path, revision=checkpoint.revision)
-    model = load_weights(checkpoint, kind, spare)
+    model = load_weights(checkpoint, kind)
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     window = min(int(tokenizer.model_max_length), int(positions))
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
     device = loading_device()
     return Loaded(model.eval().to(device), tokenizer, config, window, device)
-
-
-def batches(count: int, device: str) -> Iterator[range]:
-    """Places 0 to ``count`` - 1, a batch at a time."""
-    for start in range(0, count, BATCH[device]):
-        yield range(start, min(count, start + BATCH[device]))

@@ -8,11 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import BackendOptions, Section
-from tablemend.config.nearest import nearest
 from tablemend.config.section import RunFolder
 from tablemend.errors import TablemendError
 from tablemend.faithfulness.names import verifier_names
-from tablemend.meta_evaluation.baselines import METRICS, MODEL_METRICS
 from tablemend.meta_evaluation.sets import SETS, SetName
 from tablemend.runs import Run, folder_of
 
@@ -37,10 +35,9 @@ class ValidateCommand(Section):
     verifiers: tuple[str, ...] = ("program",)
     """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
     and so on; each is compared with people."""
-    metrics: tuple[str, ...] = ("bleu", "parent", "overlap")
-    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references),
-    bertscore[:MODEL], true[:MODEL]. A set without references has figures of the last two kinds
-    only."""
+    metrics: tuple[Literal["bleu", "parent", "overlap"], ...] = ("bleu", "parent", "overlap")
+    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references). A set
+    without references has figures of overlap only."""
     options: BackendOptions = BackendOptions()
     """How language models are asked."""
     workers: int = Field(default=1, ge=1)
@@ -56,14 +53,6 @@ class ValidateCommand(Section):
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Keys that do not go together."""
-        names = (*METRICS, *MODEL_METRICS)
-        for metric in self.metrics:
-            name, _, model = metric.partition(":")
-            if name not in names:
-                known = ", ".join((*METRICS, *(f"{one}[:MODEL]" for one in MODEL_METRICS)))
-                yield "metrics", f"no metric {metric}{nearest(metric, names)}; there are {known}"
-            elif model and name not in MODEL_METRICS:
-                yield "metrics", f"{metric}: {name} takes no model: write {name}"
         for verifier in self.verifiers:
             try:
                 verifier_names(verifier)

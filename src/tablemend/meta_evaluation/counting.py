@@ -10,36 +10,59 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 from tablemend.meta_evaluation.items import Item, Mark, overlap
-from tablemend.meta_evaluation.opinions import Called, by_person, by_verifier
+from tablemend.meta_evaluation.opinions import Opinion, by_person, by_verifier
 from tablemend.records import Verification
 from tablemend.values.sentences import Span, sentence_spans
 
 Counts = Counter[str]
 
 
+def count_item(item: Item, verification: Verification) -> Counts:
+    """Everything that is counted of one text; twice annotated texts count twice."""
+    opinion = by_verifier(verification)
+    counts = count_texts(item, opinion)
+    counts.update(count_claims(verification))
+    if item.label is not None:
+        counts[f"label {item.label} {verification.verdict}"] += 1
+    for marks in item.marks:
+        counts.update(count_spans(marks, opinion))
+    return counts
+
+
+def count_people(item: Item) -> Counts:
+    """Every annotator of a text against every other one, who takes the verifier's place."""
+    counts: Counts = Counter(texts=1)
+    for gold, other in permutations(item.marks, 2):
+        opinion = by_person(item.text, other)
+        counts.update(count_text(any(mark.error for mark in gold), opinion.wrong))
+        counts.update(count_spans(gold, opinion))
+    return counts
+
+
 def count_claims(verification: Verification) -> Counts:
     """Claims, and how many of them have no verdict."""
-    return Counter(
-        claims=len(verification.verdicts), unscored_claims=verification.counts["unscored"]
-    )
+    unscored = verification.counts["unscored"]
+    return Counter(claims=len(verification.verdicts), unscored_claims=unscored)
 
 
-def count_text(wrong: bool, called: Called) -> Counts:
-    """One text with or without an error by people, against the opinion on all of it."""
-    return _decide(wrong, called.verdict)
+def count_texts(item: Item, opinion: Opinion) -> Counts:
+    """A text against all that people say of it as a whole."""
+    counts: Counts = Counter(texts=1)
+    for wrong in item.judgements:
+        counts.update(count_text(wrong, opinion.wrong))
+    return counts
 
 
-def _decide(wrong: bool, called_wrong: bool | None) -> Counts:
-    gold = "bad" if wrong else "good"
-    if called_wrong is None:
-        return Counter({f"{gold}_unscored": 1})
-    return Counter({f"{gold}_{'rejected' if called_wrong else 'accepted'}": 1})
+def count_text(wrong: bool, rejected: bool | None) -> Counts:
+    """One text with or without an error by people, rejected, accepted or (``None``) unscored."""
+    how = "unscored" if rejected is None else "rejected" if rejected else "accepted"
+    return Counter({f"{'bad' if wrong else 'good'}_{how}": 1})
 
 
-def count_spans(marks: Sequence[Mark], called: Called) -> Counts:
-    """Marked words against those called wrong.
+def count_spans(marks: Sequence[Mark], opinion: Opinion) -> Counts:
+    """Marked words against those at fault in an opinion.
 
-    A span called wrong is right where it shares a character with a marked error; a marked error
+    A span at fault is right where it shares a character with a marked error; a marked error
     is found where it shares one with such a span. A span that only touches words marked for
     something else than unfaithfulness does not count. A marked error is *open* where it was not
     found and nothing that touches it was scored.
@@ -48,21 +71,24 @@ def count_spans(marks: Sequence[Mark], called: Called) -> Counts:
     others = [mark for mark in marks if not mark.error]
     counts: Counts = Counter()
     predicted = []
-    for span, kind in called.faults:
-        hit = any(mark.overlaps(span) for mark in errors)
-        if not hit and any(mark.overlaps(span) for mark in others):
-            continue
-        predicted.append(span)
-        counts.update({"predicted": 1, "hits": int(hit)})
-        counts.update({f"predicted {kind}": 1, f"hits {kind}": int(hit)})
+    for span, _ in opinion.faults:
+        hit = any(overlap(mark, span) for mark in errors)
+        if hit or not any(overlap(mark, span) for mark in others):
+            predicted.append(span)
+            counts.update(predicted=1, hits=int(hit))
     for mark in errors:
-        found = any(mark.overlaps(span) for span in predicted)
-        is_open = not found and not any(mark.overlaps(span) for span in called.scored)
-        for name, count in (("marked", 1), ("found", int(found)), ("open", int(is_open))):
-            counts.update({name: count, f"{name} {mark.label}": count})
+        found = any(overlap(mark, span) for span in predicted)
+        is_open = not found and not any(overlap(mark, span) for span in opinion.scored)
+        counts.update(_labelled(mark, marked=1, found=found, open=is_open))
     counts.update(_count_one_to_one(errors, predicted))
     counts.update(_count_characters(marks, predicted))
     return counts
+
+
+def _labelled(mark: Mark, **counts: int) -> Counts:
+    """Counts of all marks, and of those with its label."""
+    every = {name: int(count) for name, count in counts.items()}
+    return Counter(every | {f"{name} {mark.label}": count for name, count in every.items()})
 
 
 def _count_one_to_one(errors: Sequence[Mark], predicted: Sequence[Span]) -> Counts:
@@ -75,65 +101,26 @@ def _count_one_to_one(errors: Sequence[Mark], predicted: Sequence[Span]) -> Coun
     for span in predicted:
         if not any(overlap(span, other) for other in free):
             free.append(span)
-    counts: Counts = Counter({"single predicted": len(free)})
+    counts: Counts = Counter(single_predicted=len(free))
     for mark in sorted(errors, key=lambda one: one.start):
-        taken = next((span for span in free if mark.overlaps(span)), None)
+        taken = next((span for span in free if overlap(mark, span)), None)
         if taken:
             free.remove(taken)
-        counts.update({"single marked": 1, "single found": int(taken is not None)})
-        counts.update({f"single marked {mark.label}": 1})
-        counts.update({f"single found {mark.label}": int(taken is not None)})
+        counts.update(_labelled(mark, single_marked=1, single_found=taken is not None))
     return counts
 
 
 def _count_characters(marks: Sequence[Mark], predicted: Sequence[Span]) -> Counts:
-    def places(spans: Iterable[tuple[int, int]]) -> set[int]:
-        return {place for start, end in spans for place in range(start, end)}
+    def places(spans: Iterable[Span | Mark]) -> set[int]:
+        return {place for span in spans for place in range(span.start, span.end)}
 
-    wrong = places((mark.start, mark.end) for mark in marks if mark.error)
-    other = places((mark.start, mark.end) for mark in marks if not mark.error) - wrong
-    said = places(predicted) - other
+    wrong = places(mark for mark in marks if mark.error)
+    said = places(predicted) - (places(marks) - wrong)
     return Counter(
         characters_marked=len(wrong),
         characters_predicted=len(said),
         characters_both=len(wrong & said),
     )
-
-
-def count_sentences(text: str, marks: Sequence[Mark], called: Called) -> Counts:
-    """Each sentence, with or without a marked error; names begin with ``sentence``."""
-    counts: Counts = Counter()
-    for sentence in sentence_spans(text):
-        wrong = any(mark.error and mark.overlaps(sentence) for mark in marks)
-        for name, count in _decide(wrong, called.sentence(sentence)).items():
-            counts[f"sentence {name}"] += count
-    return counts
-
-
-def count_item(item: Item, verification: Verification) -> Counts:
-    """Everything that is counted of one text; twice annotated texts count twice."""
-    called = by_verifier(verification)
-    counts = count_claims(verification)
-    counts["texts"] += 1
-    for wrong in item.judgements:
-        counts.update(count_text(wrong, called))
-    if item.label is not None:
-        counts[f"label {item.label} {verification.verdict}"] += 1
-    for marks in item.marks:
-        counts.update(count_spans(marks, called))
-        counts.update(count_sentences(item.text, marks, called))
-    return counts
-
-
-def count_people(item: Item) -> Counts:
-    """Every annotator of a text against every other one, who takes the verifier's place."""
-    counts: Counts = Counter(texts=1)
-    for gold, other in permutations(item.marks, 2):
-        called = by_person(item.text, other)
-        counts.update(count_text(any(mark.error for mark in gold), called))
-        counts.update(count_spans(gold, called))
-        counts.update(count_sentences(item.text, gold, called))
-    return counts
 
 
 def human_score(item: Item) -> float | None:
@@ -153,5 +140,5 @@ def human_score(item: Item) -> float | None:
 def clean_share(text: str, marks: Sequence[Mark]) -> float | None:
     """Share of a text's sentences in which no error is marked; ``None`` for an empty text."""
     sentences = sentence_spans(text)
-    clean = [not any(m.error and m.overlaps(sentence) for m in marks) for sentence in sentences]
+    clean = [not any(m.error and overlap(m, sentence) for m in marks) for sentence in sentences]
     return sum(clean) / len(clean) if clean else None

@@ -28,12 +28,11 @@ from tablemend.datasets.tabfaith.verbaliser import Verbaliser
 from tablemend.evidence.source import Source
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.faithfulness.staf import verify_text
-from tablemend.meta_evaluation.counting import Counts
-from tablemend.meta_evaluation.items import overlap
+from tablemend.meta_evaluation.counting import Counts, count_claims
+from tablemend.meta_evaluation.items import Split, overlap, split_of
 from tablemend.meta_evaluation.metrics import bleu, parent
-from tablemend.meta_evaluation.opinions import about, by_verifier
-from tablemend.meta_evaluation.sets import read_records
-from tablemend.meta_evaluation.splits import Split, split_of
+from tablemend.meta_evaluation.opinions import about, by_verifier, place_of, to_read
+from tablemend.meta_evaluation.sets import file_of, read_records
 from tablemend.records import Verdict, Verification
 from tablemend.tables.table import Table, TableError
 from tablemend.values.sentences import Span
@@ -58,31 +57,25 @@ class Named(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """One summary and what was made of it.
+class Summary:
+    """One summary of a table, with none or some errors, and what was made of it.
 
     Attributes:
-        source: where its table is from.
-        key: the split key of the table.
-        table: hash of the table.
-        cells: rows times columns of the table.
+        named: its table.
         errors: number of errors injected.
         truth: share of its statements that are true.
         staf: share of its scored claims that are supported; ``None`` without any.
-        verdict: of the text as a whole; ``True`` for wrong, ``None`` for unscored.
+        rejected: the verifier's opinion on the whole text; ``None`` for unscored.
         counts: claims and spans, right and wrong.
         scores: the metrics against the other faithful summary.
         mistakes: claims whose verdict is wrong or missing, for a person to read.
     """
 
-    source: str
-    key: str
-    table: str
-    cells: int
+    named: Named
     errors: int
     truth: float
     staf: float | None
-    verdict: bool | None
+    rejected: bool | None
     counts: Counts
     scores: dict[str, float]
     mistakes: tuple[dict[str, Any], ...] = ()
@@ -101,23 +94,23 @@ def _filing(record: dict[str, Any]) -> Table:
     return read_filing(record["raw_table"])
 
 
-SOURCES: dict[str, tuple[str, Callable[[dict[str, Any]], Table]]] = {
-    "wikitablequestions": ("wikitablequestions/open.jsonl", _plain),
-    "tabfact": ("tabfact/open.jsonl", _plain),
-    "hitab": ("hitab/open.jsonl", _hierarchical),
-    "sec_8k_tables": ("sec_8k_tables/open.jsonl", _filing),
+SOURCES: dict[str, Callable[[dict[str, Any]], Table]] = {
+    "wikitablequestions": _plain,
+    "tabfact": _plain,
+    "hitab": _hierarchical,
+    "sec_8k_tables": _filing,
 }
-"""Tables of people: their file below the data folder, and how a record becomes a table."""
+"""Tables of people: how a record becomes a table."""
 
 
 def read_tables(data: Path, split: Split | None, n: int | None) -> Iterator[Named]:
     """Real tables of one split, or of both; those that can be read, at most ``n`` of a source."""
-    for source, (file, reader) in SOURCES.items():
-        if not (data / file).is_file():
+    for source, reader in SOURCES.items():
+        if not (data / file_of(source)).is_file():
             continue
         found: dict[str, Named] = {}
         read = partial(_read_named, source, reader, split)
-        for named in read_records(data / file, read, _say_unread):
+        for named in read_records(data / file_of(source), read, _say_unread):
             if named is not None:
                 found.setdefault(named.table.content_hash(), named)
         order = sorted(found, key=lambda name: sha256(name.encode()).digest())
@@ -145,54 +138,52 @@ def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Nam
                 yield Named(f"synthetic {domain}", f"{own} {domain} {number}", table)
 
 
-def try_tables(tables: Sequence[Named], workers: int, verify: bool = True) -> list[Tried]:
+def summarise(tables: Sequence[Named], workers: int, verify: bool = True) -> list[Summary]:
     """Summaries of all tables, verified and scored; tables that allow none are left out."""
     if workers == 1 or len(tables) < 2 * workers:
-        return [tried for named in tables for tried in try_table(named, verify)]
+        return [one for named in tables for one in summarise_table(named, verify)]
     with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
-        found = map_in(pool, try_table, tables, [verify] * len(tables), chunksize=8)
-        return [tried for own in found for tried in own]
+        found = map_in(pool, summarise_table, tables, [verify] * len(tables), chunksize=8)
+        return [one for own in found for one in own]
 
 
-def try_table(named: Named, verify: bool = True) -> list[Tried]:
+def summarise_table(named: Named, verify: bool = True) -> list[Summary]:
     """The summaries of one table; with ``verify`` off only the metrics are worked out."""
-    source, key, table = named
+    table = named.table
     seed = f"{SEED}:{table.content_hash()}"
     try:
         verbaliser = Verbaliser(table)
-        summary = verbaliser.summarise(Random(f"{seed}:summary"))
+        faithful = verbaliser.summarise(Random(f"{seed}:summary"))
         reference = verbaliser.summarise(Random(f"{seed}:reference")).text
     except Unverbalisable:
         return []
-    injector = Injector(summary, verbaliser)
-    texts = [Unfaithful(summary.text, summary.facts, ())]
+    injector = Injector(faithful, verbaliser)
+    texts = [Unfaithful(faithful.text, faithful.facts, ())]
     for count in range(1, MOST_ERRORS + 1):
         injected = injector.inject_mixed(count, Random(f"{seed}:{count}"))
         if injected is not None:
             texts.append(injected)
-    truth, entries = Source((table,)), parent.table_entries(table)
+    source, entries = Source((table,)), [parent.table_entries(table)]
     found = []
-    for made in texts:
-        text, errors = made.text, made.errors
-        verification = verify_text(text, truth, PROGRAM) if verify else Verification((), "")
+    for text, facts, errors in ((one.text, one.facts, one.errors) for one in texts):
+        verification = verify_text(text, source, PROGRAM) if verify else Verification((), "")
+        untrue = {index for error in errors for index in error.facts}
+        scores = {
+            "bleu": bleu.score([text], [[reference]])[0],
+            "parent": parent.score([text], [[reference]], entries)[0],
+            "overlap": parent.overlap([text], [()], entries)[0],
+            "parent_own": parent.score([text], [[faithful.text]], entries)[0],
+        }
         found.append(
-            Tried(
-                source,
-                key,
-                table.content_hash(),
-                len(table.rows) * len(table.columns),
+            Summary(
+                named,
                 len(errors),
-                1 - len({index for error in errors for index in error.facts}) / len(summary.facts),
+                1 - len(untrue) / len(faithful.facts),
                 verification.staf,
-                by_verifier(verification).verdict,
-                count_injected(errors, made.facts, verification),
-                {
-                    "bleu": bleu.score([text], [[reference]])[0],
-                    "parent": parent.score([text], [[reference]], [entries])[0],
-                    "overlap": parent.overlap_precision(text, entries),
-                    "parent_own": parent.score([text], [[summary.text]], [entries])[0],
-                },
-                tuple(_mistakes(source, text, errors, verification)),
+                by_verifier(verification).wrong,
+                count_injected(errors, facts, verification),
+                scores,
+                tuple(_mistakes(named.source, text, errors, verification)),
             )
         )
     return found
@@ -201,11 +192,11 @@ def try_table(named: Named, verify: bool = True) -> list[Tried]:
 def count_injected(
     errors: Sequence[InjectedError], facts: Sequence[Fact], verification: Verification
 ) -> Counts:
-    """Claims and words called wrong against the errors that were injected.
+    """Claims and words found wrong against the errors that were injected.
 
-    A claim called wrong is right where an injected error stands in it, or where it turns on a
+    A claim found wrong is right where an injected error stands in it, or where it turns on a
     statement that the error makes false (a period at the head of a sentence, a name before a
-    list). An error is found where such a claim is called wrong, and found exactly where the words
+    list). An error is found where such a claim is found wrong, and found exactly where the words
     at fault share a character with it. It is open where it was not found and no such claim has a
     verdict.
 
@@ -214,33 +205,34 @@ def count_injected(
         facts: the statements of the text; errors name those that they make false.
         verification: what the verifier says.
     """
-    counts: Counts = Counter(texts=1, claims=len(verification.verdicts))
-    counts["unscored_claims"] = verification.counts["unscored"]
     faults = by_verifier(verification).faults
-    places = [Span(error.start, error.end) for error in errors]
-    false = [
-        [place, *(_focus(facts[index]) for index in error.facts)]
-        for place, error in zip(places, errors, strict=True)
-    ]
+    counts: Counts = Counter(texts=1)
+    counts.update(count_claims(verification))
     right: set[int] = set()
-    for place, turns_on, error in zip(places, false, errors, strict=True):
-        touching = [one for one in verification.verdicts if _concerns(one, place, turns_on)]
-        called = {id(one) for one in touching if one.wrong}
-        right |= called
+    for error in errors:
+        place = _place(error)
+        untrue = [place, *(_focus(facts[index]) for index in error.facts)]
+        touching = [one for one in verification.verdicts if _concerns(one, place, untrue)]
+        wrong = {id(one) for one in touching if one.wrong}
+        right |= wrong
         exact = {name for span, name in faults if overlap(span, place)}
-        is_open = not called and all(one.verdict == "unscored" for one in touching)
+        is_open = not wrong and all(one.verdict == "unscored" for one in touching)
         for name in ("", f" {error.type}"):
             counts[f"injected{name}"] += 1
-            counts[f"detected{name}"] += bool(called)
+            counts[f"detected{name}"] += bool(wrong)
             counts[f"exact{name}"] += bool(exact)
             counts[f"open{name}"] += is_open
         for name in exact:
             counts[f"typed {error.type} {name}"] += 1
-    counts["called"] = sum(verdict.wrong for verdict in verification.verdicts)
-    counts["called_right"] = len(right)
+    counts["rejected"] = verification.wrong
+    counts["rejected_right"] = len(right)
     counts["predicted"] = len(faults)
-    counts["hits"] = sum(any(overlap(span, place) for place in places) for span, _ in faults)
+    counts["hits"] = sum(any(overlap(span, _place(e)) for e in errors) for span, _ in faults)
     return counts
+
+
+def _place(error: InjectedError) -> Span:
+    return Span(error.start, error.end)
 
 
 def _focus(fact: Fact) -> Span:
@@ -248,33 +240,24 @@ def _focus(fact: Fact) -> Span:
     return Span(part.start, part.end)
 
 
-def _concerns(verdict: Verdict, error: Span, turns_on: Sequence[Span]) -> bool:
+def _concerns(verdict: Verdict, error: Span, untrue: Sequence[Span]) -> bool:
     """Whether a claim says what the error makes false."""
-    claim = verdict.claim
-    assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
-    if claim.start <= error.start and error.end <= claim.end:
+    start, end = place_of(verdict)
+    if start <= error.start and error.end <= end:
         return True
-    own = [*((claim.focus,) if claim.focus else ()), *verdict.spans]
-    return any(overlap(one, other) for one in own for other in turns_on)
+    own = [*((verdict.claim.focus,) if verdict.claim.focus else ()), *verdict.spans]
+    return any(overlap(one, other) for one in own for other in untrue)
 
 
 def _mistakes(
     source: str, text: str, errors: Sequence[InjectedError], verification: Verification
 ) -> Iterator[dict[str, Any]]:
-    injected: dict[int, list[InjectedError]] = {}
+    gold: dict[int, list[str]] = {}
     for error in errors:
-        for verdict in about(Span(error.start, error.end), verification.verdicts):
-            injected.setdefault(id(verdict), []).append(error)
+        for verdict in about(_place(error), verification.verdicts):
+            said = f"{error.type}: {error.text} for {error.original}"
+            gold.setdefault(id(verdict), []).append(said)
     for verdict in verification.verdicts:
-        claim, inside = verdict.claim, injected.get(id(verdict), [])
-        if verdict.verdict == "unscored" or verdict.wrong != bool(inside):
-            gold = [f"{error.type}: {error.text} for {error.original}" for error in inside]
-            yield {"set": "injection", "id": source, "gold": "; ".join(gold) or "supported"} | {
-                "verdict": verdict.verdict,
-                "error_type": verdict.error_type,
-                "kind": claim.kind,
-                "claim": claim.text,
-                "reason": verdict.reason,
-                "evidence": [evidence.text for evidence in verdict.evidence],
-                "text": text,
-            }
+        own = gold.get(id(verdict), [])
+        if verdict.verdict == "unscored" or verdict.wrong != bool(own):
+            yield to_read("injection", source, "; ".join(own) or "supported", verdict, text)

@@ -1,7 +1,7 @@
 """Rates with 95 % bootstrap intervals; what shares a split key is drawn together.
 
-A verdict of an error is the positive class: precision is the share of the errors called that
-people see too, recall the share of people's errors that are called. Rates are over what was
+A verdict of an error is the positive class: precision is the share of the errors found that
+people see too, recall the share of people's errors that are found. Rates are over what was
 scored; those with ``_all`` in the name are over everything, where what is unscored is not found.
 """
 
@@ -17,109 +17,88 @@ from tablemend.statistics import Array, Rate, interval, resample_means
 Sums = Callable[[str], Array]
 """Name of a count -> its sum in each resample."""
 Formula = Callable[[Sums], Array]
+Rates = dict[str, Rate]
 
 
-def share(part: Array, whole: Array) -> Array:
-    """Part of whole; NaN where there is no whole."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: Array = np.where(whole > 0, part / whole, np.nan)
-        return found
+def ratio(part: str, whole: str, less: str = "") -> Formula:
+    """Counts over counts, each as names joined by ``+``, ``less`` taken from the whole.
 
+    NaN where there is no whole.
+    """
 
-def _f1(precision: Array, recall: Array) -> Array:
-    both = precision + recall  # NaN where either is, 0 where nothing is right
-    f1: Array = 2 * precision * recall / np.where(both == 0, 1, both)
-    return f1
+    def total(sums: Sums, names: str) -> Array:
+        return np.sum([sums(name) for name in names.split("+")], axis=0)  # type: ignore[no-any-return]
 
+    def formula(sums: Sums) -> Array:
+        over = total(sums, whole) - (total(sums, less) if less else 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Array = np.where(over > 0, total(sums, part) / over, np.nan)
+            return found
 
-def _decisions(prefix: str = "") -> dict[str, Formula]:
-    """Measures of accepting or rejecting things that are good or bad by people's judgement."""
-
-    def count(sums: Sums, name: str) -> Array:
-        return sums(prefix + name)
-
-    def scored(sums: Sums, kind: str) -> Array:
-        return count(sums, f"{kind}_rejected") + count(sums, f"{kind}_accepted")
-
-    def every(sums: Sums, kind: str) -> Array:
-        return scored(sums, kind) + count(sums, f"{kind}_unscored")
-
-    def precision(sums: Sums) -> Array:
-        bad = count(sums, "bad_rejected")
-        return share(bad, bad + count(sums, "good_rejected"))
-
-    def recall(sums: Sums) -> Array:
-        return share(count(sums, "bad_rejected"), scored(sums, "bad"))
-
-    def recall_all(sums: Sums) -> Array:
-        return share(count(sums, "bad_rejected"), every(sums, "bad"))
-
-    def specificity(sums: Sums) -> Array:
-        return share(count(sums, "good_accepted"), scored(sums, "good"))
-
-    def right(sums: Sums) -> Array:
-        return count(sums, "bad_rejected") + count(sums, "good_accepted")
-
-    def total(sums: Sums) -> Array:
-        return every(sums, "bad") + every(sums, "good")
-
-    def total_scored(sums: Sums) -> Array:
-        return scored(sums, "bad") + scored(sums, "good")
-
-    return {
-        "precision": precision,
-        "recall": recall,
-        "recall_all": recall_all,
-        "f1": lambda sums: _f1(precision(sums), recall(sums)),
-        "f1_all": lambda sums: _f1(precision(sums), recall_all(sums)),
-        "balanced_accuracy": lambda sums: (recall(sums) + specificity(sums)) / 2,
-        "accuracy": lambda sums: share(right(sums), total_scored(sums)),
-        "right": lambda sums: share(right(sums), total(sums)),
-        "wrong": lambda sums: share(total_scored(sums) - right(sums), total(sums)),
-        # what the share scored is worth against programs that verify everything
-        "right_with_coin": lambda sums: share(
-            right(sums) + (total(sums) - total_scored(sums)) / 2, total(sums)
-        ),
-        "unscored": lambda sums: 1 - share(total_scored(sums), total(sums)),
-        "base_rate": lambda sums: share(every(sums, "bad"), total(sums)),
-    }
-
-
-def ratio(part: str, whole: str) -> Formula:
-    """One count over another."""
-    return lambda sums: share(sums(part), sums(whole))
+    return formula
 
 
 def harmonic(precision: Formula, recall: Formula) -> Formula:
-    """F1 of two measures."""
-    return lambda sums: _f1(precision(sums), recall(sums))
+    """F1 of two measures: NaN where either is, 0 where nothing is right."""
+
+    def formula(sums: Sums) -> Array:
+        one, other = precision(sums), recall(sums)
+        both = one + other
+        f1: Array = 2 * one * other / np.where(both == 0, 1, both)
+        return f1
+
+    return formula
 
 
-_SPAN_PRECISION = ratio("hits", "predicted")
+def mean(one: Formula, other: Formula) -> Formula:
+    """Half of each."""
+    return lambda sums: (one(sums) + other(sums)) / 2
 
 
-def _span_recall(sums: Sums) -> Array:
-    return share(sums("found"), sums("marked") - sums("open"))
+def _with_f1(measures: dict[str, Formula]) -> dict[str, Formula]:
+    precision = measures["precision"]
+    return measures | {
+        "f1": harmonic(precision, measures["recall"]),
+        "f1_all": harmonic(precision, measures["recall_all"]),
+    }
 
 
-COVERAGE: dict[str, Formula] = {
-    "coverage": lambda sums: 1 - share(sums("unscored_claims"), sums("claims")),
-    "claims_per_text": ratio("claims", "texts"),
-}
-TEXT = _decisions()
-SENTENCE = _decisions("sentence ")
-SPAN: dict[str, Formula] = {
-    "precision": _SPAN_PRECISION,
-    "recall": _span_recall,
-    "recall_all": ratio("found", "marked"),
-    "f1": harmonic(_SPAN_PRECISION, _span_recall),
-    "f1_all": harmonic(_SPAN_PRECISION, ratio("found", "marked")),
-    "open": ratio("open", "marked"),
-    "precision_single": ratio("single found", "single predicted"),
-    "recall_single": ratio("single found", "single marked"),
-    "precision_characters": ratio("characters_both", "characters_predicted"),
-    "recall_characters": ratio("characters_both", "characters_marked"),
-}
+_SCORED = "bad_rejected+bad_accepted+good_rejected+good_accepted"
+_EVERY = f"{_SCORED}+bad_unscored+good_unscored"
+_RIGHT = "bad_rejected+good_accepted"
+_RECALL = ratio("bad_rejected", "bad_rejected+bad_accepted")
+
+COVERAGE = {"coverage": lambda sums: 1 - ratio("unscored_claims", "claims")(sums)}
+TEXT = _with_f1(
+    {
+        "precision": ratio("bad_rejected", "bad_rejected+good_rejected"),
+        "recall": _RECALL,
+        "recall_all": ratio("bad_rejected", "bad_rejected+bad_accepted+bad_unscored"),
+        "balanced_accuracy": mean(_RECALL, ratio("good_accepted", "good_accepted+good_rejected")),
+        "accuracy": ratio(_RIGHT, _SCORED),
+        "right": ratio(_RIGHT, _EVERY),
+        "wrong": ratio("bad_accepted+good_rejected", _EVERY),
+        # what the share scored is worth against programs that verify everything
+        "right_with_coin": mean(
+            ratio(_RIGHT, _EVERY), ratio(f"{_RIGHT}+bad_unscored+good_unscored", _EVERY)
+        ),
+        "unscored": ratio("bad_unscored+good_unscored", _EVERY),
+    }
+)
+"""Of texts that are accepted or rejected."""
+SPAN = _with_f1(
+    {
+        "precision": ratio("hits", "predicted"),
+        "recall": ratio("found", "marked", less="open"),
+        "recall_all": ratio("found", "marked"),
+        "open": ratio("open", "marked"),
+        "precision_single": ratio("single_found", "single_predicted"),
+        "recall_single": ratio("single_found", "single_marked"),
+        "precision_characters": ratio("characters_both", "characters_predicted"),
+        "recall_characters": ratio("characters_both", "characters_marked"),
+    }
+)
+"""Of words at fault."""
 
 
 def rates(counts: Sequence[Counts], keys: Sequence[str], formulas: Mapping[str, Formula]) -> Rates:
@@ -155,6 +134,3 @@ def rates(counts: Sequence[Counts], keys: Sequence[str], formulas: Mapping[str, 
         )
         for name, formula in formulas.items()
     }
-
-
-Rates = dict[str, Rate]

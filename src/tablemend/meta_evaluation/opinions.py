@@ -1,92 +1,108 @@
-"""What is called wrong in a text, by a verifier or by a second person."""
+"""What is wrong in a text, in the opinion of a verifier, a metric or a second annotator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tablemend.meta_evaluation.items import Mark, overlap
+from tablemend.meta_evaluation.items import Item, Mark, overlap
 from tablemend.records import Verdict, Verification
 from tablemend.values.sentences import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class Opinion:
     """One opinion on a text.
 
     Attributes:
-        verdict: on the text as a whole: ``True`` for wrong, ``None`` for unscored.
-        faults: words called wrong, with a type of error, each once and in order.
+        wrong: whether the text as a whole is; ``None`` for unscored.
+        faults: words at fault, with a type of error, each once and in order.
         scored: places that the opinion is about.
-        open: places of claims without a verdict.
     """
 
-    verdict: bool | None
+    wrong: bool | None
     faults: tuple[tuple[Span, str], ...] = ()
     scored: tuple[Span, ...] = ()
-    open: tuple[Span, ...] = ()
-
-    def sentence(self, place: Span) -> bool | None:
-        """On one sentence: wrong where words in it are; else unscored where a claim in it is.
-
-        A sentence without a claim is unscored too.
-        """
-        if any(overlap(span, place) for span, _ in self.faults):
-            return True
-        if any(overlap(span, place) for span in self.open):
-            return None
-        return False if any(overlap(span, place) for span in self.scored) else None
 
 
-def about(place: Span, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts on the claims that words of a text belong to.
-
-    Those that turn on these words; where none does, those whose claim holds them.
-    """
-    turning = [one for one in verdicts if one.claim.focus and overlap(one.claim.focus, place)]
-    if turning:
-        return turning
-    return [
-        one
-        for one in verdicts
-        if one.claim.start is not None
-        and one.claim.end is not None
-        and overlap(Span(one.claim.start, one.claim.end), place)
-    ]
-
-
-def by_verifier(verification: Verification) -> Called:
+def by_verifier(verification: Verification) -> Opinion:
     """A verifier's opinion.
 
     Where a verdict names no words at fault, those that the claim turns on are, else all of it.
     """
     faults: dict[Span, str] = {}
     scored: list[Span] = []
-    unscored: list[Span] = []
     for verdict in verification.verdicts:
-        claim = verdict.claim
-        if claim.start is None or claim.end is None:
-            continue
-        place = Span(claim.start, claim.end)
-        (unscored if verdict.verdict == "unscored" else scored).append(place)
+        place = place_of(verdict)
+        if verdict.verdict != "unscored":
+            scored.append(place)
         if verdict.wrong:
-            for span in verdict.spans or (claim.focus or place,):
+            for span in verdict.spans or (verdict.claim.focus or place,):
                 faults.setdefault(Span(*span), verdict.error_type or "")
     whole = verification.verdict
-    return Called(
-        None if whole == "unscored" else whole != "supported",
-        tuple(sorted(faults.items())),
-        tuple(scored),
-        tuple(unscored),
-    )
+    wrong = None if whole == "unscored" else whole != "supported"
+    return Opinion(wrong, tuple(sorted(faults.items())), tuple(scored))
 
 
-def by_person(text: str, marks: Sequence[Mark]) -> Called:
+def by_person(text: str, marks: Sequence[Mark]) -> Opinion:
     """An annotator's opinion; what is marked for something else than unfaithfulness is none."""
     faults = {Span(mark.start, mark.end): mark.label for mark in marks if mark.error}
-    return Called(bool(faults), tuple(sorted(faults.items())), (Span(0, len(text)),))
+    return Opinion(bool(faults), tuple(sorted(faults.items())), (Span(0, len(text)),))
 
 
-def by_score(score: float | None, threshold: float) -> Called:
+def by_score(score: float | None, threshold: float) -> Opinion:
     """A metric's opinion: too low a score is wrong."""
-    return Called(None if score is None else score < threshold)
+    return Opinion(None if score is None else score < threshold)
+
+
+def place_of(verdict: Verdict) -> Span:
+    """Where the claim of a text stands."""
+    claim = verdict.claim
+    assert claim.start is not None and claim.end is not None, "a claim of a text has a place"
+    return Span(claim.start, claim.end)
+
+
+def about(place: Span | Mark, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts on the claims that words of a text belong to.
+
+    Those that turn on these words; where none does, those whose claim holds them.
+    """
+    turning = [one for one in verdicts if one.claim.focus and overlap(one.claim.focus, place)]
+    return turning or [one for one in verdicts if overlap(place_of(one), place)]
+
+
+def disagreements(item: Item, verification: Verification) -> list[dict[str, Any]]:
+    """Claims without a verdict, and those whose verdict people contradict, for a person to read.
+
+    A labelled statement counts as a whole: where it is wrongly accepted, all its claims are
+    given, where it is wrongly rejected, those that were.
+    """
+    verdicts = verification.verdicts
+    marked: dict[int, set[str]] = {}
+    for mark in (mark for marks in item.marks for mark in marks if mark.error):
+        for verdict in about(mark, verdicts):
+            marked.setdefault(id(verdict), set()).add(mark.label)
+    found = []
+    for verdict in verdicts:
+        if item.label is None:
+            kinds = marked.get(id(verdict), set())
+            gold, agreed = (
+                ", ".join(sorted(kinds)) or "nothing marked",
+                verdict.wrong == bool(kinds),
+            )
+        else:
+            right = item.label == "supported"
+            gold, agreed = item.label, (verification.verdict == "supported") == right
+            agreed = agreed or (right and not verdict.wrong)
+        if verdict.verdict == "unscored" or not agreed:
+            found.append(to_read(item.set, item.id, gold, verdict, item.text))
+    return found
+
+
+def to_read(set: str, id: str, gold: str, verdict: Verdict, text: str) -> dict[str, Any]:
+    """A claim with its verdict, and what people say of it."""
+    claim = verdict.to_json()
+    names = ("verdict", "error_type", "kind", "statement", "reason", "evidence")
+    shown = {"claim": claim["text"]} | {name: claim[name] for name in names}
+    return {"set": set, "id": id, "gold": gold, **shown, "text": text}

@@ -1,11 +1,9 @@
-"""A whole validation: every set, every scorer, results.json."""
+"""A whole validation: every set, every scorer, results.json and the page."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +12,32 @@ from tqdm import tqdm
 from tablemend.faithfulness.names import PROGRAM
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection import SOURCES
-from tablemend.meta_evaluation.items import Item
+from tablemend.meta_evaluation.items import Item, split_of
 from tablemend.meta_evaluation.metrics import bleu
+from tablemend.meta_evaluation.opinions import disagreements
 from tablemend.meta_evaluation.page import fill_page, read_page, report
-from tablemend.meta_evaluation.scoring import (
-    disagreements,
-    score_metric,
-    score_people,
-    score_verifier,
-)
-from tablemend.meta_evaluation.sets import READERS, draw, read_set
-from tablemend.meta_evaluation.splits import split_of
+from tablemend.meta_evaluation.scoring import score_metric, score_people, score_verifier
+from tablemend.meta_evaluation.sets import draw, file_of, read_set
 from tablemend.meta_evaluation.study import study
-from tablemend.meta_evaluation.verifying import Scored, verify_by_model, verify_by_program
+from tablemend.meta_evaluation.verifying import verify_items
 from tablemend.runs import hash_file, surroundings, write_json, write_jsonl, write_text
 
 PEOPLE = "other annotator"
 
 
-def validate(command: ValidateCommand) -> dict[str, Any]:
-    """Compare every scorer with people on every set; write results.json and the manifest."""
+def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
+    """Compare every scorer with people on every set; write results.json, the manifest, the page.
+
+    Returns:
+        The results, and report.md or the page that the command names.
+    """
     data, run = Path(command.data), command.folder
     if command.page:
         read_page(Path(command.page))
     if INJECTION in command.sets or "bleu" in command.metrics:
         bleu.score((), ())  # a missing extra is said now, not after hours
-    names = [name for name in command.sets if name != INJECTION]
-    left_out: dict[str, list[str]] = {name: [] for name in names}
-    read = {name: read_set(name, data, left_out[name]) for name in names}  # before hours of work
-    for line in chain(*left_out.values()):
+    read = {name: read_set(name, data) for name in command.sets if name != INJECTION}
+    for line in (line for _, left_out in read.values() for line in left_out):
         print(f"left out: {line}", file=sys.stderr)
     run.begin("validate", command, parts=())
     errors: list[dict[str, Any]] = []
@@ -54,61 +49,48 @@ def validate(command: ValidateCommand) -> dict[str, Any]:
         "commit": around["commit"] and around["commit"][:12],
         "sets": {},
     }
-    for name, every in tqdm(read.items(), unit="set", disable=None):
-        dev = [item for item in every if split_of(item.split_key) == "dev"]
-        items = _chosen(every, command)
-        scorers: dict[str, Any] = {}
-        for verifier in command.verifiers:
-            scored = _verify(items, verifier, name, command)
-            scorers[verifier] = score_verifier(items, scored)
-            if command.errors and verifier == PROGRAM:
-                errors += disagreements(items, scored)
-        for metric in command.metrics:
-            figures = score_metric(items, items if command.split == "dev" else dev, metric)
-            if figures is not None:
-                scorers[metric] = figures
-        people = score_people(items)
-        if people is not None:
-            scorers[PEOPLE] = people
-        unread = {"left_out": len(left_out[name])} if left_out[name] else {}
-        results["sets"][name] = {"texts": len(items), "scorers": scorers, **unread}
-    files = [READERS[name][0] for name in names]
+    for name, (every, left_out) in tqdm(read.items(), unit="set", disable=None):
+        items = [item for item in every if command.split in ("all", split_of(item.split_key))]
+        items = items if command.n is None else draw(items, command.n)
+        results["sets"][name] = _score_set(items, every, command, errors)
+        if left_out:
+            results["sets"][name]["left_out"] = len(left_out)
+    files: list[str] = list(read)
     if INJECTION in command.sets:
         split = None if command.split == "all" else command.split
-        results[INJECTION], tried = study(data, split, command.n, command.workers)
-        errors += [mistake for one in tried for mistake in one.mistakes]
-        files += [file for file, _ in SOURCES.values()]
-    hashes = {file: hash_file(data / file) for file in files if (data / file).is_file()}
+        results[INJECTION], summaries = study(data, split, command.n, command.workers)
+        errors += [mistake for one in summaries for mistake in one.mistakes]
+        files += SOURCES
+    paths = {file_of(name): data / file_of(name) for name in files}
+    hashes = {name: hash_file(path) for name, path in paths.items() if path.is_file()}
     run.record("validate", {"settings": command.model_dump(mode="json"), "data": hashes})
     write_json(run.path / "results.json", results)
     if command.errors:
         write_jsonl(Path(command.errors), errors)
-    return results
-
-
-def write_pages(results: Mapping[str, Any], command: ValidateCommand) -> Path:
-    """Write report.md, or fill the page that the command names.
-
-    Returns:
-        The page.
-    """
-    path = Path(command.page) if command.page else command.folder.path / "report.md"
+    page = Path(command.page) if command.page else run.path / "report.md"
     if command.page:
-        fill_page(path, results)
+        fill_page(page, results)
     else:
-        write_text(path, report(results))
-    return path
+        write_text(page, report(results))
+    return results, page
 
 
-def _chosen(every: Sequence[Item], command: ValidateCommand) -> list[Item]:
-    split = [item for item in every if command.split in ("all", split_of(item.split_key))]
-    return split if command.n is None else draw(split, command.n)
-
-
-def _verify(items: Sequence[Item], verifier: str, name: str, command: ValidateCommand) -> Scored:
-    if verifier == PROGRAM:
-        return verify_by_program(items, command.workers)
-    store = re.sub(r"[^\w.+-]+", "_", f"{name}-{verifier}") + ".jsonl"
-    return verify_by_model(
-        items, verifier, command.options, command.folder.path / "verdicts" / store
-    )
+def _score_set(
+    items: Sequence[Item],
+    every: Sequence[Item],
+    command: ValidateCommand,
+    errors: list[dict[str, Any]],
+) -> dict[str, Any]:
+    scorers: dict[str, Any] = {}
+    for verifier in command.verifiers:
+        scored = verify_items(items, verifier, command.options, command.workers)
+        scorers[verifier] = score_verifier(items, scored)
+        if command.errors and verifier == PROGRAM:
+            for item, verification in zip(items, scored.verifications, strict=True):
+                errors += disagreements(item, verification)
+    dev = [item for item in every if split_of(item.split_key) == "dev"]
+    for metric in command.metrics:
+        scorers[metric] = score_metric(items, items if command.split == "dev" else dev, metric)
+    scorers[PEOPLE] = score_people(items)
+    known = {scorer: figures for scorer, figures in scorers.items() if figures is not None}
+    return {"texts": len(items), "scorers": known}

@@ -3,65 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from tablemend.meta_evaluation.baselines import best_threshold, count_scored, score_items
 from tablemend.meta_evaluation.counting import (
     Counts,
     clean_share,
     count_item,
     count_people,
+    count_texts,
     human_score,
 )
 from tablemend.meta_evaluation.items import Item
-from tablemend.meta_evaluation.measures import (
-    COVERAGE,
-    SENTENCE,
-    SPAN,
-    TEXT,
-    rates,
-)
-from tablemend.meta_evaluation.opinions import about
+from tablemend.meta_evaluation.measures import COVERAGE, SPAN, TEXT, rates
+from tablemend.meta_evaluation.metrics import score_items
+from tablemend.meta_evaluation.opinions import by_score
 from tablemend.meta_evaluation.verifying import Scored
-from tablemend.records import VERDICTS, Verification
-from tablemend.statistics import correlation_with_p, correlations
-from tablemend.values.sentences import Span
+from tablemend.records import VERDICTS
+from tablemend.statistics import correlations
 
 LABELS = ("supported", "contradicted", "not_in_source")
 TWICE = "annotated twice"
 """The texts of a set that two people annotated."""
 
 
-class Texts(NamedTuple):
-    """Texts, what was counted of each, and the number that a scorer gives it."""
+class Text(NamedTuple):
+    """A text, what was counted of it, and the number that a scorer gives it."""
 
-    items: Sequence[Item]
-    counts: Sequence[Counts]
-    scores: Sequence[float | None]
-
-    def part(self, chosen: Sequence[int]) -> Texts:
-        """Some of the texts, by place."""
-        return Texts(
-            [self.items[index] for index in chosen],
-            [self.counts[index] for index in chosen],
-            [self.scores[index] for index in chosen],
-        )
+    item: Item
+    counts: Counts
+    score: float | None
 
 
 def score_verifier(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
     """All figures of one verifier on one set, and of the parts of the set."""
-    counts = [
-        count_item(item, verification)
-        for item, verification in zip(items, scored.verifications, strict=True)
-    ]
-    total = sum(counts, start=Counts())
-    figures = _all_figures(Texts(items, counts, [one.staf for one in scored.verifications]))
-    figures["verifier"] = scored.verifier
-    figures["calls"] = sum(one.calls for one in scored.verifications)
+    pairs = list(zip(items, scored.verifications, strict=True))
+    texts = [Text(item, count_item(item, found), found.staf) for item, found in pairs]
+    total = sum((one.counts for one in texts), start=Counts())
+    figures = _all_figures(texts) | {
+        "verifier": scored.verifier,
+        "calls": sum(one.calls for one in scored.verifications),
+        "by_label": _by_label(total),
+    }
     if scored.seconds:
         figures["claims_per_second"] = total["claims"] / scored.seconds
-    figures["size"] = size_correlations(items, scored)
-    figures["by_label"] = dict(_by_label(total))
     return figures
 
 
@@ -78,13 +63,49 @@ def score_metric(
     scores = score_items(items, metric)
     if all(score is None for score in scores):
         return None
-    same = items is others
-    threshold = best_threshold(scores if same else score_items(others, metric), others)
-    counts = [
-        Counts() if threshold is None else count_scored(item, score, threshold)
+    threshold = balanced_threshold(
+        [
+            (score, wrong)
+            for item, score in zip(
+                others, scores if items is others else score_items(others, metric), strict=True
+            )
+            if score is not None
+            for wrong in item.judgements
+        ]
+    )
+    texts = [
+        Text(
+            item,
+            Counts() if threshold is None else count_texts(item, by_score(score, threshold)),
+            score,
+        )
         for item, score in zip(items, scores, strict=True)
     ]
-    return _all_figures(Texts(items, counts, scores)) | {"threshold": threshold}
+    return _all_figures(texts) | {"threshold": threshold}
+
+
+def balanced_threshold(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    """The score below which to call a text wrong: with the best balanced accuracy.
+
+    Args:
+        pairs: a score, and whether people find the text wrong; to be taken from the dev split.
+
+    Returns:
+        ``None`` where there are no texts of both kinds.
+    """
+    pairs = sorted(pairs)
+    bad = sum(wrong for _, wrong in pairs)
+    good = len(pairs) - bad
+    if not bad or not good:
+        return None
+    best, threshold = 0.5, pairs[0][0]
+    caught = passed = 0
+    for (score, wrong), (following, _) in pairwise(pairs):
+        caught, passed = caught + wrong, passed + (not wrong)
+        balanced = (caught / bad + 1 - passed / good) / 2
+        if following > score and balanced > best:
+            best, threshold = balanced, (score + following) / 2
+    return threshold
 
 
 def score_people(items: Sequence[Item]) -> dict[str, Any] | None:
@@ -94,59 +115,51 @@ def score_people(items: Sequence[Item]) -> dict[str, Any] | None:
         return None
     counts = [count_people(item) for item in twice]
     keys = [item.split_key for item in twice]
-    shares = [[clean_share(item.text, marks) for marks in item.marks] for item in twice]
-    pairs = [
-        (one, other, key)
-        for own, key in zip(shares, keys, strict=True)
-        for one, other in (own[:2], own[1::-1])
-    ]
-    one, other, pair_keys = zip(*pairs, strict=True)
+    shares = [[clean_share(item.text, marks) for marks in item.marks[:2]] for item in twice]
+    both_ways = [*shares, *(own[::-1] for own in shares)]
+    one, other = zip(*both_ways, strict=True)
     return {
         "texts": len(twice),
-        "correlation": correlations(one, other, pair_keys),
+        "correlation": correlations(one, other, keys * 2),
         "text": rates(counts, keys, TEXT),
         "span": rates(counts, keys, SPAN),
-        "sentence": rates(counts, keys, SENTENCE),
         "groups": {},
     }
 
 
-def parts(items: Sequence[Item]) -> Iterator[tuple[str, list[int]]]:
-    """The parts of a set that have figures of their own, as places of their items."""
-    groups = sorted({item.group for item in items})
-    if len(groups) > 1:
-        for group in groups:
-            yield group, [index for index, item in enumerate(items) if item.group == group]
-    twice = [index for index, item in enumerate(items) if len(item.marks) > 1]
-    if twice:
+def _all_figures(texts: Sequence[Text]) -> dict[str, Any]:
+    """The figures of a set, and below ``groups`` those of its parts."""
+    return _figures(texts) | {"groups": {name: _figures(part) for name, part in _parts(texts)}}
+
+
+def _parts(texts: Sequence[Text]) -> Iterator[tuple[str, list[Text]]]:
+    groups = sorted({one.item.group for one in texts})
+    for group in groups if len(groups) > 1 else ():
+        yield group, [one for one in texts if one.item.group == group]
+    if twice := [one for one in texts if len(one.item.marks) > 1]:
         yield TWICE, twice
 
 
-def _all_figures(scored: Texts) -> dict[str, Any]:
-    """The figures of a set, and of its parts below ``groups``."""
-    groups = {name: _figures(scored.part(chosen)) for name, chosen in parts(scored.items)}
-    return _figures(scored) | {"groups": groups}
-
-
-def _figures(scored: Texts) -> dict[str, Any]:
-    items, counts, scores = scored
+def _figures(texts: Sequence[Text]) -> dict[str, Any]:
+    items, counts = [one.item for one in texts], [one.counts for one in texts]
     keys = [item.split_key for item in items]
     people = [human_score(item) for item in items]
     figures: dict[str, Any] = {
         "texts": len(items),
-        "correlation": correlations(scores, people, keys),
+        "correlation": correlations([one.score for one in texts], people, keys),
     }
-    names = {name for one in counts for name in one}
-    if "claims" in names:
-        figures["claims"] = sum(one["claims"] for one in counts)
+    total = sum(counts, start=Counts())
+    by_verifier = any("claims" in one for one in counts)
+    labelled = any(item.label is not None for item in items)
+    marked = any(item.marks for item in items)
+    if by_verifier:
+        figures["claims"] = total["claims"]
         figures |= rates(counts, keys, COVERAGE)
-    if names and any(item.label is not None or item.marks for item in items):
+    if any(counts) and (labelled or marked):
         figures["text"] = rates(counts, keys, TEXT)
-    if "claims" in names and any(item.marks for item in items):
+    if by_verifier and marked:
         figures["span"] = rates(counts, keys, SPAN)
-        figures["sentence"] = rates(counts, keys, SENTENCE)
-    if any(item.label is not None for item in items) and "claims" in names:
-        total = sum(counts, start=Counts())
+    if by_verifier and labelled:
         figures["labels"] = {
             label: {verdict: total[f"label {label} {verdict}"] for verdict in VERDICTS}
             for label in LABELS
@@ -154,76 +167,8 @@ def _figures(scored: Texts) -> dict[str, Any]:
     return figures
 
 
-def _by_label(total: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
+def _by_label(total: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """People's kinds of error: how many are marked, found, open, found one to one."""
-    for name in total:
-        if name.startswith("marked "):
-            label = name.removeprefix("marked ")
-            yield (
-                label,
-                {
-                    "marked": total[name],
-                    "found": total.get(f"found {label}", 0),
-                    "open": total.get(f"open {label}", 0),
-                    "found_single": total.get(f"single found {label}", 0),
-                },
-            )
-
-
-def size_correlations(items: Sequence[Item], scored: Scored) -> dict[str, Any]:
-    """STAF, and people's judgement, against rows times columns of all tables of the source."""
-    rows = [
-        (sum(len(table.rows) * len(table.columns) for table in item.source.tables), staf, people)
-        for item, one in zip(items, scored.verifications, strict=True)
-        if (staf := one.staf) is not None and (people := human_score(item)) is not None
-    ]
-    return {
-        "STAF": correlation_with_p([(cells, staf) for cells, staf, _ in rows]),
-        "people": correlation_with_p([(cells, people) for cells, _, people in rows]),
-    }
-
-
-def disagreements(items: Sequence[Item], scored: Scored) -> Iterator[dict[str, Any]]:
-    """Claims without a verdict, and those whose verdict people contradict, for a person to read.
-
-    A labelled statement counts as a whole: where it is wrongly accepted, all its claims are
-    given, where it is wrongly rejected, those that were.
-    """
-    for item, verification in zip(items, scored.verifications, strict=True):
-        labels = labels_of(item, verification)
-        for verdict, marked in zip(verification.verdicts, labels, strict=True):
-            if item.label is not None:
-                gold: str = item.label
-                agreed = verification.verdict != "unscored" and (
-                    (verification.verdict == "supported") == (item.label == "supported")
-                    or (item.label == "supported" and not verdict.wrong)
-                )
-            else:
-                gold = ", ".join(sorted(marked)) or "nothing marked"
-                agreed = verdict.wrong == bool(marked)
-            if verdict.verdict == "unscored" or not agreed:
-                yield {
-                    "set": item.set,
-                    "id": item.id,
-                    "gold": gold,
-                    "verdict": verdict.verdict,
-                    "error_type": verdict.error_type,
-                    "kind": verdict.claim.kind,
-                    "claim": verdict.claim.text,
-                    "statement": verdict.claim.statement,
-                    "reason": verdict.reason,
-                    "evidence": [evidence.text for evidence in verdict.evidence],
-                    "text": item.text,
-                }
-
-
-def labels_of(item: Item, verification: Verification) -> list[set[str]]:
-    """The kinds of error that people marked in each claim."""
-    verdicts = verification.verdicts
-    found: dict[int, set[str]] = {id(verdict): set() for verdict in verdicts}
-    for marks in item.marks:
-        for mark in marks:
-            if mark.error:
-                for verdict in about(Span(mark.start, mark.end), verdicts):
-                    found[id(verdict)].add(mark.label)
-    return [found[id(verdict)] for verdict in verdicts]
+    labels = [name.removeprefix("marked ") for name in total if name.startswith("marked ")]
+    kinds = ("marked", "found", "open", "single_found")
+    return {label: {kind: total[f"{kind} {label}"] for kind in kinds} for label in labels}

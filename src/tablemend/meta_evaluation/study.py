@@ -1,4 +1,4 @@
-"""The figures of the injection study: by number of errors, by type, by table size."""
+"""The figures of the injection study: by number of errors, by type, by source of the tables."""
 
 from __future__ import annotations
 
@@ -6,50 +6,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tablemend.meta_evaluation.baselines import balanced_threshold
 from tablemend.meta_evaluation.counting import Counts, count_text
 from tablemend.meta_evaluation.injection import (
     METRICS,
     MOST_ERRORS,
     Named,
-    Tried,
+    Summary,
     read_tables,
+    summarise,
     synthetic_tables,
-    try_tables,
 )
-from tablemend.meta_evaluation.measures import (
-    COVERAGE,
-    TEXT,
-    Formula,
-    Rates,
-    harmonic,
-    rates,
-    ratio,
-    share,
-)
-from tablemend.meta_evaluation.opinions import Called, by_score
-from tablemend.meta_evaluation.splits import Split
+from tablemend.meta_evaluation.items import Split
+from tablemend.meta_evaluation.measures import COVERAGE, TEXT, Formula, Rates, rates, ratio
+from tablemend.meta_evaluation.opinions import by_score
+from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.records import CLAIM_ERRORS
 from tablemend.statistics import correlations
 
 CLAIM: dict[str, Formula] = {
-    "precision": ratio("called_right", "called"),
-    "recall": lambda sums: share(sums("detected"), sums("injected") - sums("open")),
+    "precision": ratio("rejected_right", "rejected"),
+    "recall": ratio("detected", "injected", less="open"),
     "recall_all": ratio("detected", "injected"),
-    "f1_all": harmonic(ratio("called_right", "called"), ratio("detected", "injected")),
     "open": ratio("open", "injected"),
-    "false_alarms": ratio("called", "claims"),
+    "false_alarms": ratio("rejected", "claims"),
     "precision_words": ratio("hits", "predicted"),
     "recall_words": ratio("exact", "injected"),
 }
-"""Of claims called wrong; ``words``: of the words at fault."""
-
+"""Of claims found wrong; ``words``: of the words at fault."""
 STAF = "STAF"
 
 
 def study(
     data: Path, split: Split | None, n: int | None, workers: int
-) -> tuple[dict[str, Any], list[Tried]]:
+) -> tuple[dict[str, Any], list[Summary]]:
     """Run the study.
 
     Args:
@@ -62,88 +51,80 @@ def study(
         The figures, and every summary.
     """
     tables = [*read_tables(data, split, n), *synthetic_tables(n, split)]
-    tried = try_tables(tables, workers)
-    others = tried
+    summaries = others = summarise(tables, workers)
     if split != "dev":
         seen = [*read_tables(data, "dev", n), *synthetic_tables(n)]
-        others = try_tables(seen, workers, verify=False)
-    thresholds = {metric: threshold_of(others, metric) for metric in METRICS}
-    return figures_of(tables, tried, thresholds), tried
+        others = summarise(seen, workers, verify=False)
+    thresholds = {
+        metric: balanced_threshold([(one.scores[metric], bool(one.errors)) for one in others])
+        for metric in METRICS
+    }
+    return figures_of(tables, summaries, thresholds), summaries
 
 
 def figures_of(
-    tables: Sequence[Named], tried: Sequence[Tried], thresholds: Mapping[str, float | None]
+    tables: Sequence[Named], summaries: Sequence[Summary], thresholds: Mapping[str, float | None]
 ) -> dict[str, Any]:
     """All figures of the study."""
-    sources = sorted({one.source for one in tried})
+    by_source: dict[str, list[Summary]] = {}
+    for one in sorted(summaries, key=lambda one: one.named.source):
+        by_source.setdefault(one.named.source, []).append(one)
     return {
-        "tables": {
-            source: {
-                "read": sum(named.source == source for named in tables),
-                "told": sum(one.source == source and not one.errors for one in tried),
-            }
-            for source in sources
-        },
         "thresholds": thresholds,
         "by_errors": {
-            str(count): at_count(tried, count, thresholds) for count in range(MOST_ERRORS + 1)
+            str(count): at_count(summaries, count, thresholds) for count in range(MOST_ERRORS + 1)
         },
         "by_source": {
-            source: at_count([one for one in tried if one.source == source], 1, thresholds)
-            for source in sources
+            source: at_count(own, 1, thresholds)
+            | {
+                "read": sum(named.source == source for named in tables),
+                "summarised": sum(not one.errors for one in own),
+            }
+            for source, own in by_source.items()
         },
-        "by_type": by_type(tried),
+        "by_type": by_type(summaries),
         "correlation": {
             name: correlations(
-                [one.staf if name == STAF else one.scores[name] for one in tried],
-                [one.truth for one in tried],
-                [one.key for one in tried],
+                [one.staf if name == STAF else one.scores[name] for one in summaries],
+                [one.truth for one in summaries],
+                [one.named.key for one in summaries],
             )
             for name in (STAF, *METRICS)
         },
     }
 
 
-def threshold_of(tried: Sequence[Tried], metric: str) -> float | None:
-    """The score below which a metric best tells summaries with errors from those without."""
-    pairs = [(one.scores[metric], bool(one.errors)) for one in tried]
-    return balanced_threshold(pairs)
-
-
 def at_count(
-    tried: Sequence[Tried], errors: int, thresholds: Mapping[str, float | None]
+    summaries: Sequence[Summary], errors: int, thresholds: Mapping[str, float | None]
 ) -> dict[str, Any]:
     """The figures of summaries with so many errors; of texts beside their faithful versions."""
-    chosen = [one for one in tried if one.errors == errors]
-    keys = [one.key for one in chosen]
-    figures: dict[str, Any] = {
-        "texts": len(chosen),
-        **rates([one.counts for one in chosen], keys, COVERAGE | CLAIM),
-    }
+    chosen = [one for one in summaries if one.errors == errors]
+    keys = [one.named.key for one in chosen]
+    counts = [one.counts for one in chosen]
+    figures: dict[str, Any] = {"texts": len(chosen), **rates(counts, keys, COVERAGE | CLAIM)}
     if errors:
-        tables = {one.table for one in chosen}
-        pairs = [one for one in tried if one.errors in (0, errors) and one.table in tables]
-        figures["text"] = {STAF: _text_rates(pairs, [one.verdict for one in pairs])}
+        tables = {one.named.table for one in chosen}
+        pairs = [o for o in summaries if o.errors in (0, errors) and o.named.table in tables]
+        figures["text"] = {STAF: _text_rates(pairs, [one.rejected for one in pairs])}
         for metric, threshold in thresholds.items():
             if threshold is not None:
-                opinions = [by_score(one.scores[metric], threshold).verdict for one in pairs]
+                opinions = [by_score(one.scores[metric], threshold).wrong for one in pairs]
                 figures["text"][metric] = _text_rates(pairs, opinions)
     return figures
 
 
-def _text_rates(tried: Sequence[Tried], opinions: Sequence[bool | None]) -> Rates:
-    counts = [
-        count_text(bool(one.errors), Called(opinion))
-        for one, opinion in zip(tried, opinions, strict=True)
-    ]
-    return rates(counts, [one.key for one in tried], TEXT)
+def _text_rates(summaries: Sequence[Summary], rejected: Sequence[bool | None]) -> Rates:
+    pairs = zip(summaries, rejected, strict=True)
+    counts = [count_text(bool(one.errors), opinion) for one, opinion in pairs]
+    return rates(counts, [one.named.key for one in summaries], TEXT)
 
 
-def by_type(tried: Sequence[Tried]) -> dict[str, Any]:
+def by_type(summaries: Sequence[Summary]) -> dict[str, Any]:
     """Errors by injected type, over all numbers of errors: found, and with which type."""
-    keys = [one.key for one in tried]
-    counts = [one.counts for one in tried]
+    keys = [one.named.key for one in summaries]
+    counts = [one.counts for one in summaries]
     total = sum(counts, start=Counts())
+    measures = {"recall_all": "detected", "recall_words": "exact", "open": "open"}
     return {
         kind: {
             "injected": total[f"injected {kind}"],
@@ -152,9 +133,8 @@ def by_type(tried: Sequence[Tried]) -> dict[str, Any]:
                 counts,
                 keys,
                 {
-                    "recall_all": ratio(f"detected {kind}", f"injected {kind}"),
-                    "recall_words": ratio(f"exact {kind}", f"injected {kind}"),
-                    "open": ratio(f"open {kind}", f"injected {kind}"),
+                    name: ratio(f"{count} {kind}", f"injected {kind}")
+                    for name, count in measures.items()
                 },
             ),
         }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from logic_weights import Example, fit, held_out, module_of
-from tablemend.meta_evaluation.splits import split_of
+from tablemend.meta_evaluation.items import split_of
 from tablemend.tables.table import Table
 from tablemend.verification.logic.readings import belief
 from tests.support.logic_claims import verdict

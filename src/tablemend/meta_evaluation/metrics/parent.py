@@ -16,7 +16,7 @@ from tablemend.tables.table import Table
 
 Entries = Sequence[Sequence[str]]
 """A table as ``[attribute, value]`` or ``[head, relation, tail]``, each a text."""
-ORDER = 4
+ORDERS = (1, 2, 3, 4)
 SMOOTHING = 1e-5
 """Stands for a precision or recall of 0 in orders above the first, and in the table's recall."""
 Words = tuple[str, ...]
@@ -48,11 +48,7 @@ def score(
     tables: Sequence[Entries],
     weight: float | None = None,
 ) -> list[float]:
-    """PARENT's F of every text, 0 to 1.
-
-    Raises:
-        TablemendError: a text without a reference, or whose table has no value.
-    """
+    """PARENT's F of every text, 0 to 1; see :func:`parent`."""
     return [one.f for one in parent(predictions, references, tables, weight)]
 
 
@@ -61,7 +57,6 @@ def parent(
     references: Sequence[Sequence[str]],
     tables: Sequence[Entries],
     weight: float | None = None,
-    recall_tables: Sequence[Entries] | None = None,
 ) -> list[Parent]:
     """Precision, recall and F of every text.
 
@@ -71,32 +66,32 @@ def parent(
         tables: the entries of the table that each text is about.
         weight: lambda, the share of the table in the recall, from 0 to 1; ``None`` takes it from
             how much of the table the reference leaves out (their section 4.2).
-        recall_tables: the entries that a text should mention, where those are only a part of
-            its table: the highlighted cells, as ToTTo scores it.
 
     Raises:
         TablemendError: a text without a reference, or whose table has no value.
     """
     found = []
-    rows = zip(predictions, references, tables, recall_tables or tables, strict=True)
-    for number, (prediction, own, table, wanted) in enumerate(rows, 1):
+    for number, (prediction, own, table) in enumerate(
+        zip(predictions, references, tables, strict=True), 1
+    ):
         values = _values(table)
-        mentions = values if wanted is table else _values(wanted)
-        if not values or not mentions:
+        if not values:
             raise TablemendError(f"text {number}: its table has no value to compare with (PARENT)")
         if not own:
             raise TablemendError(f"text {number} has no reference; PARENT needs one")
-        lexicon = {word for value in values for word in value}
-        texts = [_words(one) for one in own]
-        found.append(_best(_words(prediction), texts, lexicon, mentions, weight))
+        found.append(_best(_words(prediction), map(_words, own), values, weight))
     return found
 
 
-def overlap_precision(prediction: str, table: Entries) -> float:
-    """PARENT's precision where there is no reference: n-grams entailed by the table alone."""
-    words = _words(prediction)
-    lexicon = {word for value in _values(table) for word in value}
-    return _geometric([_entailed_share(words, lexicon, order) for order in range(1, ORDER + 1)])
+def overlap(
+    predictions: Sequence[str], references: Sequence[object], tables: Sequence[Entries]
+) -> list[float]:
+    """PARENT's precision without references: n-grams of every text entailed by its table alone."""
+    found = []
+    for prediction, table in zip(predictions, tables, strict=True):
+        words, lexicon = _words(prediction), _lexicon(_values(table))
+        found.append(_geometric([_entailed_share(words, lexicon, n) for n in ORDERS]))
+    return found
 
 
 def _words(text: str) -> Words:
@@ -114,22 +109,26 @@ def _values(table: Entries) -> list[Words]:
     return values
 
 
+def _lexicon(values: Sequence[Words]) -> set[str]:
+    return {word for value in values for word in value}
+
+
 def _best(
     prediction: Words,
     references: Iterable[Words],
-    lexicon: set[str],
     values: Sequence[Words],
     weight: float | None,
 ) -> Parent:
-    grams = [_grams(prediction, order) for order in range(1, ORDER + 1)]
-    entailed = [_window_sums(prediction, lexicon, order) for order in range(1, ORDER + 1)]
+    lexicon = _lexicon(values)
+    grams = {order: _grams(prediction, order) for order in ORDERS}
+    entailed = {order: _window_sums(prediction, lexicon, order) for order in ORDERS}
     mentioned = _mentioned(prediction, values) or SMOOTHING
-    best: Parent | None = None
+    found = []
     for reference in references:
         precisions, recalls = [], []
-        for order in range(1, ORDER + 1):
-            own, total = entailed[order - 1], max(0, len(prediction) - order + 1)
-            shared, shared_weight = _shared(grams[order - 1], reference, order, lexicon)
+        for order in ORDERS:
+            own, total = entailed[order], max(0, len(prediction) - order + 1)
+            shared, shared_weight = _shared(grams[order], reference, order, lexicon)
             # An n-gram counts 1 where the reference has it, else as far as the table entails it.
             precisions.append((own + shared - shared_weight) / total if total else 0.0)
             wanted = _window_sums(reference, lexicon, order)
@@ -139,10 +138,8 @@ def _best(
         share = 1 - _mentioned(reference, values) if weight is None else weight
         recall = math.exp((1 - share) * math.log(reference_recall) + share * math.log(mentioned))
         f = 2 * precision * recall / (precision + recall + 1e-8)
-        if best is None or f > best.f:
-            best = Parent(precision, recall, f)
-    assert best is not None
-    return best
+        found.append(Parent(precision, recall, f))
+    return max(found, key=lambda one: one.f)
 
 
 def _grams(words: Words, order: int) -> Grams:
@@ -199,4 +196,4 @@ def _geometric(shares: Sequence[float]) -> float:
     """Geometric mean over the orders; 0 where no single word counts."""
     if not shares[0]:
         return 0.0
-    return math.exp(math.fsum(math.log(share or SMOOTHING) for share in shares) / ORDER)
+    return math.exp(math.fsum(math.log(share or SMOOTHING) for share in shares) / len(ORDERS))

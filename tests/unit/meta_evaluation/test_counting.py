@@ -6,28 +6,20 @@ import pytest
 
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError, Part
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.baselines import balanced_threshold, best_threshold, score_items
 from tablemend.meta_evaluation.counting import (
     clean_share,
     count_item,
     count_people,
-    count_sentences,
     count_spans,
-    count_text,
     human_score,
 )
 from tablemend.meta_evaluation.injection import count_injected
 from tablemend.meta_evaluation.items import Item, Mark
-from tablemend.meta_evaluation.measures import (
-    COVERAGE,
-    SENTENCE,
-    SPAN,
-    TEXT,
-    rates,
-)
-from tablemend.meta_evaluation.opinions import Called, about, by_person, by_verifier
+from tablemend.meta_evaluation.measures import COVERAGE, SPAN, TEXT, rates
+from tablemend.meta_evaluation.metrics import score_items
+from tablemend.meta_evaluation.opinions import Opinion, about, by_person, by_verifier
+from tablemend.meta_evaluation.scoring import balanced_threshold
 from tablemend.records import Claim, Verdict, VerdictName, Verification
-from tablemend.statistics import correlation_with_p, correlations
 from tablemend.tables.table import Table
 from tablemend.values.sentences import Span
 
@@ -101,12 +93,12 @@ def test_what_is_marked_for_something_else_counts_neither_way() -> None:
 
 def test_one_to_one_a_span_finds_a_single_error() -> None:
     """The Accuracy Shared Task: a submitted mistake is consumed by the first gold one."""
-    called = Called(True, ((span("Vey scored 12 in May"), "NUM"),))
-    counts = count_spans([mark("Vey"), mark("12", "NUMBER"), mark("May")], called)
-    assert (counts["found"], counts["single found"], counts["single predicted"]) == (3, 1, 1)
-    assert counts["single found Incorrect"] == 1 and counts["single found NUMBER"] == 0
-    overlapping = Called(True, ((span("Vey scored"), ""), (span("Vey scored 12"), "")))
-    assert count_spans([mark("Vey")], overlapping)["single predicted"] == 1
+    opinion = Opinion(True, ((span("Vey scored 12 in May"), "NUM"),))
+    counts = count_spans([mark("Vey"), mark("12", "NUMBER"), mark("May")], opinion)
+    assert (counts["found"], counts["single_found"], counts["single_predicted"]) == (3, 1, 1)
+    assert counts["single_found Incorrect"] == 1 and counts["single_found NUMBER"] == 0
+    overlapping = Opinion(True, ((span("Vey scored"), ""), (span("Vey scored 12"), "")))
+    assert count_spans([mark("Vey")], overlapping)["single_predicted"] == 1
 
 
 @pytest.mark.parametrize(
@@ -122,16 +114,7 @@ def test_one_to_one_a_span_finds_a_single_error() -> None:
 def test_a_text_is_wrong_if_a_claim_is_and_unscored_if_one_is(names, expected) -> None:
     words = ("Alba scored 41", "Vey scored 12")
     found = verified(*(verdict(w, name) for w, name in zip(words, names, strict=False)))
-    assert count_text(True, by_verifier(found)) == {expected: 1}
-
-
-def test_each_sentence_is_decided_alone() -> None:
-    counts = count_sentences(TEXT_OF_THREE, [mark("12"), mark("Alba")], by_verifier(ALL))
-    assert counts == {
-        "sentence bad_accepted": 1,
-        "sentence bad_rejected": 1,
-        "sentence good_unscored": 1,
-    }
+    assert count_item(item(label="contradicted"), found)[expected] == 1
 
 
 def test_a_text_of_two_annotators_counts_for_each() -> None:
@@ -145,7 +128,7 @@ def test_annotators_stand_for_the_verifier_both_ways_round() -> None:
     counts = count_people(item(((mark("12"), mark("Alba")), (mark("12 in"),))))
     assert (counts["marked"], counts["found"], counts["predicted"], counts["hits"]) == (3, 2, 3, 2)
     assert counts["open"] == 0
-    assert by_person(TEXT_OF_THREE, [mark("May", error=False)]).verdict is False
+    assert by_person(TEXT_OF_THREE, [mark("May", error=False)]).wrong is False
 
 
 def test_people_score_a_text_by_rating_label_or_clean_sentences() -> None:
@@ -176,7 +159,7 @@ def test_unscored_counts_neither_as_right_nor_as_wrong() -> None:
 
 
 def test_rates_that_nothing_is_known_of_are_none() -> None:
-    found = rates([count_item(item(), verified())], ["1"], SPAN | SENTENCE | TEXT)
+    found = rates([count_item(item(), verified())], ["1"], SPAN | TEXT)
     assert {rate["rate"] for rate in found.values()} == {None}
 
 
@@ -194,18 +177,6 @@ def test_intervals_draw_tables_and_not_texts() -> None:
     assert 0.38 < apart["low"] < 0.43 and 0.57 < apart["high"] < 0.62
 
 
-def test_correlations_are_scipys_and_leave_out_what_has_no_number() -> None:
-    scores = [0.1, 0.4, None, 0.2, 0.9, 0.9]
-    people = [1.0, 2.0, 5.0, None, 4.0, 3.0]
-    found = correlations(scores, people, list("abcdef"))
-    expected = correlation_with_p([(0.1, 1.0), (0.4, 2.0), (0.9, 4.0), (0.9, 3.0)])
-    assert found["pearson"]["n"] == 4
-    assert found["pearson"]["rate"] == pytest.approx(expected["r"])
-    assert found["spearman"]["rate"] == pytest.approx(expected["rho"])
-    assert found["pearson"]["low"] <= found["pearson"]["rate"] <= found["pearson"]["high"]
-    assert correlations([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], list("abc"))["pearson"]["rate"] is None
-
-
 def test_the_threshold_is_the_best_balanced_one() -> None:
     pairs = [(0.1, True), (0.2, True), (0.3, False), (0.35, True), (0.8, False), (0.9, False)]
     assert balanced_threshold(pairs) == pytest.approx((0.35 + 0.8) / 2)
@@ -221,7 +192,6 @@ def test_metrics_leave_out_what_they_cannot_score() -> None:
         scores = score_items([bare, full], metric)
         assert scores[0] is None and scores[1] is not None and scores[1] > 0
     assert score_items([bare], "overlap")[0] is not None
-    assert best_threshold([None, 3.0], [bare, full]) is None
 
 
 def fact(words: str) -> Fact:
@@ -242,7 +212,7 @@ def test_injected_errors_are_found_in_claims_and_exactly_in_words() -> None:
         verdict("It rained", "unscored"),
     )
     counts = count_injected(errors, facts, found)
-    assert (counts["called"], counts["called_right"]) == (2, 1)
+    assert (counts["rejected"], counts["rejected_right"]) == (2, 1)
     assert (counts["injected"], counts["detected"], counts["exact"]) == (3, 2, 1)
     assert counts["open"] == counts["open CMP"] == 1
     assert counts["detected TMP"] == 1 and counts["exact TMP"] == 0
@@ -250,14 +220,14 @@ def test_injected_errors_are_found_in_claims_and_exactly_in_words() -> None:
     assert (counts["predicted"], counts["hits"]) == (2, 1)
 
 
-def test_a_claim_is_rightly_called_wrong_where_a_name_before_it_makes_it_false() -> None:
+def test_a_claim_is_rightly_found_wrong_where_a_name_before_it_makes_it_false() -> None:
     """Vey scored 12 is false because of another name, though "scored 12" holds no error."""
     name = InjectedError("ATT", *span("Vey"), "Vey", "Sella", "Sella", (0,))
-    called = verified(verdict("scored 12", "contradicted", "12"))
-    counts = count_injected([name], [fact("12")], called)
-    assert (counts["called_right"], counts["detected"], counts["exact"]) == (1, 1, 0)
-    other = count_injected([name], [fact("May")], called)
-    assert (other["called_right"], other["detected"], other["open"]) == (0, 0, 1)
+    opinion = verified(verdict("scored 12", "contradicted", "12"))
+    counts = count_injected([name], [fact("12")], opinion)
+    assert (counts["rejected_right"], counts["detected"], counts["exact"]) == (1, 1, 0)
+    other = count_injected([name], [fact("May")], opinion)
+    assert (other["rejected_right"], other["detected"], other["open"]) == (0, 0, 1)
 
 
 def test_an_error_belongs_to_the_claim_that_turns_on_it() -> None:

@@ -6,12 +6,11 @@ Thomson and Reiter 2021, "Generation Challenges: Results of the Accuracy Evaluat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from tablemend.evidence.source import Source
 from tablemend.meta_evaluation.items import Item, Mark
-from tablemend.meta_evaluation.sets.alignment import move_places
 from tablemend.tables.table import Table
 
 PLAYER = {
@@ -81,13 +80,26 @@ def accuracy_shared_task(record: dict[str, Any]) -> Iterator[Item]:
     )
 
 
+def move_places(one: str, other: str) -> list[int]:
+    """For each character of a text its place in another that differs in spaces alone.
+
+    A space gets the place of what follows it.
+    """
+    visible = [place for place, character in enumerate(other) if not character.isspace()]
+    places, count = [], 0
+    for character in one:
+        places.append(visible[min(count, len(visible) - 1)])
+        count += not character.isspace()
+    return places
+
+
 def game_tables(record: dict[str, Any]) -> tuple[Table, Table]:
     """The two teams with the day of the game, and the players."""
     day = datetime.strptime(record["date"], "%m_%d_%y").date()
     home, away = record["home_line"], record["vis_line"]
     columns = [*TEAM.values(), "Home or away", "Date", "Weekday"]
     teams = [
-        [*(line[key] for key in TEAM), place, _written(day), f"{day:%A}"]
+        [*(line[key] for key in TEAM), place, f"{day:%B} {day.day}, {day.year}", f"{day:%A}"]
         for line, place in ((home, "home"), (away, "away"))
     ]
     score = record["box_score"]
@@ -101,7 +113,3 @@ def game_tables(record: dict[str, Any]) -> tuple[Table, Table]:
         players.append(cells)
     title = f"{away['TEAM-NAME']} at {home['TEAM-NAME']}"
     return Table.of(columns, teams, title), Table.of(list(PLAYER.values()), players, title)
-
-
-def _written(day: date) -> str:
-    return f"{day:%B} {day.day}, {day.year}"
