@@ -17,17 +17,13 @@ from typing import Any
 import pytest
 import yaml
 
-from tablemend.backends.names import ModelName
 from tablemend.config import parse
 from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
-from tablemend.evaluation.results import share_seconds
-from tablemend.generations import Scored, Stored
-from tablemend.records import Answer, Judgement
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
-from tablemend.runs import Store, read_jsonl, sole_writer
+from tablemend.runs import Store, sole_writer
 from tests.support.answering import AnsweringServer, answering, asked, right_answer
 from tests.support.files import file_size_limit
 
@@ -121,47 +117,6 @@ def test_the_thinking_switch_is_sent(recipe, server) -> None:
     assert (ends.count("/no_think"), ends.count("/think")) == (N, N)
 
 
-def test_sampling_is_sent_and_every_sampled_request_has_a_seed_of_its_own(recipe, server) -> None:
-    compare(recipe({"a": {}, "b": {}}, "evaluation.temperature=0.6"))
-    assert {body["temperature"] for body in server.bodies} == {0.6}
-    assert {body["max_tokens"] for body in server.bodies} == {500}
-    assert len({body["seed"] for body in server.bodies}) == 2 * N
-
-
-def test_the_request_cache_answers_another_run(recipe, tmp_path, server) -> None:
-    tokens = recipe({"base": {}}, f"evaluation.options.cache={tmp_path / 'requests.sqlite'}")
-    first = compare(tokens)
-    other = compare(tokens, f"run={tmp_path / 'other'}")
-    assert len(server.bodies) == N
-    assert other["systems"] == first["systems"]
-    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
-    spent = manifest["generate"]["spent"][server.model]
-    assert (spent["requests"], spent["cached"]) == (0, N)
-
-
-def test_half_a_surrogate_pair_is_stored_scored_and_reported(recipe, tmp_path, server) -> None:
-    name = EXAMPLES[0].gold_table.rows[0][0]
-
-    def reply(body):
-        text = right_answer(body, MANY)
-        half = "A\ud83d\ude00\ud800" if "|" in text else r"\ud800"
-        return text.replace(name, half)
-
-    server.reply = reply
-    cache = f"evaluation.options.cache={tmp_path / 'requests.sqlite'}"
-    tokens = recipe({"md": {}, "js": {"format": "json"}}, cache)
-    first = compare(tokens, "evaluation.second_scorer=exact")
-    assert first["systems"]["js"]["adversarial"]["format_error"]["rate"] > 0
-    assert (
-        "A\U0001f600\ufffd"
-        in {one["example_id"]: one["text"] for one in lines(tmp_path, "md")}[EXAMPLES[0].id]
-    )
-    write_reports(tmp_path / "run")
-    asked_so_far = len(server.bodies)
-    compare(tokens, f"run={tmp_path / 'again'}")
-    assert len(server.bodies) == asked_so_far
-
-
 def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> None:
     systems = {"base": {}, "cot": {"prompt": "cot"}, "json": {"format": "json"}}
     both = "evaluation.contexts=[clean,adversarial]"
@@ -172,30 +127,6 @@ def test_systems_of_one_model_are_asked_context_by_context(recipe, server) -> No
     for start in range(0, len(order), 3):
         assert len(set(order[start : start + 3])) == 1, order
     assert len(set(order)) == 2 * N
-
-
-def test_systems_that_are_asked_together_share_their_seconds_by_tokens() -> None:
-    def scored(system: str, prompt: int, cached: int, completion: int, seconds: float) -> Scored:
-        answer = Answer("x", system, "clean", "", prompt, completion, "stop")
-        verdict = Judgement(scorer="d")
-        return Scored(Stored(answer, seconds, cached), verdict)
-
-    systems = {
-        "first": scored("first", 100, 0, 50, 9.0),
-        "second": scored("second", 100, 100, 50, 0.0),
-        "local": scored("local", 100, 0, 50, 3.0),
-    }
-    engines = {"first": "vllm", "second": "vllm", "local": "hf"}
-    shared = share_seconds(
-        {name: {"clean": {"x": one}} for name, one in systems.items()},
-        {name: ModelName(engine, "m") for name, engine in engines.items()},
-        {},
-    )
-    assert shared == {
-        ("first", "clean"): pytest.approx(9.0 * 150 / 200),
-        ("second", "clean"): pytest.approx(9.0 * 50 / 200),
-        ("local", "clean"): 3.0,
-    }
 
 
 def test_a_failed_request_is_unscored_and_asked_again(recipe, tmp_path, server, capsys) -> None:
@@ -263,21 +194,6 @@ def test_a_server_that_is_gone_is_not_asked_for_all(
         assert (rates["unscored"]["rate"], rates["cell_recall"]["rate"]) == (0.0, 1.0)
 
 
-def test_requests_that_no_server_takes_do_not_keep_a_comparison_from_its_end(
-    recipe, server, monkeypatch
-) -> None:
-    too_long = {example.id for example in MANY[5:30]}
-    server.reply = lambda body: (
-        422 if asked(body, MANY)[0].id in too_long else right_answer(body, MANY)
-    )
-    tokens = recipe({"base": {}}, "data.test.n=35", "evaluation.options.concurrency=1")
-    ended = [run_script("compare.py", tokens, monkeypatch) for _ in range(2)]
-    assert ended == [1, 0]
-    rates = compare(tokens, "rescore=true")["systems"]["base"]["adversarial"]
-    assert rates["unscored"]["rate"] == 25 / 35
-    assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0.0, 10)
-
-
 def test_a_cap_ends_the_command_in_one_line_and_the_same_command_continues(
     recipe, tmp_path, server, monkeypatch, capsys
 ) -> None:
@@ -330,25 +246,6 @@ def test_a_cut_answer_is_scored_by_rule_and_counted(recipe, server) -> None:
     assert rates["unscored"]["rate"] == 3 / N
 
 
-def test_a_cut_table_is_the_same_one_error_in_every_format(recipe, tmp_path, server) -> None:
-    def reply(body):
-        text = right_answer(body, MANY)
-        text = text[: int(len(text) * 0.9)]
-        return {"finish_reason": "length", "message": {"content": text}}
-
-    server.reply = reply
-    systems = {"md": {}, "js": {"format": "json"}, "tex": {"format": "latex"}}
-    results = compare(recipe(systems))
-    assert results["systems"]["md"] == results["systems"]["js"] == results["systems"]["tex"]
-    rates = results["systems"]["md"]["adversarial"]
-    assert (rates["format_error"]["rate"], rates["cell_recall"]["rate"]) == (1.0, 0.0)
-    scored = list(read_jsonl(tmp_path / "run" / "judgements.jsonl"))
-    found = {(len(one["findings"]), one["findings"][0]["evidence"]) for one in scored}
-    assert found == {(1, "cut at the token limit, after 50 tokens")}
-    assert len(scored) == 3 * N and not any(one["abstained"] for one in scored)
-    assert "answers cut at the token limit are format errors" in write_markdown(results)
-
-
 def test_prices_and_spending_are_reported_and_no_key_is_written(
     recipe, tmp_path, server, monkeypatch
 ) -> None:
@@ -385,20 +282,6 @@ def test_systems_may_be_added_and_other_examples_are_refused(recipe, tmp_path, s
     assert (tmp_path / "run" / "compare.yaml").read_text() == before
     assert len(server.bodies) == N
     compare(recipe(systems, "evaluation.n=2", f"run={tmp_path / 'other'}"))
-
-
-def test_a_file_with_other_examples_under_the_same_name_is_refused(recipe, tmp_path) -> None:
-    path = tmp_path / "test.jsonl"
-
-    def write(examples):
-        path.write_text("".join(json.dumps(e.to_json()) + "\n" for e in examples))
-
-    write(EXAMPLES)
-    tokens = recipe({"base": {}}, f"data.test={{source: {path}, n: null, seed: 0}}")
-    compare(tokens)
-    write(MANY[10:15])
-    with pytest.raises(TablemendError, match="holds other examples than those"):
-        compare(tokens)
 
 
 def test_a_model_that_moves_to_another_address_keeps_its_answers(
@@ -454,17 +337,15 @@ def test_a_kill_loses_only_what_is_in_flight(recipe, tmp_path, server) -> None:
         assert results["systems"][system]["adversarial"]["total_hallu"]["rate"] == 0.0
 
 
-@pytest.mark.parametrize("room", ["a portion", "all answers"])
 def test_a_full_disk_is_one_line_and_room_continues(
-    room, recipe, tmp_path, server, monkeypatch, capsys
+    recipe, tmp_path, server, monkeypatch, capsys
 ) -> None:
-    """Files may grow to hold half of a system's answers, or all answers and not the judgements."""
+    """Files may grow to hold half of a system's answers."""
     tokens = recipe({"base": {}, "cot": {"prompt": "cot"}}, "data.test.n=60")
     whole = compare([*tokens, f"run={tmp_path / 'whole'}"])
     files = sorted((tmp_path / "whole" / "generations").glob("*.*.jsonl"))
     sizes = [file.stat().st_size for file in files]
-    judgements = (tmp_path / "whole" / "judgements.jsonl").stat().st_size
-    limit = min(sizes) // 2 if room == "a portion" else (max(sizes) + judgements) // 2
+    limit = min(sizes) // 2
     server.bodies.clear()
     capsys.readouterr()
     with file_size_limit(limit):
@@ -473,7 +354,7 @@ def test_a_full_disk_is_one_line_and_room_continues(
     assert len([line for line in shown.splitlines() if line.startswith("error: ")]) == 1
     assert "what is written is kept" in shown and "Traceback" not in shown
     kept = len(lines(tmp_path, "base")) + len(lines(tmp_path, "cot"))
-    assert 40 < kept < 80 if room == "a portion" else kept == 120
+    assert 40 < kept < 80
     assert run_script("compare.py", tokens, monkeypatch) == 0
     assert len(server.bodies) <= 120 + 2 * 4 + 1  # what was in flight, and what found no room
     for system in ("base", "cot"):
@@ -503,30 +384,6 @@ def test_systems_on_several_engines_in_one_run(recipe, tmp_path, server, tiny_mo
     assert all(line["completion_tokens"] <= 8 for line in lines(tmp_path, "local", "clean"))
     report = write_markdown(results)
     assert "| fingerprint " in report and re.search(r"\| engine +\| +hf \| +openai \|", report)
-
-
-def test_a_broken_manifest_is_one_line(recipe, tmp_path, server, monkeypatch, capsys) -> None:
-    tokens = recipe({"base": {}})
-    compare(tokens)
-    server.bodies.clear()
-    capsys.readouterr()
-    manifest = tmp_path / "run" / "manifest.json"
-    manifest.write_text(manifest.read_text()[:40])
-    assert run_script("compare.py", tokens, monkeypatch) == 2
-    (shown,) = [e for e in capsys.readouterr().err.splitlines() if e.startswith("error: ")]
-    assert shown.startswith(f"error: {manifest} is not JSON")
-    manifest.unlink()
-    assert run_script("compare.py", tokens, monkeypatch) == 0
-    assert server.bodies == []
-
-
-def test_nobody_listening_is_one_line(recipe, tmp_path, monkeypatch, capsys) -> None:
-    with answering(lambda body: "") as gone:
-        model = gone.model
-    tokens = recipe({"base": {"model": model}})
-    assert run_script("compare.py", tokens, monkeypatch) == 2
-    errors = [e for e in capsys.readouterr().err.splitlines() if e.startswith("error: ")]
-    assert len(errors) == 1 and "no server answers at" in errors[0]
 
 
 @pytest.mark.parametrize(

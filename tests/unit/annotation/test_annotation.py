@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +12,14 @@ from typing import Any
 import pytest
 
 from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.content import constraints, distractors, segments
+from tablemend.annotation.content import segments
 from tablemend.annotation.sample import choose, read_data
 from tablemend.annotation.sheet import guard, unguard
-from tablemend.annotation.steps import STEPS
-from tablemend.records import Condition, Constraints, Example
+from tablemend.records import Example
 from tests.support.annotators import (
     Choices,
     all_answers,
     export_sheet,
-    report_of,
     write_answers,
     write_data,
 )
@@ -46,15 +42,6 @@ def test_hash_and_sample_do_not_depend_on_format_or_order(
     other = read_data(str(write_data(tmp_path / "other", examples[::-1], "parquet")))
     assert one.hash == other.hash
     assert choose(one, 9, seed=4) == choose(other, 9, seed=4)
-
-
-def test_the_hash_sees_an_edited_text_behind_the_same_id(
-    tmp_path: Path, examples: list[Example]
-) -> None:
-    edited = replace(examples[0], query=f"{examples[0].query} ", id=examples[0].id)
-    one = read_data(str(write_data(tmp_path / "one", examples)))
-    other = read_data(str(write_data(tmp_path / "other", [edited, *examples[1:]])))
-    assert list(one.examples) == list(other.examples) and one.hash != other.hash
 
 
 def test_what_cannot_be_exported_is_refused_in_one_line(
@@ -80,14 +67,6 @@ def test_what_cannot_be_exported_is_refused_in_one_line(
     assert out.read_text() == "answers typed in by hand"
 
 
-def test_two_examples_with_one_id_are_refused(
-    tmp_path: Path, examples: list[Example], refused: Callable[..., str]
-) -> None:
-    twin = replace(examples[1], id=examples[0].id)
-    data = write_data(tmp_path / "data", [examples[0], twin])
-    assert "two different examples" in refused("export", data, "--n=1", "--out", tmp_path / "x")
-
-
 # ---- what annotators see ----
 
 
@@ -105,37 +84,6 @@ def test_segments_join_to_the_context_and_hold_the_facts(examples: list[Example]
             assert segments(example, context, marks=False) == [(example.context(context),)]
 
 
-def test_distractors_say_what_they_break(examples: list[Example]) -> None:
-    example = examples[0]
-    rows = distractors(example)
-    broken = [fact for fact in example.facts if fact.violates == fact.column]
-    assert rows and len(rows) == len({fact.row for fact in example.facts if fact.violates})
-    assert {(row, value) for row, _, _, value in rows} == {
-        (fact.row, fact.value) for fact in broken
-    }
-
-
-def test_constraints_in_words(examples: list[Example]) -> None:
-    fields = Constraints(
-        ("films", "plays"),
-        None,
-        "Year",
-        "descending",
-        (
-            Condition("Year", low="1990", high="1999"),
-            Condition("Budget", high="5"),
-            Condition("Genre", values=("Drama", "Comedy")),
-        ),
-    )
-    assert constraints(replace(examples[0], constraints=fields)) == [
-        ("Entity scope", "films; plays"),
-        ("Condition on Year", "at least 1990, at most 1999"),
-        ("Condition on Budget", "at most 5"),
-        ("Condition on Genre", "Drama or Comedy"),
-        ("Sorted by", "Year, descending"),
-    ]
-
-
 # ---- the sheet ----
 
 
@@ -145,22 +93,6 @@ def save_sheet(path: Path, rows: list[dict[str, str]], **form: Any) -> Path:
         writer.writeheader()
         writer.writerows(rows)
     return path
-
-
-def test_a_sheet_leads_through_the_steps(folder: Path, tmp_path: Path) -> None:
-    rows = export_sheet(folder, tmp_path / "sheet.csv", n=2)
-    data = read_data(str(folder))
-    chosen = choose(data, 2, seed=0)
-    assert (tmp_path / "sheet.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    assert [(row["example"], row["step"]) for row in rows] == [
-        (f"#{example.id}", step) for example in chosen for step in STEPS
-    ]
-    assert {row["answer"] for row in rows} == {""} and {row["data"] for row in rows} == {
-        f"#{data.hash}"
-    }
-    assert [bool(row["gold_table"]) for row in rows[:3]] == [False, True, True]
-    assert rows[2]["adversarial_context"] == chosen[0].adversarial_context
-    assert rows[2]["gold_context"] == chosen[0].gold_context
 
 
 def test_a_sheet_cuts_nothing_and_holds_no_formula(tmp_path: Path, examples: list[Example]) -> None:
@@ -215,16 +147,6 @@ def test_a_sheet_comes_back_as_spreadsheets_save_it(
     assert {vote.annotator for vote in votes} == {"anna kowalska"}
     assert votes[1].note == '-3 is wrong;\nsee\t"row" 2'
     assert gather([read_answers(saved)], read_data(str(folder)))
-
-
-def test_who_filled_a_sheet(folder: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
-    rows = export_sheet(folder, tmp_path / "sheet.csv")
-    rows[0] |= {"annotator": " Jo ", "answer": "yes"}
-    saved = save_sheet(tmp_path / "a.csv", rows)
-    assert {vote.annotator for vote in read_answers(saved).votes} == {"jo"}
-    rows[1]["annotator"] = "Kim"
-    saved = save_sheet(tmp_path / "b.csv", rows)
-    assert "b.csv, line" in (line := refused("report", folder, saved)) and "several" in line
 
 
 # ---- answers that are refused ----
@@ -282,23 +204,3 @@ def test_bad_sheets_are_refused_in_one_line(
         "example,step,answer,note,annotator,data\nx,query,yes,\xe9,,y\n".encode("latin-1")
     )
     assert "CSV UTF-8" in refused("report", folder, path)
-
-
-def test_one_annotator_twice(folder: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
-    data = read_data(str(folder))
-    half = all_answers(data, None)
-    name, other = list(half)[:2]
-    half[name]["query"] = "no"
-    one = write_answers(tmp_path / "one.json", data, "Anna  K", half)
-    later = {**half, other: dict.fromkeys(STEPS, "yes")}
-    two = write_answers(tmp_path / "two.json", data, "anna k", later)
-    for files in ((one, two), (two, one), (two, two)):
-        (anna,) = report_of(folder, *files)["annotators"]
-        assert (anna["name"], anna["yes"], anna["no"]) == ("anna k", 3, 1)
-    changed = write_answers(tmp_path / "three.json", data, "ANNA K", {name: {"query": "yes"}})
-    assert "twice: no (" in refused("report", folder, one, changed)
-
-
-def test_commands_are_quick_to_import() -> None:
-    code = "import sys, tablemend.annotation.command; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

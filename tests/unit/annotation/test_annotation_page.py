@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 import html
 import json
@@ -18,7 +17,6 @@ from typing import Any
 import pytest
 
 from tablemend.annotation.answers import gather, read_answers
-from tablemend.annotation.page import write_page
 from tablemend.annotation.sample import Data, choose, read_data
 from tablemend.annotation.steps import GUIDES, STEPS
 from tablemend.cli import main
@@ -120,14 +118,6 @@ def test_texts_cannot_leave_their_script_element(page: Path, data: Data) -> None
     ]
 
 
-def test_a_page_without_marks_does_not_know_them(data: Data) -> None:
-    source = write_page(data, choose(data, 3, 0), marks=False)
-    content = json.loads(next(t for t in Page(source).text if t.startswith('{"format"')))
-    for example in content["examples"]:
-        assert example["distractors"] == []
-        assert [len(part) for part in example["gold"] + example["adversarial"]] == [1, 1]
-
-
 # ---- in a browser ----
 
 
@@ -214,22 +204,6 @@ def test_an_annotator_works_by_keys_alone_and_hands_in_a_file(fresh: Browser, da
     assert gather([file], data)
 
 
-def test_the_csv_says_the_same_and_holds_no_formula(fresh: Browser) -> None:
-    begin(fresh, "=Anna")
-    fresh.press("n")
-    fresh.type('-1 is "wrong"')
-    fresh.press("Enter")
-    path = downloaded(fresh, "answers-Anna.csv", "#csv")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert rows[0]["note"] == '\'-1 is "wrong"' and rows[0]["annotator"] == "'=Anna"
-    by_json = read_answers(downloaded(fresh, "answers-Anna.json", "#json"))
-    by_csv = read_answers(path)
-    assert by_csv.data == by_json.data
-    assert [vote[:5] for vote in by_csv.votes] == [vote[:5] for vote in by_json.votes]
-    assert by_csv.votes[0].note == '-1 is "wrong"'
-
-
 def test_half_done_answers_are_there_after_a_reload_each_annotators_own(
     fresh: Browser, page: Path
 ) -> None:
@@ -298,65 +272,3 @@ def test_hostile_texts_are_shown_as_they_are(fresh: Browser, data: Data) -> None
         assert fresh.run("document.scripts.length") == 2
     assert text_of(fresh, ".context.gold") == example.gold_context
     assert text_of(fresh, ".context.adversarial") == example.adversarial_context
-
-
-def test_marks_stand_on_the_facts_and_can_be_hidden(fresh: Browser, data: Data) -> None:
-    begin(fresh, "Ann")
-    fresh.click(".tab:nth-child(3)")
-    example = choose(data, 3, 0)[0]
-
-    def marks(kind: str) -> Any:
-        return fresh.run(
-            f"[...document.querySelectorAll('.adversarial mark.{kind}')].map((m) => m.textContent)"
-        )
-
-    for kind, gold in (("fact", True), ("distractor", False)):
-        facts = [fact for fact in example.facts if (fact.violates is None) == gold]
-        facts.sort(key=lambda fact: fact.adversarial.start)
-        assert marks(kind) == [fact.value for fact in facts] != []
-    colour = "getComputedStyle(document.querySelector('.adversarial mark')).backgroundColor"
-    clear = "rgba(0, 0, 0, 0)"
-    title = "document.querySelector('.adversarial mark').title"
-    assert fresh.run(colour) != clear and HOSTILE in fresh.run(title)
-    fresh.press("m")
-    assert fresh.run(colour) == clear and fresh.run(title) == ""
-    assert fresh.run("document.querySelector('.claims').checkVisibility()") is False
-    fresh.press("y")  # marks stay hidden from question to question
-    fresh.press("Enter")
-    fresh.click(".tab:nth-child(3)")
-    assert fresh.run(colour) == clear
-    fresh.click("#marks")
-    assert fresh.run(colour) != clear
-
-
-def test_an_annotator_is_warned_where_the_browser_keeps_nothing(fresh: Browser, page: Path) -> None:
-    fresh.run("Storage.prototype.setItem = () => { throw new Error('full'); }; 0")
-    begin(fresh, "Ann")
-    fresh.press("y")
-    assert fresh.run("document.getElementById('unkept').checkVisibility()") is True
-    path = downloaded(fresh, "answers-Ann.json", "#json")
-    assert read_answers(path).votes[0].choice == "yes"
-    fresh.open(page)
-    assert fresh.problems == ["dialog: beforeunload"]
-    fresh.problems.clear()
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("dark", [False, True])
-def test_no_screen_is_wider_than_the_window(
-    fresh: Browser, tmp_path: Path, width: int, dark: bool
-) -> None:
-    def check() -> None:
-        fresh.picture(tmp_path / "shot.png", width=width, height=700, dark=dark)
-        assert fresh.run("document.documentElement.scrollWidth <= innerWidth")
-        assert fresh.run("getComputedStyle(document.body).backgroundColor") == (
-            "rgb(20, 23, 26)" if dark else "rgb(253, 253, 252)"
-        )
-
-    check()
-    begin(fresh, "Ann")
-    for number in range(3):
-        fresh.click(f".tab:nth-child({number + 1})")
-        check()
-    fresh.press("o")
-    check()

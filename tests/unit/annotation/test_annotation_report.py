@@ -12,7 +12,7 @@ import pytest
 
 from tablemend.annotation.sample import read_data
 from tablemend.annotation.steps import STEPS
-from tablemend.annotation.verdicts import combine, rule
+from tablemend.annotation.verdicts import rule
 from tablemend.cli import main
 from tablemend.config import Source
 from tablemend.datasets.tablehallu import small_world
@@ -21,7 +21,6 @@ from tablemend.records import Example
 from tablemend.statistics import rate_interval
 from tablemend.tasks.sources import read_examples
 from tests.support.annotators import (
-    SEVERAL,
     Choices,
     all_answers,
     export_sheet,
@@ -53,21 +52,6 @@ def test_majority(votes: str, verdict: str, cause: str) -> None:
     assert rule(words[vote] for vote in votes) == (verdict, cause)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [
-        ("yyy", ("right", "")),
-        ("yny", ("wrong", "")),
-        ("nu.", ("wrong", "")),
-        ("yyu", ("unscored", "unsure")),
-        ("yu.", ("unscored", "unanswered")),
-    ],
-)
-def test_an_example_is_right_when_every_step_is(steps: str, expected: tuple[str, str]) -> None:
-    words = {"y": "yes", "n": "no", "u": "unsure", ".": None}
-    assert combine(rule([words[step]]) for step in steps) == expected  # type: ignore[list-item]
-
-
 def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Path) -> None:
     data = read_data(str(folder))
     right, wrong, tie, unsure, gap = list(data.examples)[:5]
@@ -94,22 +78,6 @@ def test_unsure_ties_and_gaps_are_in_their_own_column(folder: Path, tmp_path: Pa
     assert (agreed["units"], agreed["judgements"]) == (3, 6)
     assert agreed["observed"] == pytest.approx(2 / 3)
     assert report["results"]["query"]["agreement"]["alpha"] is None
-
-
-def test_who_answered_nothing_is_no_annotator(folder: Path, tmp_path: Path) -> None:
-    data = read_data(str(folder))
-    some = all_answers(data, None)
-    first, second = list(some)[:2]
-    some[first] = dict.fromkeys(STEPS, "yes")
-    report = report_of(
-        folder,
-        write_answers(tmp_path / "1.json", data, "a", some),
-        write_answers(tmp_path / "2.json", data, "b", all_answers(data, None)),
-    )
-    assert [(one["name"], one["yes"]) for one in report["annotators"]] == [("a", 3)]
-    assert report["results"]["overall"]["unscored_by"]["unanswered"] == SEVERAL - 1
-    cases = {case["example"]: case["verdict"] for case in report["cases"]}
-    assert (cases[first], cases[second]) == ("right", "unscored")
 
 
 def test_round_trip_with_annotators_who_err_at_known_rates(
@@ -177,18 +145,6 @@ def test_a_report_overwrites_nothing_else(
     assert "exists" in refused("report", folder, answers, "--mark", tmp_path)
     assert "lies inside" in refused("report", folder, answers, "--mark", folder / "marked")
     assert (answers.read_bytes(), (folder / "test.jsonl").read_bytes()) == before
-
-
-def test_one_annotator_has_no_alpha(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = read_data(str(folder))
-    path = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
-    assert main(["annotate", "report", str(folder), str(path)]) == 0
-    printed = capsys.readouterr().out
-    assert "query, table, context, all steps: alpha is not defined: no example" in printed
-    assert "1 annotator." in printed
-    assert "100.0 (91.2\N{EN DASH}100.0)" in printed  # Wilson, 40 of 40
 
 
 # ---- verified copies ----
@@ -282,62 +238,3 @@ def test_a_second_round_replaces_the_first_and_other_splits_stay(
     assert card.count("## Human verification: train") == 1
     lines = (tmp_path / "three" / "verification.jsonl").read_text().splitlines()
     assert [json.loads(line)["split"] for line in lines] == ["train"] * 5 + ["test"] * 40
-
-
-def test_a_verified_data_set_without_a_card_loads_by_its_new_one(
-    tmp_path: Path, examples: list[Example]
-) -> None:
-    folder = write_data(tmp_path / "data", examples, "parquet")
-    data = read_data(str(folder))
-    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data))
-    out = tmp_path / "marked"
-    assert main(["annotate", "report", str(folder), str(answers), "--mark", str(out)]) == 0
-    datasets = pytest.importorskip("datasets")
-    loaded = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(rows) for split, rows in loaded.items()} == {"test": 40}
-    assert [Example.from_json(row) for row in loaded["test"]] == examples
-
-
-def test_a_single_file_is_verified_too(tmp_path: Path, examples: list[Example]) -> None:
-    path = write_data(tmp_path / "data", examples) / "test.jsonl"
-    data = read_data(str(path))
-    assert data.split is None
-    choices = all_answers(data)
-    choices[examples[0].id]["table"] = "no"
-    answers = write_answers(tmp_path / "a.json", data, "a", choices)
-    out = tmp_path / "good"
-    assert main(["annotate", "report", str(path), str(answers), "--drop", str(out)]) == 0
-    assert read_split(out, "test") == examples[1:]
-
-
-def test_nothing_is_written_where_nothing_is_left(
-    folder: Path, tmp_path: Path, refused: Callable[..., str]
-) -> None:
-    data = read_data(str(folder))
-    answers = write_answers(tmp_path / "a.json", data, "a", all_answers(data, "no"))
-    assert "nothing to write" in refused("report", folder, answers, "--drop", tmp_path / "out")
-    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
-
-
-def test_a_hub_data_set_is_verified_too(
-    tmp_path: Path, examples: list[Example], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    datasets = pytest.importorskip("datasets")
-    asked: list[Any] = []
-
-    def load(name: str, split: str, revision: str | None) -> list[dict[str, Any]]:
-        asked.append((name, split, revision))
-        return [example.to_json() for example in examples]
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
-    data = read_data("hub:me/mine", "validation", "abc")
-    choices = all_answers(data)
-    choices[examples[0].id]["table"] = "no"
-    answers = write_answers(tmp_path / "a.json", data, "a", choices)
-    arguments = ["annotate", "report", "hub:me/mine", str(answers), "--split=validation"]
-    for option, left in (("--drop", examples[1:]), ("--mark", examples)):
-        out = tmp_path / option[2:]
-        assert main([*arguments, "--revision=abc", option, str(out)]) == 0
-        assert read_split(out, "validation") == left
-        assert set(contents(out)) == {"validation.jsonl", "README.md", "verification.jsonl"}
-    assert set(asked) == {("me/mine", "validation", "abc")}

@@ -21,7 +21,7 @@ from tablemend.backends.openai_client import AHEAD, OpenAIEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config.backend import BackendOptions
 from tablemend.errors import FULL_DISK, TablemendError
-from tests.support.chat_server import ChatServer, Reply, Respond, Seen, answer, refuse
+from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
 from tests.support.files import file_size_limit
 
 
@@ -154,16 +154,6 @@ def test_what_was_answered_once_is_not_asked_again(tmp_path: Path) -> None:
     assert sum(one.seconds for one in first.values()) < 30
 
 
-def test_an_answer_is_stored_before_it_is_handed_out(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sqlite")
-    with ChatServer(echo) as server, opened(server, cache=path) as backend:
-        other = opened(server, cache=path)  # as another process
-        for one in backend.generate(requests(30)):
-            key = other._cache.key(request(int(one.id[1:])))  # type: ignore[union-attr]
-            assert other._cache.get(key, one.id) == one  # type: ignore[union-attr]
-        other.close()
-
-
 def test_a_failed_request_is_asked_again_the_next_time(tmp_path: Path) -> None:
     path = str(tmp_path / "c.sqlite")
     with ChatServer(lambda seen: refuse(400)) as server:
@@ -263,23 +253,6 @@ def test_a_slow_iterator_holds_up_no_request() -> None:
         assert [one.finish_reason for one in backend.generate(slowly())] == ["stop"] * 3
 
 
-def test_what_the_iterator_raises_comes_after_what_is_in_flight() -> None:
-    def broken() -> Iterator[Request]:
-        yield from requests(5)
-        raise RuntimeError("no more")
-
-    out = []
-    respond: Respond = lambda seen: replace(echo(seen), seconds=0.05)  # noqa: E731
-    with (
-        ChatServer(respond) as server,
-        opened(server) as backend,
-        pytest.raises(RuntimeError, match="no more"),
-    ):
-        for one in backend.generate(broken()):
-            out.append(one)
-    assert len(out) == 5
-
-
 def test_a_generator_that_is_closed_cancels_what_is_in_flight() -> None:
     before = threading.active_count()
     with (
@@ -311,15 +284,6 @@ def test_batches_go_through_the_cache_and_the_counts(tmp_path: Path) -> None:
         assert backend.spent == Spent(15, 10, 0, 75, 150)
         assert asyncio.run(backend.answer(request(3))).text == "prompt 3"
     assert engine.closed == 1
-
-
-def test_batches_of_a_stream_are_bounded() -> None:
-    engine = Batches()
-    backend = Backend("x:y", engine, options())
-    answers = backend.generate(map(request, itertools.count()))
-    assert len([next(answers) for _ in range(2 * 100)]) == 2 * 100
-    answers.close()
-    assert engine.batches[:2] == [100, 100] and max(engine.batches) == 100
 
 
 def test_an_engine_that_dies_leaves_what_it_answered(tmp_path: Path) -> None:

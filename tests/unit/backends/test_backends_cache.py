@@ -140,12 +140,6 @@ def test_a_file_that_is_damaged_or_of_something_else_is_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_an_empty_file_is_a_new_cache(path: Path) -> None:
-    path.parent.mkdir()
-    path.touch()
-    filled(path, 1)
-
-
 def test_a_path_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path, tmp_path / "file" / "cache.sqlite"):
@@ -166,12 +160,6 @@ def test_a_full_disk_is_named_and_loses_nothing(path: Path) -> None:
     assert all(cache.get(numbered(n)[0], f"r{n}") == numbered(n)[1] for n in range(stored))
     cache.put(*numbered(stored))  # there is room again
     assert cache.get(numbered(stored)[0], f"r{stored}") == numbered(stored)[1]
-
-
-def test_a_disk_that_is_full_from_the_start_is_named(path: Path) -> None:
-    with file_size_limit(100), pytest.raises(OSError) as caught:
-        RequestCache(path, IDENTITY)
-    assert caught.value.errno in FULL_DISK
 
 
 WRITER = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import logging
@@ -160,20 +159,6 @@ def test_options_decide_on_the_fields(
 ) -> None:
     body = chat.body_of(replace(request(), **asked), "m", options(**more))
     assert body == {"model": "m", "messages": [{"role": "user", "content": "hello"}], **fields}
-
-
-@pytest.mark.parametrize(("thinking", "end"), [(True, " /think"), (False, " /no_think")])
-def test_the_soft_switch_ends_the_users_last_turn(thinking: bool, end: str) -> None:
-    turns = (
-        {"role": "user", "content": "one"},
-        {"role": "assistant", "content": "two"},
-        {"role": "user", "content": "three"},
-        {"role": "assistant", "content": "fo"},
-    )
-    asked = Request("r", turns, Sampling(9), thinking=thinking)
-    sent = chat.body_of(asked, "m", options(thinking_switch="no_think"))["messages"]
-    assert [turn["content"] for turn in sent] == ["one", "two", f"three{end}", "fo"]
-    assert turns[2]["content"] == "three"
 
 
 # what comes back
@@ -472,19 +457,6 @@ def test_the_run_stops_once_every_server_has_said_so(status: int, message: str) 
         assert one.seen and two.seen and len(one.seen) + len(two.seen) <= 16
 
 
-def test_a_request_that_every_server_declines_is_recorded_alone() -> None:
-    def respond(seen: Seen) -> Reply:
-        return refuse(404) if seen.prompt == "prompt 7" else answer()
-
-    with ChatServer(respond) as one, ChatServer(respond) as two:
-        urls = f"{one.url},{two.url}"
-        done = {x.id: x for x in ask(urls, requests(20), concurrency=1)}
-        asked = Counter(seen.prompt for server in (one, two) for seen in server.seen)
-    assert done.pop("r7").error == "status 404: no (2 tries)"
-    assert {x.finish_reason for x in done.values()} == {"stop"}
-    assert asked["prompt 7"] == 2
-
-
 # limits and loops
 
 
@@ -499,13 +471,6 @@ def test_requests_a_minute_hold_for_tries_too() -> None:
         done = ask(server, requests(5), requests_per_minute=600)
     assert len(done) == 5 and len(times) == 6
     assert times[5] - times[0] > 0.45
-
-
-def test_one_engine_serves_one_loop_after_the_other() -> None:
-    with ChatServer(lambda seen: answer(seen.prompt)) as server, opened(server) as backend:
-        texts = [asyncio.run(backend.answer(request(prompt=str(n)))).text for n in range(2)]
-        texts += [one.text for one in backend.generate([request(prompt="2")])]
-    assert texts == ["0", "1", "2"]
 
 
 # keys
@@ -571,14 +536,6 @@ def test_a_key_in_an_answer_is_masked(
     for text in places(tmp_path, [], *said):
         assert KEY[3:12] not in text
     assert ("You sent ***." in said[1]) is (finish == "stop")
-
-
-def test_a_word_that_is_sent_as_a_key_may_stand_in_an_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MY_KEY", "EMPTY")
-    one, _ = ask_one(lambda _: answer("EMPTY cells"), key_variable="MY_KEY")
-    assert one.text == "EMPTY cells"
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,6 @@ def test_the_first_line_whose_text_is_in_the_messages_answers(path: Path) -> Non
     assert backend.spent.completion_tokens == 2 + sum(one.completion_tokens for one in found)
 
 
-def test_a_line_without_a_text_to_look_for_answers_everything(path: Path) -> None:
-    with opened(path, {"text": "<think>so</think>yes"}) as backend:
-        (found,) = backend.generate([request("Is it?")])
-    assert found.answer == "yes"
-
-
 def test_the_cache_knows_the_file_by_its_content(path: Path) -> None:
     def ask(text: str) -> Completion:
         with opened(path, {"text": text}, cache="cache.sqlite") as backend:
@@ -95,12 +89,6 @@ def test_a_file_that_holds_no_answers_is_one_line(
     assert message in str(refused.value) and str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (path.parent / "runs").exists()
-
-
-def test_options_of_servers_are_refused(path: Path) -> None:
-    path.write_text('{"text": "yes"}')
-    with pytest.raises(TablemendError, match="body is for servers"):
-        open_backend(f"scripted:{path}", BackendOptions(body={"top_p": 0.9}))
 
 
 def test_a_command_is_rehearsed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

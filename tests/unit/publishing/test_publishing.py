@@ -6,18 +6,16 @@ import json
 import re
 import runpy
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-import yaml
 from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from tablemend.config import ConfigError, parse
+from tablemend.config import parse
 from tablemend.datasets.tablehallu.dataset import make_dataset
 from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
@@ -26,7 +24,6 @@ from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.publishing import hub, merging
 from tablemend.publishing.command import MergeCommand, PublishCommand
 from tablemend.publishing.folder import Published, write_folder
-from tablemend.publishing.recorded import chain_of, read_recorded
 from tablemend.recipe.experiment import DpoCommand, GrpoCommand, PairsCommand, SftCommand
 from tablemend.reports.wording import with_interval
 from tablemend.runs import Run
@@ -171,21 +168,6 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
     assert "Missing" not in text
 
 
-def test_the_card_launches_as_it_was_launched_and_repeats_no_answer(run: Run) -> None:
-    launched = {"strategy": "zero2", "world_size": 2, "device": "NVIDIA X1", "first_answer": "Rin"}
-    start = {"manifest": {"sft": {"first_answer": "Rin"}}}
-    run.record("sft", {**run.recorded("sft"), **launched, "start": start})
-    out = publish(run).folder
-    text = (out / "README.md").read_text(encoding="utf-8")
-    assert "--config_file accelerate_configs/zero2.yaml --num_processes 2 train/sft.py" in text
-    assert "NVIDIA X1, 2 process(es), zero2" in text
-    manifest = (out / "tablemend" / "manifest.json").read_text()
-    assert "zero2" in manifest and "first_answer" not in manifest
-    recipe = out / "tablemend" / "sft.yaml"
-    parse(SftCommand, [f"recipe={recipe}"])
-    parse(CompareCommand, [f"recipe={recipe}"])
-
-
 def test_no_path_of_this_machine_is_published(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,16 +196,6 @@ def test_no_path_of_this_machine_is_published(
     assert (out / same).read_bytes() == (run.model / same).read_bytes()
 
 
-def test_a_comparison_on_what_the_training_did_not_keep_apart_is_refused(run: Run) -> None:
-    shutil.rmtree(run.path / "generations")
-    (run.path / "compare.yaml").unlink()
-    for change in ("data.test.seed=9", f"data.test.n={N + 1}"):
-        with pytest.raises(TablemendError, match=r"kept its tables apart .* data\.test"):
-            compare(run, change)
-    assert not (run.path / "compare.yaml").exists()
-    compare(run, f"data.test.n={N - 1}")  # the same, from the front
-
-
 @pytest.mark.parametrize("merged", [False, True])
 def test_an_adapter_is_published_merged_or_with_a_base_that_others_have(
     base: Path, tmp_path: Path, merged: bool
@@ -243,21 +215,6 @@ def test_an_adapter_is_published_merged_or_with_a_base_that_others_have(
     files = {path.name for path in published.folder.iterdir()}
     assert {"generation_config.json", "tokenizer_config.json", "chat_template.jinja"} <= files
     assert ("adapter_model.safetensors" in files) is not merged
-
-
-def test_an_adapter_on_the_hub_names_its_bases_commit(base: Path, tmp_path: Path) -> None:
-    run = finished_training(tmp_path / "run", base, *LORA)
-    _set(run.model / "adapter_config.json", base_model_name_or_path="owner/base")
-    recipe = yaml.safe_load((run.path / "sft.yaml").read_text())
-    recipe["model"]["path"] = "owner/base"
-    (run.path / "sft.yaml").write_text(yaml.safe_dump(recipe))
-    run.record("sft", {**run.recorded("sft"), "model_revision": "c0ffee"})
-    checkpoints.mark_complete(run.model)
-    out = publish(run).folder
-    settings = json.loads((out / "adapter_config.json").read_text())
-    assert settings["revision"] == "c0ffee"
-    data = ModelCard.load(out / "README.md").data
-    assert (data.base_model, data.base_model_relation) == ("owner/base", "adapter")
 
 
 def _set(path: Path, **fields: Any) -> None:
@@ -336,18 +293,6 @@ def test_what_is_not_complete_is_not_pushed(
     assert fake.calls == []
 
 
-def test_without_a_token_nothing_is_written(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr(hub, "get_token", lambda: None)
-    monkeypatch.setattr(
-        sys, "argv", ["publish.py", f"run={run.path}", f"repo_id={NAME}", "push=true"]
-    )
-    with pytest.raises(SystemExit):
-        runpy.run_path("train/publish.py", run_name="__main__")
-    assert "HF_TOKEN" in capsys.readouterr().err and not (run.path / "publish").exists()
-
-
 def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: Path) -> None:
     template = run.model / "chat_template.jinja"
     words = template.read_text()
@@ -375,12 +320,6 @@ def test_a_broken_checkpoint_or_another_template_is_refused(run: Run, tmp_path: 
     with pytest.raises(TablemendError, match="generation would not stop"):
         publish(run)
     assert not (run.path / "publish").exists()
-
-
-def test_a_name_that_the_hub_has_not_is_refused() -> None:
-    for value in ("tiny", "me/x/y"):
-        with pytest.raises(ConfigError, match=f"repo_id: '{value}' is no name on the Hub"):
-            parse(PublishCommand, ["run=x", f"repo_id={value}"])
 
 
 def test_a_run_keeps_to_its_one_training(run: Run) -> None:
@@ -464,21 +403,6 @@ def test_a_second_training_tells_of_its_pairs_or_rewards(
     assert {config.model.path for _, config in rest} == {"runs/again-1/model"}
     if stage == "dpo":
         assert {config.dpo.pairs.path for _, config in rest} == {"data/again"}
-
-
-def test_a_chain_of_trainings_is_told_from_its_beginning(run: Run, tmp_path: Path) -> None:
-    second = finished_training(tmp_path / "second", run.model)
-    chain = chain_of(read_recorded(second.path))
-    assert [one.config.model.path for one in chain[1:]] == [str(run.model)]
-    text = (publish(second).folder / "README.md").read_text(encoding="utf-8")
-    assert "Made from `.../base` by supervised fine-tuning, then supervised fine-tuning" in text
-    assert text.count("### Supervised fine-tuning") == 2
-    assert "run=again model.path=runs/again-1/model" in text
-    behind = second.path / "publish" / "tablemend"
-    own = yaml.safe_load((behind / "1-sft" / "sft.yaml").read_text())
-    assert own["model"]["path"] == ".../base" and (behind / "1-sft" / "manifest.json").is_file()
-    second.record("sft", {**second.recorded("sft"), "model_revision": "sha256:other"})
-    assert any("holds other weights now" in one for one in publish(second).missing)
 
 
 def _merge_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:

@@ -84,15 +84,6 @@ def test_another_base_is_refused(run: Run, base: Path) -> None:
         merge(run)
 
 
-def test_a_base_that_is_gone_or_unknown_is_refused(run: Run, base: Path) -> None:
-    base.rename(base.with_name("elsewhere"))
-    with pytest.raises(TablemendError, match="no model folder"):
-        merge(run)
-    run.record("sft", {"steps": 40})
-    with pytest.raises(TablemendError, match="does not say which weights"):
-        merge(run)
-
-
 def test_what_is_no_finished_adapter_is_refused(base: Path, tmp_path: Path, run: Run) -> None:
     whole = finished_training(tmp_path / "whole", base)
     with pytest.raises(TablemendError, match="whole weights already") as refusal:
@@ -103,14 +94,6 @@ def test_what_is_no_finished_adapter_is_refused(base: Path, tmp_path: Path, run:
         merge(run)
     with pytest.raises(TablemendError, match="not the run of one training"):
         merge(Run(tmp_path))
-
-
-def test_a_folder_in_the_way_is_left_alone(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("mine")
-    with pytest.raises(TablemendError, match="no whole checkpoint"):
-        merge(run, out=str(tmp_path / "out"))
-    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
 
 
 def test_a_whole_checkpoint_that_is_not_this_merge_is_not_taken_for_it(

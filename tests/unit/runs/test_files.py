@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tablemend.annotation.outcome import _new_folder
 from tablemend.datasets.tablehallu import small_world
 from tablemend.datasets.tablehallu.files import encode, example_file
-from tablemend.runs import replace_file, sync, write_text
+from tablemend.runs import replace_file, write_text
 from tablemend.training import checkpoints
 
 Synced = Callable[[], dict[str, list[str]]]
@@ -88,22 +87,6 @@ def test_data_and_manifests_too(tmp_path: Path, synced: Synced) -> None:
         assert name in found["."]
 
 
-def test_a_disk_that_cannot_sync_a_folder_is_used_a_full_one_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(number: int) -> None:
-        raise OSError(code, os.strerror(code))
-
-    file = tmp_path / "file"
-    file.touch()
-    monkeypatch.setattr(os, "fsync", fail)
-    for code in (errno.EINVAL, errno.EBADF, errno.EACCES):  # noqa: B007 - ``fail`` reads it
-        sync(tmp_path)
-    for code, path in ((errno.ENOSPC, tmp_path), (errno.EBADF, file)):
-        with pytest.raises(OSError, match=os.strerror(code)):
-            sync(path)
-
-
 def _replace(path: Path, text: str) -> None:
     new = path.with_name(".new")
     new.write_text(text)
@@ -126,29 +109,3 @@ def test_a_link_is_written_through(
     assert link.is_symlink() and not target.is_symlink() and target.read_text() == "new"
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
     assert names - {"deep"} == {"link", "other", place}
-
-
-@pytest.mark.parametrize("write", [write_text, _replace])
-def test_a_device_or_fifo_takes_the_text_and_stays(
-    tmp_path: Path, write: Callable[[Path, str], None]
-) -> None:
-    fifo, null = tmp_path / "fifo", tmp_path / "null"
-    os.mkfifo(fifo)
-    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    null.symlink_to(os.devnull)  # never itself: a test that fails as root would destroy it
-    write(fifo, "new")
-    write(null, "new")
-    assert os.read(reader, 9) == b"new" and fifo.is_fifo()
-    os.close(reader)
-    assert null.is_symlink() and Path(os.devnull).is_char_device()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "null"]
-
-
-def test_a_folder_is_put_where_a_link_leads(tmp_path: Path) -> None:
-    _folder(tmp_path / "disk" / "model")
-    (tmp_path / "model").symlink_to("disk/model")
-    (_folder(tmp_path / ".new") / "more").touch()
-    checkpoints.put_in_place(tmp_path / "model", tmp_path / ".new")
-    assert (tmp_path / "model").is_symlink() and (tmp_path / "disk/model/more").exists()
-    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
-    assert [path.name for path in tmp_path.iterdir() if path.name != "disk"] == ["model"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import importlib
 import json
 import os
 import shlex
@@ -14,7 +12,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -24,14 +22,9 @@ from tablemend.recipe.experiment import Experiment
 from tablemend.runs import (
     Run,
     disk_errors,
-    hash_file,
-    read_jsonl,
-    sole_writer,
     write_json,
-    write_text,
 )
 from tablemend.script import EXTRAS, run_script
-from tests.support.files import file_size_limit
 
 ROOT = Path(__file__).parents[3]
 PARTS = ("seed", "train")
@@ -75,36 +68,6 @@ def test_what_a_library_quotes_of_a_full_disk_is_raised(
     assert caught.value.filename == str(tmp_path)
 
 
-def test_what_a_library_quotes_of_another_error_passes_unchanged(tmp_path: Path) -> None:
-    missing = Exception("No such file or directory (os error 2)")
-    with pytest.raises(Exception, match="os error 2") as caught, disk_errors(tmp_path):
-        raise missing
-    assert caught.value is missing
-
-
-def test_a_folder_that_may_not_be_tried_does_not_hide_the_defect(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forbid(_: int) -> None:
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(os, "fsync", forbid)
-    with pytest.raises(RuntimeError, match="a defect"), disk_errors(tmp_path):
-        raise RuntimeError("a defect")
-
-
-def test_the_file_size_limit_leaves_no_half_written_bytecode(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    (tmp_path / "imported_in_need.py").write_text("X = 1\n" * 50)
-    with file_size_limit(10):
-        importlib.import_module("imported_in_need")
-    assert not list(tmp_path.rglob("*.pyc"))
-    assert not sys.dont_write_bytecode
-
-
 def test_what_a_library_does_not_say_of_a_full_disk_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,39 +79,6 @@ def test_what_a_library_does_not_say_of_a_full_disk_is_tried(
     with pytest.raises(OSError, match="No space left"), disk_errors(tmp_path / "not" / "yet"):
         raise RuntimeError("unexpected pos 576 vs 534")  # as torch.save says it
     assert list(tmp_path.iterdir()) == []
-
-
-def test_not_a_number_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_json(tmp_path / "x.json", {"rate": float("nan")})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_text('"a"\n{broken\n"c"\n')
-    with pytest.raises(TablemendError, match=r"lines\.jsonl:2 "):
-        list(read_jsonl(path))
-
-
-def test_run_folders(tiny: Experiment) -> None:
-    assert Run.of(tiny).path == Path("runs/tiny")
-    assert Run.of(tiny.model_copy(update={"run": "other"})).path == Path("runs/other")
-    assert Run.of(tiny.model_copy(update={"run": "there/here"})).path == Path("there/here")
-
-
-def test_a_lock_that_was_removed_meanwhile_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    take = fcntl.flock
-
-    def slow(file: IO[str], how: int) -> None:
-        Path(file.name).unlink()  # by a process that ends now
-        take(file, how)
-
-    monkeypatch.setattr(fcntl, "flock", slow)
-    with pytest.raises(TablemendError, match="is writing into"), sole_writer(tmp_path):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -192,28 +122,6 @@ def test_the_manifest_keeps_every_stage(tiny: Experiment, tmp_path: Path) -> Non
     for key in ("commit", "dirty", "packages", "world_size", "time", "command"):
         assert key in manifest["sft"]
     assert manifest["sft"]["packages"]["numpy"]
-
-
-def test_a_broken_configuration_of_a_stage_is_refused_in_one_line(
-    tiny: Experiment, tmp_path: Path
-) -> None:
-    (tmp_path / "sft.yaml").write_text("train: [1, 2")
-    with pytest.raises(TablemendError, match=r"sft\.yaml cannot be read: move it away") as told:
-        Run(tmp_path).begin("sft", tiny, ())
-    assert "\n" not in str(told.value)
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that refuses root too")
-def test_a_file_that_cannot_be_written_is_named_as_it_was_given() -> None:
-    with pytest.raises(FileNotFoundError, match=r"'/proc/x'$"):
-        write_text(Path("/proc/x"), "text")
-
-
-def test_hash_is_of_the_bytes(tmp_path: Path) -> None:
-    write_text(tmp_path / "a", "same")
-    write_text(tmp_path / "b", "same")
-    write_text(tmp_path / "c", "other")
-    assert hash_file(tmp_path / "a") == hash_file(tmp_path / "b") != hash_file(tmp_path / "c")
 
 
 @pytest.mark.parametrize(
@@ -284,22 +192,6 @@ def test_two_ctrl_c_end_everything_in_one_line(tmp_path: Path, case: str) -> Non
         os.killpg(child.pid, signal.SIGINT)
         _, rest = child.communicate(timeout=30)
     assert (child.returncode, first + rest) == (130, "interrupted; the same command continues\n")
-
-
-def test_a_defect_keeps_its_traceback() -> None:
-    def main() -> None:
-        raise OSError(errno.EIO, "broken")
-
-    with pytest.raises(OSError, match="broken"):
-        run_script(main)
-
-
-def test_a_missing_module_that_no_extra_brings_keeps_its_traceback() -> None:
-    def main() -> None:
-        raise ModuleNotFoundError("no", name="tablemend.nowhere")
-
-    with pytest.raises(ModuleNotFoundError):
-        run_script(main)
 
 
 def test_extras_are_those_of_the_project() -> None:

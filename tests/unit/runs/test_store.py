@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import signal
 import subprocess
@@ -40,13 +38,7 @@ def test_records_are_read_by_key_and_the_later_of_two_counts(tmp_path: Path) -> 
     assert set(store) == {0, 1, 2} and store.settings == settings_of(path) == {"model": "m"}
 
 
-def test_nothing_put_leaves_no_file(tmp_path: Path) -> None:
-    with Store(tmp_path / "store.jsonl", "id"):
-        pass
-    assert not list(tmp_path.iterdir())
-
-
-@settings(deadline=None)  # the disk may be busy
+@settings(deadline=None, max_examples=30)  # the disk may be busy
 @given(st.lists(st.text(), max_size=5), st.integers(0, 200))
 def test_a_cut_file_goes_on_to_what_it_would_have_been(texts: list[str], cut: int) -> None:
     import tempfile
@@ -96,21 +88,6 @@ def test_a_full_disk_keeps_the_records_before_and_the_same_call_goes_on(tmp_path
     assert _fill(tmp_path / "whole.jsonl", range(50)).items() == Store(path, "id").items()
 
 
-def test_a_disk_that_has_no_room_at_the_sync_keeps_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    path = tmp_path / "store.jsonl"
-    before = dict(_fill(path, range(3)).items())
-    monkeypatch.setattr("tablemend.runs.store.SYNC_SECONDS", -1)
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        _fill(path, range(4))
-    assert Store(path, "id").items() == before.items()
-
-
 def test_another_process_that_writes_is_refused_and_reading_is_not(tmp_path: Path) -> None:
     path = tmp_path / "store.jsonl"
     with Store(path, "id") as store:
@@ -121,14 +98,6 @@ def test_another_process_that_writes_is_refused_and_reading_is_not(tmp_path: Pat
             Store(path, "id"),
         ):
             pass
-
-
-def test_what_is_written_while_a_writer_waits_is_seen(tmp_path: Path) -> None:
-    path = tmp_path / "store.jsonl"
-    late = Store(path, "id")
-    _fill(path, range(2))
-    with late:
-        assert set(late) == {0, 1}
 
 
 def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
@@ -156,9 +125,3 @@ def test_a_file_of_another_kind_is_refused(line: str, tmp_path: Path) -> None:
     for read in (lambda: Store(path, "id"), lambda: settings_of(path)):
         with pytest.raises(TablemendError, match=r"store\.jsonl:1 does not say what its records"):
             read()
-
-
-def test_half_a_character_is_stored_as_a_question_mark(tmp_path: Path) -> None:
-    with Store(tmp_path / "store.jsonl", "id") as store:
-        store.put({"id": 1, "text": json.loads('"\\ud83d"')})
-        assert store[1]["text"] == "?"
