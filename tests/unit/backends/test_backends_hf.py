@@ -105,7 +105,7 @@ def generate_alone(model, request: Prompt, length: int) -> list[int]:
 @pytest.mark.parametrize("batch_size", [4, 64])
 def test_greedy_answers_are_those_of_generate(make_model, batch_size):
     wrapped = wrap(make_model())
-    requests = make_requests(9)
+    requests = make_requests(17)
     finishes = set()
     for completion in wrapped.generate(requests, Sampling(40), batch_size):
         request = next(r for r in requests if r.id == completion.id)
