@@ -15,12 +15,7 @@ from tablemend.evaluation.systems import other_test
 from tablemend.publishing.command import PublishCommand
 from tablemend.publishing.metadata import metadata
 from tablemend.publishing.recorded import Recorded, chain_of
-from tablemend.publishing.reproduction import (
-    BEHIND,
-    commands_as_run,
-    commands_from_card,
-    recipe_of,
-)
+from tablemend.publishing.reproduction import BEHIND, commands, recipe_of
 from tablemend.publishing.scores import Scores
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
@@ -55,7 +50,6 @@ def write_card(
         tokenizer: the one that is published.
         lacking: what is missing; said at its head.
     """
-    compared = scores is not None
     text = render(
         "tablemend.publishing",
         "card.md.j2",
@@ -73,9 +67,7 @@ def write_card(
         usage=_usage(recorded, scores, tokenizer),
         scores=scores,
         **(_results(recorded, scores) if scores is not None else {}),
-        typed="\n".join(filter(None, commands_as_run(recorded, compared, command.merged)))
-        or "unknown",
-        again="\n".join(commands_from_card(recorded, compared, command.merged)),
+        commands="\n".join(commands(recorded, scores is not None, command.merged)),
         behind=BEHIND,
         recipe_file=recipe_of(recorded, 0),
     )

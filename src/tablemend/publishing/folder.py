@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from transformers import GenerationConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
@@ -151,52 +149,16 @@ def _copy_evidence(recorded: Recorded, out: Path) -> None:
             shutil.copy2(path, out / BEHIND / name)
 
 
+_FOLDERS = re.compile(r"(?<![\w.~/<-])/(?:[^\s/'\"`,;:(){}\[\]<>|*?=]+/)+(?=[^\s/'\"`])")
+
+
 def _leave_out_paths(out: Path) -> None:
     """Say of this machine's folders their last name alone; those of the clone are named from it."""
     names = ("README.md", "config.json", ADAPTER)  # a tokenizer's words may look like paths
     files = [path for path in (out / BEHIND).rglob("*") if path.is_file()]
-    files += [out / name for name in names if (out / name).is_file()]
-    texts = {path: path.read_text(encoding="utf-8") for path in files}
-    found = {one for path, text in texts.items() for one in _paths_in(_values(path, text))}
-    if not found:
-        return
-    longest_first = sorted(found, key=len, reverse=True)
-    ways = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in longest_first)  # YAML folds
-    any_path = re.compile(rf"(?<![\w.~/-])(?:{ways})(?!\w)")
-    for path, text in texts.items():
-        write_text(path, any_path.sub(lambda match: _named_here(match[0]), text))
-
-
-def _values(path: Path, text: str) -> Iterator[str]:
-    """The texts of a JSON or YAML file, names of fields too; any other file is one text."""
-    pending: list[Any] = [yaml.safe_load(text) if path.suffix in (".json", ".yaml") else text]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, dict):
-            pending += [*value, *value.values()]
-        elif isinstance(value, list):
-            pending += value
-        elif isinstance(value, str):
-            yield value
-
-
-_PATH = re.compile(r"(?<![\w.~/<-])/(?!/)[^\s/'\"`,;(){}\[\]<>|*?=]+/[^\s'\"`,;(){}\[\]<>|*?=]+")
-
-
-def _paths_in(texts: Iterable[str]) -> Iterator[str]:
-    """Absolute paths: in a text, and what is one as a whole or behind ``run=`` or ``hf:``."""
-    for text in texts:
-        yield from (match[0].rstrip(".:") for match in _PATH.finditer(text))
-        for whole in (text, text.partition("=")[2], text.partition(":")[2]):
-            if re.fullmatch(r"/[^/\n][^\n]*", whole):
-                yield whole
-
-
-def _named_here(path: str) -> str:
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return f".../{Path(path).name}"
+    for path in (*files, *(out / name for name in names if (out / name).is_file())):
+        text = path.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
+        write_text(path, _FOLDERS.sub(".../", text))
 
 
 def _without_answers(noted: Any) -> Any:

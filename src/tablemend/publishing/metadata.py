@@ -28,14 +28,14 @@ def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand)
     """The card's head; a base or data set is named there only where it is on the Hub."""
     path = chain_of(recorded)[0].config.model.path
     is_adapter = recorded.is_adapter and not command.merged
-    sources = [one for one in _sources(recorded) if one.startswith(HUB)]
+    sources = {one.source for one in recorded.config.data.training_sources}
     more: dict[str, Any] = {}
     if local_folder(path) is None:  # only a name on the Hub is one for its readers
         more["base_model_relation"] = "adapter" if is_adapter else "finetune"
     results = model_index(scores) if scores is not None else []
     return ModelCardData(
         base_model=path if more else None,
-        datasets=sorted({one.removeprefix(HUB) for one in sources}) or None,
+        datasets=sorted(one.removeprefix(HUB) for one in sources if one.startswith(HUB)) or None,
         eval_results=results or None,
         model_name=command.repo_id.partition("/")[2],
         language="en",
@@ -45,24 +45,6 @@ def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand)
         tags=["tablemend", "table-generation", "hallucination", recorded.stage],
         **more,
     )
-
-
-def _sources(recorded: Recorded) -> list[str]:
-    """Names of the data that was trained on."""
-    return list(_strings(recorded.config.model_dump(mode="json")["data"]["train"], "source"))
-
-
-def _strings(data: Any, name: str) -> Iterator[str]:
-    """Every text under a name, at any depth: one source, or a mixture of several."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key == name and isinstance(value, str):
-                yield value
-            else:
-                yield from _strings(value, name)
-    elif isinstance(data, list):
-        for one in data:
-            yield from _strings(one, name)
 
 
 def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate]]:

@@ -1,4 +1,4 @@
-"""The commands that make a checkpoint and its results again: as run, and from the card."""
+"""The commands that make a checkpoint and its results again."""
 
 from __future__ import annotations
 
@@ -32,28 +32,6 @@ def placed_chain(recorded: Recorded) -> list[tuple[int, Recorded]]:
     return [*enumerate(chain[:-1], 1), (0, chain[-1])]
 
 
-def commands_as_run(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
-    """What was typed, with the launch that each training noted, and what made its data.
-
-    Args:
-        recorded: the training that is published.
-        compared: whether its results are.
-        merged: whether its merged weights are; a merge that nothing came of is left out.
-    """
-    yield from _data_made(recorded)
-    before: Recorded | None = None
-    for one in chain_of(recorded):
-        if before is not None and _began_merged(before, one):
-            yield _typed("train", before.run.recorded("merge"))
-        yield _typed("data_gen", one.facts.get("pairs_made", {}))
-        yield _typed("train", one.facts, launcher(one.facts))
-        before = one
-    if compared:
-        yield _typed("eval", recorded.run.recorded("compare"))
-    if merged:
-        yield _typed("train", recorded.run.recorded("merge"))
-
-
 def _began_merged(before: Recorded, after: Recorded) -> bool:
     """Whether a training began with what train/merge.py made in the run before it (out= too)."""
     return Path(after.config.model.path).name != before.run.model.name
@@ -83,14 +61,6 @@ def _command_in(card: Path) -> str | None:
     return next((line for line in lines if line.startswith("python data_gen/")), None)
 
 
-def _typed(folder: str, facts: Mapping[str, Any], start: str = "python") -> str:
-    command = facts.get("command")
-    if not command:
-        return ""
-    script, *tokens = (token for token in command if not token.startswith("rescore="))
-    return f"{start} {folder}/{script} {shlex.join(tokens)}"
-
-
 def launcher(facts: Mapping[str, Any]) -> str:
     """How to launch a training again with its strategy and number of processes."""
     strategy = facts.get("strategy")
@@ -100,8 +70,14 @@ def launcher(facts: Mapping[str, Any]) -> str:
     return f"accelerate launch{config} --num_processes {processes}{one}"
 
 
-def commands_from_card(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
-    """The same from the recipes in the published folder, into runs of their own."""
+def commands(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
+    """The commands, with the recipes in the published folder, into runs of their own.
+
+    Args:
+        recorded: the training that is published.
+        compared: whether its results are.
+        merged: whether its merged weights are.
+    """
     yield from _data_made(recorded)
     placed = placed_chain(recorded)
     start: list[str] = []

@@ -145,7 +145,7 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
         "hours: 1.20",
         "Put the final table after `####`.",
         "<|im_start|>assistant",
-        "accelerate launch --num_processes 1 --gpu_ids 0 train/sft.py recipe=tiny 'run=x y'",
+        "accelerate launch --num_processes 1 --gpu_ids 0 train/sft.py recipe=FOLDER/",
         "Blank-filling",
         "learning_rate: 0.001",
         "the training refuses data that shares a table with them",
@@ -171,7 +171,7 @@ def test_the_card_says_where_everything_comes_from(run: Run) -> None:
 def test_no_path_of_this_machine_is_published(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = tmp_path / "my own" / "rows.jsonl"
+    rows = tmp_path / "own" / "rows.jsonl"
     typed = [f"recipe={tmp_path}/r.yaml", f"model.path=hf:{base}", f"run={ROOT}/runs/x"]
     monkeypatch.setattr(sys, "argv", ["sft.py", *typed])
     source = f"data.train={{source: {rows}, n: null, seed: 0}}"
@@ -185,13 +185,14 @@ def test_no_path_of_this_machine_is_published(
     for path in filter(Path.is_file, out.rglob("*")):
         text = path.read_bytes().decode("latin-1")
         assert str(tmp_path) not in text and str(ROOT) not in text, path
-    assert "recipe=.../r.yaml model.path=hf:.../base run=runs/x" in (out / "README.md").read_text()
     assert noted["x"] in (out / "config.json").read_text()
     recipes = out / "tablemend"
     own = parse(DpoCommand, [f"recipe={recipes / 'dpo.yaml'}"])
     assert (own.model.path, own.run) == (".../model", ".../second")
     before = parse(SftCommand, [f"recipe={recipes / '1-sft' / 'sft.yaml'}"])
     assert before.data.train.source == ".../rows.jsonl"
+    typed = json.loads((recipes / "1-sft" / "manifest.json").read_text())["sft"]["command"]
+    assert typed[1:] == ["recipe=.../r.yaml", "model.path=hf:.../base", "run=runs/x"]
     same = "tokenizer.json"
     assert (out / same).read_bytes() == (run.model / same).read_bytes()
 
@@ -362,7 +363,7 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
     published = publish(run)
     text = (published.folder / "README.md").read_text(encoding="utf-8")
     command = "python data_gen/tablehallu.py source=small-world n=30 seed=4 out='.../some data'\n"
-    assert text.count(command) == 2  # as it was run, and from the card
+    assert text.count(command) == 1
     assert _commands_of(text, published.folder)[0] == (
         "data_gen/tablehallu.py",
         made.model_copy(update={"out": ".../some data"}),
@@ -377,10 +378,7 @@ def test_the_card_says_how_the_data_was_made(base: Path, tmp_path: Path) -> None
         (
             "dpo",
             "preference training (DPO)",
-            [
-                "pairs: 3, hash `abc`; rejected: the model's own 2, a wrong digit 1",
-                "python data_gen/preference.py recipe=tiny-dpo\n",
-            ],
+            ["pairs: 3, hash `abc`; rejected: the model's own 2, a wrong digit 1"],
         ),
         (
             "grpo",
@@ -405,13 +403,11 @@ def test_a_second_training_tells_of_its_pairs_or_rewards(
         assert {config.dpo.pairs.path for _, config in rest} == {"data/again"}
 
 
-def _merge_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> str:
-    """Run train/merge.py; return the line that was typed, as it is published."""
+def _merge(run: Run, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Run train/merge.py."""
     tokens = [f"run={run.path}", *options]
     monkeypatch.setattr(sys, "argv", ["merge.py", *tokens])
     runpy.run_path("train/merge.py", run_name="__main__")
-    typed = f"python train/merge.py {shlex.join(tokens)}\n"
-    return re.sub(r"=/\S+/", "=.../", typed)
 
 
 def test_a_published_merge_is_made_again_with_its_tolerance(
@@ -420,11 +416,10 @@ def test_a_published_merge_is_made_again_with_its_tolerance(
     run = finished_training(tmp_path / "run", base, *LORA)
     spoil_merges(monkeypatch)
     with pytest.raises(SystemExit):  # the default tolerance makes nothing of it
-        _merge_as_typed(run, monkeypatch)
-    typed = _merge_as_typed(run, monkeypatch, "tolerance=1000000.5", "prompts=2")
+        _merge(run, monkeypatch)
+    _merge(run, monkeypatch, "tolerance=1000000.5", "prompts=2")
     published = publish(run, merged=True)
     text = (published.folder / "README.md").read_text(encoding="utf-8")
-    assert text.count(typed) == 1
     again = MergeCommand(run="again", tolerance=1000000.5, prompts=2)
     assert _commands_of(text, published.folder)[-1] == ("train/merge.py", again)
     assert "merge.py" not in (publish(run).folder / "README.md").read_text(encoding="utf-8")
@@ -436,11 +431,9 @@ def test_a_chain_that_began_with_merged_weights_lists_the_merge(
 ) -> None:
     first = finished_training(tmp_path / "first", base, *LORA)
     out = [f"out={first.path / folder}"] if folder != "merged" else []
-    typed = _merge_as_typed(first, monkeypatch, "tolerance=1e-02", "prompts=1", *out)
-    monkeypatch.setattr(sys, "argv", ["sft.py", "recipe=next"])
+    _merge(first, monkeypatch, "tolerance=1e-02", "prompts=1", *out)
     published = publish(finished_training(tmp_path / "second", first.path / folder))
     text = (published.folder / "README.md").read_text(encoding="utf-8")
-    assert text.count(typed) == 1 and text.index(typed) < text.index("sft.py recipe=next")
     commands = _commands_of(text, published.folder)
     assert [name for name, _ in commands] == ["train/sft.py", "train/merge.py", "train/sft.py"]
     assert commands[1][1] == MergeCommand(run="again-1", tolerance=1e-2, prompts=1)
