@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,6 +106,8 @@ def parse(cls: type[SectionT], tokens: Sequence[str]) -> SectionT:
     _read_recipe(cls, pairs, reading)
     for name, value in pairs:
         _override(name, value, reading)
+    if "${" in str(OmegaConf.to_container(reading.values)):  # it could read this machine's secrets
+        raise reading.refused("${...} is not filled in: write what is meant")
     config = _validate(cls, reading)
     if config is None or reading.problems:
         raise ConfigError(reading.problems)
@@ -188,8 +190,6 @@ def _read_yaml(path: Path, reading: _Reading) -> DictConfig:
         raise reading.refused(f"{path}: a recipe is a mapping of keys to values")
     reading.origins[""] = str(path)
     _note_lines(node, path, "", reading.origins)
-    if _refuse_references(OmegaConf.to_container(values), "", reading):
-        raise ConfigError(reading.problems)
     return values
 
 
@@ -212,8 +212,6 @@ def _override(name: str, value: str, reading: _Reading) -> None:
     try:
         yaml.compose(value, Loader=yaml.SafeLoader)  # OmegaConf's parser in C dies of deep nesting
         parsed = OmegaConf.from_dotlist([f"value={value}"])
-        if _refuse_references(OmegaConf.to_container(parsed)["value"], name, reading):
-            return
         OmegaConf.update(reading.values, name, parsed._get_node("value"), force_add=True)
     except (yaml.YAMLError, *_UNREADABLE) as error:
         shown = on_one_line(f"{name}={value}", _LONGEST)
@@ -231,33 +229,6 @@ def _why(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return on_one_line((str(error).splitlines() or [type(error).__name__])[0], _LONGEST)
-
-
-def _refuse_references(values: Any, name: str, reading: _Reading) -> bool:
-    """Refuse ``${...}``: somebody else's recipe could print or send what OmegaConf reads with it.
-
-    Args:
-        values: what was read, nothing resolved.
-        name: the key of an override; empty for a recipe.
-        reading: takes the problems.
-    """
-    found = list(_references(values, name))
-    for path, text in found:
-        where = "command line" if name else reading.origin(path)
-        shown = on_one_line(text, _LONGEST)
-        reading.problems.append(
-            f"{path}: {shown}: ${{...}} is not filled in: write what is meant ({where})"
-        )
-    return bool(found)
-
-
-def _references(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Path and text of every value with a reference."""
-    if isinstance(value, dict | list):
-        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _references(below, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, str) and "${" in value:
-        yield path, value
 
 
 def _validate(cls: type[SectionT], reading: _Reading) -> SectionT | None:

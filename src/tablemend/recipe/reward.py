@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from math import inf, lcm
+from collections.abc import Iterator
+from math import lcm
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemend.config.section import Section
 from tablemend.recipe.training import Train
@@ -22,30 +22,19 @@ _OF_GENERATE = frozenset(
 """TRL's settings of ``generate``, which draws no answers here (training/drawing.py)."""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+class _Read(BaseModel):
+    """TRL's settings that the plan and the engine's check read; TRL takes any value of them."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    vllm_gpu_memory_utilization: float = Field(default=0.3, gt=0, le=1)
+    vllm_tensor_parallel_size: int = Field(default=1, ge=1)
+    vllm_enable_sleep_mode: bool = False
+    vllm_importance_sampling_correction: bool = True
+    vllm_server_timeout: float = Field(default=0, ge=0)
+    generation_kwargs: dict[str, Any] | None = None
 
 
-_READ_HERE: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "vllm_gpu_memory_utilization": (
-        "a number above 0 and at most 1",
-        lambda value: _is_number(value) and 0 < value <= 1,
-    ),
-    "vllm_tensor_parallel_size": (
-        "a whole number of at least 1",
-        lambda value: _is_number(value) and isinstance(value, int) and value >= 1,
-    ),
-    "vllm_enable_sleep_mode": ("true or false", lambda value: isinstance(value, bool)),
-    "vllm_importance_sampling_correction": (
-        "true or false",
-        lambda value: isinstance(value, bool),
-    ),
-    "vllm_server_timeout": (
-        "a number of at least 0",
-        lambda value: _is_number(value) and 0 <= value < inf,
-    ),
-}
-"""TRL's settings that the plan and the engine's check read too; TRL's dataclass takes any value."""
 _BASE_URL = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?(?<!/)(?<!/v1)")
 
 
@@ -137,29 +126,20 @@ class Grpo(Section):
                 "engine: transformers draws by grpo.temperature and grpo.max_new_tokens alone: "
                 "leave it out, or take vLLM",
             )
-        yield from _unreadable(train.trl)
-        if self.engine != "transformers":
-            yield from self._conflicts_of_sampling(train.trl.get("generation_kwargs"))
+        try:
+            drawn = _Read.model_validate(train.trl).generation_kwargs or {}
+        except ValidationError as error:
+            for one in error.errors():
+                yield f"train.trl.{one['loc'][0]}", f"{one['msg']}, not {one['input']!r}"
+        else:
+            if self.engine == "vllm-colocate" and drawn.get("seed") is not None:
+                yield (
+                    "train.trl.generation_kwargs.seed",
+                    "every answer would be drawn with it: all answers to a prompt would be equal",
+                )
         if train.method == "qlora" and self.engine != "transformers":
             yield (
                 "grpo.engine",
                 f"{self.engine} would get the packed 4-bit weights without their new scales: set "
                 "engine: transformers, or train.method: lora",
             )
-
-    def _conflicts_of_sampling(self, given: Any) -> Iterator[tuple[str, str]]:
-        """What vLLM's sampling cannot be given beside the recipe."""
-        path = "train.trl.generation_kwargs"
-        if given is not None and not isinstance(given, dict):
-            yield path, f"needs a mapping, such as {{min_tokens: 8}}, or null, not {given!r}"
-        elif self.engine == "vllm-colocate" and given and given.get("seed") is not None:
-            yield (
-                f"{path}.seed",
-                "every answer would be drawn with it, so all answers to a prompt would be equal",
-            )
-
-
-def _unreadable(trl: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, (wanted, fits) in _READ_HERE.items():
-        if name in trl and not fits(trl[name]):
-            yield f"train.trl.{name}", f"needs {wanted}, not {trl[name]!r}"
